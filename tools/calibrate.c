@@ -8,7 +8,9 @@
 
 #include "lib/engines/model/calibration.h"
 #include "lib/engines/model/device_model.h"
+#include "lib/engines/model/dgemm_model.h"
 #include "lib/engines/model/solve_model.h"
+#include "lib/engines/real.h"
 #include "lib/call/lower.h"
 #include "lib/cuda/device.h"
 #include "tools/clock.h"
@@ -19,9 +21,12 @@
 enum { SECONDS, DEVICE, ROWS };
 enum { USUAL_SECONDS = 15, MOST_SECONDS = 600 };
 
-/* Time for one product, its repetitions included; and the longest product that is worth its time,
+/* Time for one call, its repetitions included; and the longest call that is worth its time,
  * of all the time there is. */
 static const double point_seconds = 0.002, longest_share = 1.0 / 4000.0;
+
+/* The share of the time that routines of level 3 have, after products. */
+static const double routine_share = 0.25;
 
 /* Beyond so many times native's time only a coarse grid is measured. */
 static const double far_behind = 4.0;
@@ -30,96 +35,92 @@ static const double far_behind = 4.0;
  * not at that of the card that it stands for. */
 static const double fill_share = 0.125, host_bytes_per_second = 5e8;
 
-/* The share of the time in which cuBLAS's routines of level 3 are measured: the last. */
-static const double routine_share = 0.2;
-
 /* A calibration while it is made. */
 typedef struct {
     measure *measure;
-    td_model model; /* by rates alone */
+    td_model model; /* by rates alone, and by factors of the rows that are finished */
     const td_way *way;
     int ways;
-    measure_size size;            /* of the largest product that fits */
-    double longest, deadline;     /* in seconds: by rates; of clock_seconds() */
-    double slowest[TD_MOST_ROWS]; /* most times what was predicted that a call took so far */
-    bool is_known[TD_MOST_ROWS][TD_FACTORS];
+    measure_size size;        /* of the largest call that fits */
+    double longest, deadline; /* in seconds: as predicted; of clock_seconds() */
+    double slowest[TD_ROWS];  /* most times what was predicted that a call took so far */
+    bool is_known[TD_ROWS][TD_FACTORS];
     /* log2 of what was measured over what was predicted, where is_known; result has it
      * shortened. */
-    double octaves[TD_MOST_ROWS][TD_FACTORS];
+    double octaves[TD_ROWS][TD_FACTORS];
     td_calibration result;
 } work;
 
-/* ---- one product ---- */
+/* A call that may be timed, the place of its factor, and the seconds that are predicted without
+ * it. */
+typedef struct {
+    int row, at;
+    measure_shape shape;
+    const td_engine *engine;
+    td_parameter parameter;
+    double predicted;
+    bool is_first; /* of the row: its smallest call */
+} point;
+
+/* ---- one call ---- */
 
 static measure_shape shape_of(const td_problem *p)
 {
     return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
 }
 
-/* True if the call will be done before the deadline, should it be as slow as the slowest of its row
- * so far. The first one of each row, which is the smallest, is measured in any case. */
-static bool has_time(const work *w, int at, int row, double predicted)
+/* True if the call is worth its time, and will be done before the deadline, should it be as slow as
+ * the slowest of its row so far. The first one of each row is measured in any case. */
+static bool has_time(const work *w, const point *x)
 {
-    const double expected = predicted * fmax(1.0, w->slowest[row]);
-    return at == 0 ||
-           clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline;
+    const double expected = x->predicted * fmax(1.0, w->slowest[x->row]);
+    return x->is_first ||
+           (x->predicted <= w->longest &&
+            clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline);
 }
 
-/* What a row's call took at a point. */
-static void keep_point(work *w, int at, int row, double seconds, double predicted)
+static void measure_point(work *w, const point *x)
 {
-    if (seconds <= 0.0) return;
-    w->is_known[row][at] = w->result.is_measured[row] = true;
-    w->slowest[row] = fmax(w->slowest[row], seconds / predicted);
-    w->octaves[row][at] = log2(seconds / predicted);
-    w->result.factors[row][at] = (signed char)td_factor_of(seconds, predicted);
-}
-
-static void measure_point(work *w, int at, int way)
-{
-    const td_problem p = td_factor_problem(at);
-    const measure_shape shape = shape_of(&p);
-    const td_way *of = &w->way[way];
-    const double by_rates = td_model_by_rates(&w->model.rates, of->engine, of->parameter, &p);
-    if (w->is_known[way][at] || by_rates < 0.0 || by_rates > w->longest ||
-        !measure_fits(measure_size_of(&shape), w->size) || !has_time(w, at, way, by_rates))
+    if (x->at < 0 || w->is_known[x->row][x->at] || x->predicted < 0.0 ||
+        !measure_fits(measure_size_of(&x->shape), w->size) || !has_time(w, x))
         return;
     const double seconds =
-        measure_seconds(w->measure, &shape, of->engine, of->parameter, point_seconds);
-    keep_point(w, at, way, seconds, by_rates);
+        measure_seconds(w->measure, &x->shape, x->engine, x->parameter, point_seconds);
+    if (seconds <= 0.0) return;
+    w->is_known[x->row][x->at] = w->result.is_measured[x->row] = true;
+    w->slowest[x->row] = fmax(w->slowest[x->row], seconds / x->predicted);
+    w->octaves[x->row][x->at] = log2(seconds / x->predicted);
+    w->result.factors[x->row][x->at] = (signed char)td_factor_of(seconds, x->predicted);
 }
 
-/* What the model says that cuBLAS takes for a routine, by what its products took. */
-static double predict_routine(const work *w, const td_problem *p)
+static void measure_way(work *w, int at, int way)
 {
-    td_problem product;
-    if (p->kind == TD_TRIANGULAR_SOLVE) return td_model_native_solve(&w->model, p);
-    (void)td_lower(p, &product);
-    return td_model_seconds(&w->model, td_engines[0], (td_parameter){0}, &product);
+    const td_problem p = td_factor_problem(at);
+    const td_way *of = &w->way[way];
+    const point x = {.row = way,
+                     .at = at,
+                     .shape = shape_of(&p),
+                     .engine = of->engine,
+                     .parameter = of->parameter,
+                     .predicted = td_model_by_rates(&w->model.rates, of->engine, of->parameter, &p),
+                     .is_first = at == 0};
+    measure_point(w, &x);
 }
 
-static void measure_routine(work *w, int at, int routine)
+/* ---- all products ---- */
+
+/* Every other size. */
+static bool is_coarse_size(int64_t size)
 {
-    const int row = TD_MOST_WAYS + routine;
-    td_problem p;
-    if (w->is_known[row][at] || !td_factor_routine(td_native_routines[routine].kind, at, &p))
-        return;
-    const double predicted = predict_routine(w, &p);
-    if (predicted > w->longest || !has_time(w, at, row, predicted)) return;
-    keep_point(w, at, row, measure_routine_seconds(w->measure, &p, point_seconds), predicted);
+    return __builtin_ctzll((unsigned long long)(size / TD_LEAST_SIZE)) % 2 == 0;
 }
 
-/* ---- all of them ---- */
-
-/* Every other size, and all batches. */
+/* Those of such sizes, and all batches. */
 static bool is_coarse(int at)
 {
     const td_problem p = td_factor_problem(at);
-    const int64_t sizes[] = {p.m, p.n, p.k};
-    if (at >= TD_PAIRS * TD_SIZES) return true;
-    for (int i = 0; i < 3; i++)
-        if (__builtin_ctzll((unsigned long long)(sizes[i] / TD_LEAST_SIZE)) % 2) return false;
-    return true;
+    return at >= TD_PAIRS * TD_SIZES ||
+           (is_coarse_size(p.m) && is_coarse_size(p.n) && is_coarse_size(p.k));
 }
 
 /* Modes are measured one after the other at each point: a warm device is as slow for all of
@@ -132,16 +133,79 @@ static void measure_points(work *w, bool is_fine)
         if (!is_fine && !is_coarse(at)) continue;
         td_model_predict(&w->model, &p, by_rates);
         for (int way = 0; way < w->ways; way++)
-            if (!is_fine || by_rates[way] < far_behind * by_rates[0]) measure_point(w, at, way);
+            if (!is_fine || by_rates[way] < far_behind * by_rates[0]) measure_way(w, at, way);
     }
+}
+
+/* ---- all routines ---- */
+
+/* The engine that makes a routine which is not cuBLAS's. */
+static const td_engine *engine_of(td_timed routine)
+{
+    if (routine < TD_TIMED_dgemm_dsyrk) return NULL;
+    return routine == TD_TIMED_dgemm_dsyrk ? &td_engine_dgemm : &td_engine_fp64;
+}
+
+/* A call with so many rows of its triangle, and terms or right-hand sides. Sums of many terms are
+ * mostly those of columns. */
+static measure_shape routine_shape(const td_timed_routine *r, int64_t order, int64_t other)
+{
+    const td_op transposed = r->type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T;
+    measure_shape shape = {.kind = r->kind, .type = r->type, .m = order, .n = other, .batch = 1};
+    if (r->kind != TD_RANK_K && r->kind != TD_RANK_2K) return shape;
+    shape.op_a = other > order ? transposed : TD_OP_N;
+    shape.m = 0;
+    shape.n = order;
+    shape.k = other;
+    return shape;
+}
+
+/* The product whose sizes have a routine's factor. */
+static td_problem sizes_of(const td_problem *call)
+{
+    td_problem product, real;
+    if (td_problem_is_solve(call)) return td_timed_solve(call->m, call->n);
+    (void)td_lower(call, &product);
+    td_real_product(&product, &real);
+    return real;
+}
+
+/* Negative of more than one block of a solve. */
+static double predict(const td_model *model, td_timed routine, const td_problem *call,
+                      const td_problem *sizes)
+{
+    const bool is_solve = td_problem_is_solve(call);
+    if (routine == TD_TIMED_dgemm_dsyrk) return td_model_dgemm(model, sizes);
+    if (!is_solve) return td_model_seconds(model, td_engines[0], (td_parameter){0}, sizes);
+    if (!engine_of(routine)) return td_model_native_solve(model, call);
+    return call->m <= td_solve_most_rows(call->type) ? td_model_solve_blocks(model, call, call->m)
+                                                     : -1.0;
+}
+
+static void measure_routine(work *w, td_timed routine, int64_t order, int64_t other)
+{
+    const measure_shape shape = routine_shape(&td_timed_routines[routine], order, other);
+    const td_problem call = measure_problem(w->measure, &shape), sizes = sizes_of(&call);
+    const point x = {.row = TD_MOST_WAYS + (int)routine,
+                     .at = td_factor_at(&sizes),
+                     .shape = shape,
+                     .engine = engine_of(routine),
+                     .predicted = predict(&w->model, routine, &call, &sizes),
+                     .is_first = order == TD_LEAST_SIZE && other == TD_LEAST_SIZE};
+    measure_point(w, &x);
 }
 
 static void measure_routines(work *w, bool is_fine)
 {
-    for (int at = 0; at < TD_FACTORS; at++)
-        for (int routine = 0; routine < TD_NATIVE_ROUTINES; routine++)
-            if (is_fine || is_coarse(at)) measure_routine(w, at, routine);
+    const int64_t least = TD_LEAST_SIZE, most = least << (TD_SIZES - 1);
+    for (int64_t order = least; order <= most; order *= 2)
+        for (int64_t other = least; other <= most; other *= 2)
+            for (int routine = 0; routine < TD_TIMED_COUNT; routine++)
+                if (is_fine || (is_coarse_size(order) && is_coarse_size(other)))
+                    measure_routine(w, (td_timed)routine, order, other);
 }
+
+/* ---- what was not measured ---- */
 
 /* How far apart two points are, in steps of the grid. */
 static int distance(int a, int b)
@@ -172,25 +236,29 @@ static int estimate(const work *w, int row, int at)
     return count ? sum / count : 0;
 }
 
-static void fill_in(work *w, int from, int to)
+/* Rows from one to before another are all that they will be: what is predicted from now on has
+ * them. */
+static void finish(work *w, int from, int to)
 {
-    for (int row = from; row < to; row++)
-        for (int at = 0; at < TD_FACTORS && w->result.is_measured[row]; at++)
+    for (int row = from; row < to; row++) {
+        if (!w->result.is_measured[row]) continue;
+        for (int at = 0; at < TD_FACTORS; at++)
             if (!w->is_known[row][at])
                 w->result.factors[row][at] = (signed char)estimate(w, row, at);
+        w->model.factors[row] = w->result.factors[row];
+    }
 }
 
+/* Routines are predicted by products, so that these come first. */
 static void measure_all(work *w, double seconds)
 {
-    w->deadline -= routine_share * seconds;
     measure_points(w, false);
     measure_points(w, true);
-    fill_in(w, 0, TD_MOST_WAYS);
+    finish(w, 0, TD_MOST_WAYS);
     w->deadline += routine_share * seconds;
-    w->model.factors[0] = w->result.factors[0];
     measure_routines(w, false);
     measure_routines(w, true);
-    fill_in(w, TD_MOST_WAYS, TD_MOST_ROWS);
+    finish(w, TD_MOST_WAYS, TD_ROWS);
 }
 
 /* ---- set-up and results ---- */
@@ -218,12 +286,13 @@ static measure_size find_size(const td_card *card, double seconds)
     return size;
 }
 
-/* The time runs from now on: the device's own start, and operands, are part of it. */
+/* The time runs from now on: the device's own start, and operands, are part of what products
+ * have. */
 static bool open_device(work *w, int device, double seconds)
 {
     const char *reason = "there is no such device";
     td_card card;
-    w->deadline = clock_seconds() + seconds;
+    w->deadline = clock_seconds() + (1.0 - routine_share) * seconds;
     if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
         w->size = find_size(&card, seconds);
         w->measure = measure_open(w->size, &reason);
@@ -244,7 +313,7 @@ static bool open_device(work *w, int device, double seconds)
 static void print_rows(const work *w)
 {
     enum { A_LINE = 24 };
-    for (int row = 0; row < TD_MOST_ROWS; row++) {
+    for (int row = 0; row < TD_ROWS; row++) {
         if (!w->result.is_measured[row]) continue;
         printf("MEASURED(\"%s\", %d, \"%s\"", w->model.card.name, w->model.card.multiprocessors,
                td_row_text(row));
@@ -259,7 +328,7 @@ static void print_summary(const work *w)
     const double most = (double)TD_MOST_FACTOR / TD_OCTAVE;
     int total = 0, beyond = 0;
     printf("%-14s %8s %22s\n", "mode", "measured", "of predicted, mean");
-    for (int row = 0; row < TD_MOST_ROWS; row++) {
+    for (int row = 0; row < TD_ROWS; row++) {
         double sum = 0.0;
         int count = 0;
         for (int at = 0; at < TD_FACTORS; at++) {
@@ -330,16 +399,17 @@ const command command_calibrate = {
     .name = "calibrate",
     .arguments = "",
     .summary = "measure a GPU, for mode auto",
-    .details = "Times products of many sizes, by cuBLAS and by every mode, and cuBLAS's routines "
-               "for updates, symmetric and triangular products and solves, and keeps the result "
-               "for the device, its driver and "
-               "this version in $XDG_CACHE_HOME/tandem or ~/.cache/tandem, where programs under "
-               "mode auto find it. Nothing "
-               "else should run on the GPU meanwhile.",
+    .details =
+        "Times products of many sizes, by cuBLAS and by every mode, and, in the last quarter "
+        "of the time, cuBLAS's routines of level 3 and what takes their place, and keeps the "
+        "result for the device, its driver and "
+        "this version in $XDG_CACHE_HOME/tandem or ~/.cache/tandem, where programs under "
+        "mode auto find it. Nothing "
+        "else should run on the GPU meanwhile.",
     .options =
         {[SECONDS] =
              {"seconds", "COUNT",
-              "take no longer, but for the smallest product of every mode; 15 if it is not given"},
+              "take no longer, but for the smallest call of every row; 15 if it is not given"},
          [DEVICE] = {"device", "NUMBER", "CUDA's number of the GPU; 0 if it is not given"},
          [ROWS] = {"rows", NULL, "write rows of lib/engines/model/measured.def instead"}},
     .run = run,

@@ -6,36 +6,34 @@
 #include <cublas_v2.h>
 
 #include "lib/cuda/device.h"
+#include "lib/call/lower.h"
 #include "lib/engines/model/device_model.h"
+#include "lib/engines/solve/solve.h"
 #include "lib/loader/originals.h"
+#include "tools/native_routine.h"
 
 /* Random numbers are made once and repeated; a prime period, so that lines of matrices differ. */
 enum { PERIOD = 4194301, SERIES = 3, MOST_CALLS = 2000 };
 
 struct measure {
     td_device *device;
+    td_library *library;
     cublasHandle_t handle;
     __typeof__(&cublasDgemmStridedBatched) native;
     __typeof__(&cublasDestroy_v2) destroy;
-    struct {
-        __typeof__(&cublasDsyrk_v2) syrk;
-        __typeof__(&cublasDsymm_v2) symm;
-        __typeof__(&cublasDtrmm_v2) trmm;
-        __typeof__(&cublasDtrsm_v2) trsm;
-    } routines;
     cudaEvent_t start, stop;
     cudaStream_t stream;
     measure_size size;
     double *operands, *result; /* apart: results have not the spread of ordinary data */
 };
 
-/* One call, again and again. */
+/* One call, again and again; lowered: the product that it is, if it is one. */
 typedef struct {
     measure *m;
     const td_engine *engine;
     td_parameter parameter;
-    td_problem problem;
-} product;
+    td_problem problem, lowered;
+} work;
 
 /* ---- set-up ---- */
 
@@ -84,16 +82,12 @@ static bool fill(measure *m)
 
 static bool find_cublas(measure *m)
 {
-    td_library *library = td_library_own();
+    td_library *library = m->library = td_library_own();
     if (!library) return false;
     const __typeof__(&cublasCreate_v2) create = TD_ORIGINAL(library, cublasCreate_v2);
     const __typeof__(&cublasSetStream_v2) set_stream = TD_ORIGINAL(library, cublasSetStream_v2);
     m->native = TD_ORIGINAL(library, cublasDgemmStridedBatched);
     m->destroy = TD_ORIGINAL(library, cublasDestroy_v2);
-    m->routines.syrk = TD_ORIGINAL(library, cublasDsyrk_v2);
-    m->routines.symm = TD_ORIGINAL(library, cublasDsymm_v2);
-    m->routines.trmm = TD_ORIGINAL(library, cublasDtrmm_v2);
-    m->routines.trsm = TD_ORIGINAL(library, cublasDtrsm_v2);
     return create && set_stream && m->native && m->destroy && !create(&m->handle) &&
            !set_stream(m->handle, m->stream);
 }
@@ -138,7 +132,7 @@ void measure_close(measure *m)
     free(m);
 }
 
-/* ---- one product ---- */
+/* ---- one call ---- */
 
 static int64_t round_up(int64_t rows) { return (rows + 7) / 8 * 8; }
 
@@ -151,16 +145,23 @@ static td_matrix matrix_of(int64_t rows, int64_t cols, td_op op)
 
 static void set_matrices(td_problem *p, const measure_shape *s)
 {
-    p->a = matrix_of(s->m, s->k, s->op_a);
-    p->b = matrix_of(s->k, s->n, s->op_b);
-    p->c = matrix_of(s->m, s->n, TD_OP_N);
+    const bool is_product = s->kind == TD_PRODUCT,
+               is_update = s->kind == TD_RANK_K || s->kind == TD_RANK_2K;
+    const int64_t rows = is_update ? s->n : s->m, terms = is_product || is_update ? s->k : rows;
+    p->a = matrix_of(rows, terms, s->op_a);
+    p->b = is_update ? p->a : matrix_of(terms, s->n, s->op_b);
+    p->c = matrix_of(rows, s->n, TD_OP_N);
 }
+
+/* Real numbers of an element. */
+static int64_t parts_of(const measure_shape *s) { return s->type == TD_COMPLEX_BINARY64 ? 2 : 1; }
 
 measure_size measure_size_of(const measure_shape *s)
 {
     td_problem p;
     set_matrices(&p, s);
-    return (measure_size){(p.a.stride + p.b.stride) * s->batch, p.c.stride * s->batch};
+    const int64_t parts = parts_of(s) * s->batch;
+    return (measure_size){(p.a.stride + p.b.stride) * parts, p.c.stride * parts};
 }
 
 bool measure_fits(measure_size size, measure_size into)
@@ -176,10 +177,13 @@ measure_size measure_larger(measure_size a, measure_size b)
 
 const td_model *measure_model(const measure *m) { return td_device_model(m->device->ordinal); }
 
-static td_problem problem_of(const measure *m, const measure_shape *s)
+/* A solve is in place, of what is in the result's memory. Its numbers overflow, which takes no
+ * other time. */
+td_problem measure_problem(const measure *m, const measure_shape *s)
 {
-    td_problem p = {.kind = TD_PRODUCT,
-                    .type = TD_BINARY64,
+    td_problem p = {.kind = s->kind,
+                    .type = s->type,
+                    .is_hermitian = s->type == TD_COMPLEX_BINARY64,
                     .op_a = s->op_a,
                     .op_b = s->op_b,
                     .m = s->m,
@@ -191,15 +195,17 @@ static td_problem problem_of(const measure *m, const measure_shape *s)
                     .stream = m->stream};
     set_matrices(&p, s);
     p.a.data = m->operands;
-    p.b.data = m->operands + p.a.stride * s->batch;
+    p.b.data = s->kind == TD_TRIANGULAR_SOLVE ? m->result
+                                              : m->operands + p.a.stride * parts_of(s) * s->batch;
     p.c.data = m->result;
     return p;
 }
 
-static bool run_native(const product *x)
+static bool run_native(const work *x)
 {
     static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
     const td_problem *p = &x->problem;
+    if (p->kind != TD_PRODUCT) return native_routine_run(x->m->library, x->m->handle, p);
     td_original_enter();
     const cublasStatus_t status = x->m->native(
         x->m->handle, ops[p->op_a], ops[p->op_b], (int)p->m, (int)p->n, (int)p->k,
@@ -209,54 +215,24 @@ static bool run_native(const product *x)
     return status == CUBLAS_STATUS_SUCCESS;
 }
 
-/* True if there is such a routine, and it is done. */
-static bool call_routine(const measure *m, const td_problem *p)
+static td_run_status run_engine(const work *x)
 {
-    static const double one = 1.0, zero = 0.0;
-    const cublasFillMode_t lower = CUBLAS_FILL_MODE_LOWER;
-    const cublasSideMode_t left = CUBLAS_SIDE_LEFT;
-    const cublasOperation_t none = CUBLAS_OP_N;
-    const cublasDiagType_t unit = CUBLAS_DIAG_UNIT;
-    const int rows = (int)p->m, columns = (int)p->n, lda = (int)p->a.ld, ldb = (int)p->b.ld,
-              ldc = (int)p->c.ld;
-    const double *a = p->a.data, *b = p->b.data;
-    double *c = p->c.data;
-    switch (p->kind) {
-    case TD_RANK_K:
-        return m->routines.syrk && m->routines.syrk(m->handle, lower, none, columns, (int)p->k,
-                                                    &one, a, lda, &zero, c, ldc) == 0;
-    case TD_SYMMETRIC_PRODUCT:
-        return m->routines.symm && m->routines.symm(m->handle, left, lower, rows, columns, &one, a,
-                                                    lda, b, ldb, &zero, c, ldc) == 0;
-    case TD_TRIANGULAR_PRODUCT:
-        return m->routines.trmm && m->routines.trmm(m->handle, left, lower, none, unit, rows,
-                                                    columns, &one, a, lda, b, ldb, c, ldc) == 0;
-    case TD_TRIANGULAR_SOLVE:
-        return m->routines.trsm && m->routines.trsm(m->handle, left, lower, none, unit, rows,
-                                                    columns, &one, a, lda, c, ldc) == 0;
-    default:
-        return false;
-    }
+    const size_t limit = td_device_limit(x->m->device, 0);
+    const td_solve_products by = {
+        x->engine, x->parameter, {td_solve_most_rows(x->problem.type), TD_SOLVE_LEAST_TERMS}};
+    if (td_problem_is_solve(&x->problem))
+        return td_solve_run(&x->problem, &by, x->m->device, limit, NULL);
+    return td_engine_run(x->engine, &x->lowered, x->parameter, x->m->device, limit, NULL);
 }
 
-static bool run_routine(const product *x)
+static bool run(const work *x)
 {
-    td_original_enter();
-    const bool is_done = call_routine(x->m, &x->problem);
-    td_original_leave();
-    return is_done;
-}
-
-static bool run(const product *x)
-{
-    if (x->problem.kind != TD_PRODUCT) return run_routine(x);
     if (!x->engine || !x->engine->run) return run_native(x);
-    return td_engine_run(x->engine, &x->problem, x->parameter, x->m->device,
-                         td_device_limit(x->m->device, 0), NULL) == TD_RUN_DONE;
+    return run_engine(x) == TD_RUN_DONE;
 }
 
 /* Seconds of one of `calls`; negative for a failure. */
-static double time_series(const product *x, int calls)
+static double time_series(const work *x, int calls)
 {
     float milliseconds = -1.0f;
     bool good = td_cuda_ok(cudaEventRecord(x->m->start, x->m->stream));
@@ -273,38 +249,23 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Mean seconds of one of many calls. */
-static double time_calls(const product *x, double budget)
+double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
+                       td_parameter parameter, double budget)
 {
+    work x = {m, engine, parameter, .problem = measure_problem(m, shape)};
+    (void)td_lower(&x.problem, &x.lowered);
     double seconds[SERIES];
-    if (time_series(x, 1) < 0.0) return -1.0;
+    if (!measure_fits(measure_size_of(shape), m->size) || time_series(&x, 1) < 0.0) return -1.0;
     /* The call before has loaded the kernels, but may have been held up, or the next. */
-    const double first = time_series(x, 2), second = time_series(x, 2),
+    const double first = time_series(&x, 2), second = time_series(&x, 2),
                  one = first < second ? first : second;
     if (one < 0.0 || 2.0 * one > budget) return one;
     const double wanted = budget / SERIES / (one > 1e-7 ? one : 1e-7);
     const int calls = wanted > MOST_CALLS ? MOST_CALLS : wanted < 1.0 ? 1 : (int)wanted;
     for (int i = 0; i < SERIES; i++) {
-        seconds[i] = time_series(x, calls);
+        seconds[i] = time_series(&x, calls);
         if (seconds[i] < 0.0) return -1.0;
     }
     qsort(seconds, SERIES, sizeof *seconds, ascending);
     return seconds[SERIES / 2];
-}
-
-double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
-                       td_parameter parameter, double budget)
-{
-    const product x = {m, engine, parameter, problem_of(m, shape)};
-    return measure_fits(measure_size_of(shape), m->size) ? time_calls(&x, budget) : -1.0;
-}
-
-double measure_routine_seconds(measure *m, const td_problem *sizes, double budget)
-{
-    const bool is_update = sizes->kind == TD_RANK_K;
-    const measure_shape shape = {
-        .m = sizes->m, .n = sizes->n, .k = is_update ? sizes->k : sizes->m, .batch = 1};
-    product x = {.m = m, .problem = problem_of(m, &shape)};
-    x.problem.kind = sizes->kind;
-    return measure_fits(measure_size_of(&shape), m->size) ? time_calls(&x, budget) : -1.0;
 }

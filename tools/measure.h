@@ -1,5 +1,5 @@
-/* measure.h - how long products of binary64 matrices take on the current device, by cuBLAS or by an
- * engine, and cuBLAS's routines of level 3. */
+/* measure.h - how long products of binary64 matrices, and routines of level 3, take on the current
+ * device, by cuBLAS or by an engine. */
 #ifndef TD_TOOLS_MEASURE_H
 #define TD_TOOLS_MEASURE_H
 
@@ -18,8 +18,11 @@ typedef struct {
 measure *measure_open(measure_size size, const char **reason);
 void measure_close(measure *m); /* accepts NULL */
 
-/* A product that only its sizes, operations, batch and beta describe. */
+/* A call that only its routine, sizes, operations, batch and beta describe: a product, or one that
+ * native_routine.h has. Of the sizes those count that its kind has (lib/call/problem.h). */
 typedef struct {
+    td_kind kind;
+    td_type type;
     td_op op_a, op_b;
     int64_t m, n, k, batch;
     double beta;
@@ -30,21 +33,19 @@ measure_size measure_size_of(const measure_shape *shape);
 bool measure_fits(measure_size size, measure_size into);
 measure_size measure_larger(measure_size a, measure_size b); /* both fit into it */
 
+/* The call itself. */
+td_problem measure_problem(const measure *m, const measure_shape *shape);
+
 /* What is known of the device. */
 const td_model *measure_model(const measure *m);
 
-/* Calls of a product that measure_seconds makes at least, however long one takes. */
+/* Calls that measure_seconds makes at least, however long one takes. */
 enum { MEASURE_LEAST_CALLS = 5 };
 
-/* Mean seconds of a product among others like it, back to back: the median of some series that take
- * about `budget` seconds together. engine NULL or without run: cuBLAS. A negative number if the
- * product is refused. */
+/* Mean seconds of a call among others like it, back to back: the median of some series that take
+ * about `budget` seconds together. engine NULL or without run: cuBLAS. A triangular solve by an
+ * engine is cut into the largest blocks. A negative number if the call is refused. */
 double measure_seconds(measure *m, const measure_shape *shape, const td_engine *engine,
                        td_parameter parameter, double budget);
-
-/* The same for cuBLAS's own real routine, one of td_native_routines: a lower triangle, on the left.
- * Only kind and sizes of `sizes` count. A solve is in place, again and again, with a unit diagonal;
- * its numbers overflow, which takes no other time. */
-double measure_routine_seconds(measure *m, const td_problem *sizes, double budget);
 
 #endif

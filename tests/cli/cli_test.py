@@ -772,16 +772,35 @@ class Calibrate(Case):
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(done.stderr.count('\n'), 1)
         self.assertIn('says nothing about a GPU', done.stderr)
-        for row in ('native', 'native:dsyrk', 'native:dsymm', 'native:dtrmm', 'native:dtrsm'):
-            self.assertRegex(done.stdout, rf'(?m)^{row} +[1-9]')
+        self.assertRegex(done.stdout, r'(?m)^native +[1-9]')
         path = re.search(r'(?m)^kept in (.*)$', done.stdout).group(1)
         self.assertEqual(path, str(self.folder / f'cache/tandem/Tandem-host-device--no-GPU--driver-13.0-tandem-{VERSION}.txt'))
         self.assertIn(f'figures:  calibrated in {path}\n', self.on_host('plan', 64, 64, 64).stdout)
         self.assertEqual([file.name for file in pathlib.Path(path).parent.iterdir()], [pathlib.Path(path).name])
-        pathlib.Path(path).write_text('tandem calibration 1\n')
+        pathlib.Path(path).write_text('tandem calibration 2\n')
         plan = self.on_host('plan', 64, 64, 64)
         self.assertIn('line 2', plan.stderr)
         self.assertIn('for which the host device stands', plan.stdout)
+
+    def test_routines(self):
+        """Routines of level 3 are rows beside the modes, and count for plans of their own alone."""
+        table = self.on_host('calibrate', '--seconds', 1).stdout
+        for row in ('native:dsymm', 'native:dsyrk', 'native:dsyr2k', 'native:dtrmm', 'native:dtrsm', 'native:zhemm', 'native:zherk',
+                    'native:zher2k', 'native:ztrmm', 'native:ztrsm', 'dgemm:dsyrk', 'block:dtrsm', 'block:ztrsm'):
+            self.assertRegex(table, rf'(?m)^{row} +[1-9]\d* +\d+\.\d\d$')
+        path = pathlib.Path(re.search(r'(?m)^kept in (.*)$', table).group(1))
+        lines = path.read_text().splitlines(keepends=True)
+
+        def native(row, factor, *plan):
+            numbers = f' {factor}' * 412
+            path.write_text(''.join(f'{row}{numbers}\n' if line.startswith(row + ' ') else line for line in lines))
+            done = self.on_host('plan', '--json', *plan)
+            self.assertEqual(done.stderr, '')
+            return json.loads(done.stdout)['modes'][0]['seconds']
+
+        for row, plan in (('native:dsyrk', ('--routine', 'dsyrk', 1000, 300)), ('native:ztrsm', ('--routine', 'ztrsm', 1000, 300))):
+            self.assertAlmostEqual(native(row, 32, *plan) / native(row, 0, *plan), 2, 6)
+            self.assertEqual(native(row, 32, 1000, 1000, 300), native(row, 0, 1000, 1000, 300))
 
     def test_what_is_kept_short_is_said(self):
         """The host device is hundreds of times slower than the card that it stands for, and the table says so."""
@@ -806,6 +825,7 @@ class Calibrate(Case):
     def test_rows(self):
         done = self.on_host('calibrate', '--seconds', 1, '--rows')
         self.assertRegex(done.stdout, r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')
+        self.assertRegex(done.stdout, r'(?m)^MEASURED\(.*, "native:dtrsm",$')
         self.assertFalse((self.folder / 'cache').exists())
 
     def test_nowhere_to_keep_it(self):

@@ -13,7 +13,7 @@ void fuzz_one(const uint8_t *data, size_t bytes)
     if (td_calibration_read(&calibration, card, DRIVER, fuzz_file(data, bytes), &line) !=
         TD_CALIBRATION_READ)
         return;
-    for (int row = 0; row < TD_MOST_ROWS; row++)
+    for (int row = 0; row < TD_ROWS; row++)
         for (int f = 0; f < TD_FACTORS; f++)
             if (calibration.is_measured[row] && abs(calibration.factors[row][f]) > TD_MOST_FACTOR)
                 abort();

@@ -11,7 +11,10 @@
 #include "cmocka_all.h"
 #include "lib/version.h"
 
-enum { DRIVER = 13000 };
+enum { DRIVER = 13000, DSYRK = TD_MOST_WAYS + TD_TIMED_native_dsyrk };
+
+/* Two ways of products, and a routine. */
+static const int rows[] = {0, 1, DSYRK};
 
 static char folder[256], path[TD_CALIBRATION_PATH];
 static td_card card;
@@ -24,12 +27,11 @@ static int set_up(void **state)
     setenv("XDG_CACHE_HOME", folder, 1);
     card = *td_card_known("NVIDIA H200");
     memset(&written, 0, sizeof written);
-    static const int rows[] = {0, 1, TD_MOST_WAYS + 2};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int i = 0; i < 3; i++) {
         written.is_measured[rows[i]] = true;
         for (int f = 0; f < TD_FACTORS; f++)
             written.factors[rows[i]][f] =
-                (signed char)((f * 7 + rows[i]) % (2 * TD_MOST_FACTOR + 1) - TD_MOST_FACTOR);
+                (signed char)((f * 7 + i) % (2 * TD_MOST_FACTOR + 1) - TD_MOST_FACTOR);
     }
     assert_true(td_calibration_path(&card, DRIVER, path));
     assert_true(td_calibration_write(&written, &card, DRIVER, path));
@@ -207,6 +209,10 @@ static void damaged_files_are_not_used(void **state)
         {"\nnative ", "\nnatives "},
         {"\nnative ", "\ndf "},
         {"\nnative -127 ", "\nnative "},
+        {"\nnative:dsyrk ", "\nnative:dsyr "},
+        {"\nnative:dsyrk ", "\nnative:dsyrkx "},
+        {"\nnative:dsyrk ", "\nnative "},
+        {"\nnative:dsyrk ", "\n "},
         {"\nend\n", " \nend\n"},
         {"\nend\n", "\nend"},
     };
@@ -240,17 +246,26 @@ static void the_model_takes_what_it_can_use(void **state)
     capture_end(&lines);
     assert_int_equal(lines, 0);
     assert_memory_equal(kept.factors[1], written.factors[1], TD_FACTORS);
+    assert_memory_equal(kept.factors[DSYRK], written.factors[DSYRK], TD_FACTORS);
+    assert_null(kept.factors[DSYRK + 1]);
     assert_memory_equal(kept.source, "calibrated in ", 14);
 
     td_model_make(&model, &card);
-    rewrite("tandem calibration 1\ndevice NVIDIA H100\n");
-    capture_begin();
-    td_calibration_use(&model, DRIVER);
-    const char *said = capture_end(&lines);
-    assert_int_equal(lines, 1);
-    assert_non_null(strstr(said, "warn: calibration "));
-    assert_non_null(strstr(said, "line 2: of another device, driver or version; ignored"));
-    assert_null(strstr(model.source, "calibrated"));
+    static const struct {
+        const char *text, *line;
+    } others[] = {{"tandem calibration 2\ndevice NVIDIA H100\n", "line 2"},
+                  {"tandem calibration 1\ndevice NVIDIA H200\n", "line 1"}};
+    for (int i = 0; i < 2; i++) {
+        rewrite(others[i].text);
+        capture_begin();
+        td_calibration_use(&model, DRIVER);
+        const char *said = capture_end(&lines);
+        assert_int_equal(lines, 1);
+        assert_non_null(strstr(said, "warn: calibration "));
+        assert_non_null(strstr(said, others[i].line));
+        assert_non_null(strstr(said, ": of another device, driver or version; ignored"));
+        assert_null(strstr(model.source, "calibrated"));
+    }
 
     unlink(path);
     capture_begin();

@@ -175,6 +175,36 @@ static void auto_makes_narrow_updates_of_products(void **state)
     }
 }
 
+/* Where cuBLAS's update is faster than predicted it stays, or where its products are slower; where
+ * it is slower, they take its place. */
+static void auto_knows_what_was_calibrated_of_updates(void **state)
+{
+    static const struct {
+        td_timed row;
+        int octaves;
+        int64_t n, k;
+        bool is_native_before, is_native_after;
+    } cases[] = {{TD_TIMED_native_dsyrk, -1, 512, 200000, false, true},
+                 {TD_TIMED_dgemm_dsyrk, 1, 512, 200000, false, true},
+                 {TD_TIMED_native_dsyr2k, 2, 512, 200000, false, false},
+                 {TD_TIMED_native_dsyrk, 1, 2048, 50000, true, false},
+                 {TD_TIMED_native_zherk, 1, 2048, 50000, true, true}};
+    static signed char factors[TD_FACTORS];
+    const td_options o = options_of_auto();
+    const td_model plain = model_of(H100);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const td_problem p = update(TD_RANK_K, cases[i].n, cases[i].k);
+        td_model moved = plain;
+        memset(factors, cases[i].octaves * TD_OCTAVE, sizeof factors);
+        moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
+        const td_decision before = td_policy_decide(&o, &p, &plain),
+                          after = td_policy_decide(&o, &p, &moved);
+        assert_int_equal(before.reason == td_reason_slower, cases[i].is_native_before);
+        assert_int_equal(after.reason == td_reason_slower, cases[i].is_native_after);
+    }
+}
+
 /* What mode auto hands down: binary64 is a way out where a device is fast at it. */
 static void prices_follow_the_device(void **state)
 {
@@ -390,6 +420,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(auto_takes_the_fastest_that_is_good_enough),
         cmocka_unit_test(no_device_changes_reproducible_choices),
         cmocka_unit_test(auto_makes_narrow_updates_of_products),
+        cmocka_unit_test(auto_knows_what_was_calibrated_of_updates),
         cmocka_unit_test(prices_follow_the_device),
         cmocka_unit_test(native_products_have_a_price),
         cmocka_unit_test(native_products_have_their_own_bound),

@@ -4,6 +4,7 @@
  * usage: unit_model RECORDED, which has single timings of products */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmocka_all.h"
 #include "lib/engines/model/factors.h"
@@ -112,6 +113,7 @@ static void each_factor_has_a_product(void **state)
         const td_problem own = td_factor_problem(at),
                          other = td_factor_problem((at + 100) % TD_FACTORS);
         const double before = td_model_seconds(&plain, td_engines[0], (td_parameter){0}, &own);
+        if (own.batch == 1) assert_int_equal(td_factor_at(&own), at);
         factors[at] = -TD_OCTAVE;
         const double after = td_model_seconds(&moved, td_engines[0], (td_parameter){0}, &own),
                      apart = td_model_seconds(&moved, td_engines[0], (td_parameter){0}, &other);
@@ -143,6 +145,52 @@ static void factors_are_interpolated(void **state)
     }
 }
 
+/* That of a timed routine is for the routine alone, whose product it multiplies; complex ones, and
+ * those of rank k whose kind has another name, count by their row. */
+static void each_routine_has_factors(void **state)
+{
+    static const struct {
+        td_timed row;
+        td_kind routine;
+        bool is_paired;
+    } cases[] = {{TD_TIMED_native_dsymm, TD_SYMMETRIC_PRODUCT, false},
+                 {TD_TIMED_native_dsyrk, TD_RANK_K, false},
+                 {TD_TIMED_native_dsyrk, TD_RANK_KX, false},
+                 {TD_TIMED_native_zherk, TD_RANK_KX, true},
+                 {TD_TIMED_native_zher2k, TD_RANK_2K, true},
+                 {TD_TIMED_native_dtrmm, TD_TRIANGULAR_PRODUCT, false}};
+    static signed char factors[TD_FACTORS];
+    const td_model plain = model_of(H200);
+    (void)state;
+    memset(factors, TD_OCTAVE, sizeof factors);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double before[TD_MOST_WAYS], after[TD_MOST_WAYS];
+        td_model moved = plain;
+        td_problem p = product(1024, 1024, 4096, 1);
+        int count;
+        moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
+        p.is_paired = cases[i].is_paired;
+        for (int is_routine = 0; is_routine < 2; is_routine++) {
+            p.routine = is_routine ? cases[i].routine : TD_PRODUCT;
+            td_model_predict(&plain, &p, before);
+            td_model_predict(&moved, &p, after);
+            assert_true(fabs(after[0] / before[0] - (is_routine ? 2.0 : 1.0)) < 1e-9);
+            assert_true(after[0] == td_model_seconds(&moved, td_engines[0], (td_parameter){0}, &p));
+            (void)td_ways(&count);
+            assert_memory_equal(&after[1], &before[1], (size_t)(count - 1) * sizeof *after);
+        }
+    }
+}
+
+/* So that a name in a file leads to one row. */
+static void rows_have_names_of_their_own(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TD_ROWS; i++)
+        for (int j = 0; j < i; j++)
+            if (td_row_text(i)[0]) assert_string_not_equal(td_row_text(i), td_row_text(j));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +200,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_device_that_says_nothing_has_a_model),
         cmocka_unit_test(each_factor_has_a_product),
         cmocka_unit_test(factors_are_interpolated),
+        cmocka_unit_test(each_routine_has_factors),
+        cmocka_unit_test(rows_have_names_of_their_own),
     };
     if (argc != 2) return 2;
     recorded = argv[1];

@@ -1,9 +1,9 @@
 /* The model of triangular solves: cuBLAS's time, how solves are cut, and what mode `auto` makes of
  * them. */
-#include "cmocka_all.h"
 #include <math.h>
+#include <string.h>
 
-#include "lib/call/lower.h"
+#include "cmocka_all.h"
 #include "lib/call/policy.h"
 #include "lib/engines/model/solve_model.h"
 #include "predicted.h"
@@ -36,63 +36,6 @@ static void native_solves_are_near_what_was_measured(void **state)
             (p.type == TD_BINARY64 ? 1.0 : 4.0) * (double)p.m * (double)p.m * (double)p.n;
         const double rate = operations / td_model_native_solve(&model, &p) * 1e-12;
         assert_true(rate > 0.9 * measured[i].rate && rate < 1.1 * measured[i].rate);
-    }
-}
-
-/* The predicted seconds of cuBLAS for a routine of these sizes. */
-static double native_seconds(const td_model *model, td_kind kind)
-{
-    td_problem p = solve(TD_BINARY64, 1024, 512), lowered;
-    p.kind = kind;
-    if (kind == TD_TRIANGULAR_SOLVE) return td_model_native_solve(model, &p);
-    if (kind == TD_RANK_K || kind == TD_RANK_2K) p.k = 2048;
-    if (kind == TD_PRODUCT) p.k = 1024;
-    assert_true(td_lower(&p, &lowered));
-    return td_model_seconds(model, td_engines[0], (td_parameter){0}, &lowered);
-}
-
-/* What calibration measured of one of cuBLAS's routines counts for that routine alone. */
-static void routines_have_factors_of_their_own(void **state)
-{
-    static const td_kind kinds[] = {
-        TD_PRODUCT,         TD_RANK_K, TD_RANK_2K, TD_SYMMETRIC_PRODUCT, TD_TRIANGULAR_PRODUCT,
-        TD_TRIANGULAR_SOLVE};
-    static signed char doubled[TD_FACTORS];
-    (void)state;
-    for (int f = 0; f < TD_FACTORS; f++) doubled[f] = TD_OCTAVE;
-    for (int routine = 0; routine < TD_NATIVE_ROUTINES; routine++) {
-        const td_kind own = td_native_routines[routine].kind;
-        td_model model = model_of(RTX4090), measured = model;
-        measured.factors[TD_MOST_WAYS + routine] = doubled;
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            const bool counts = kinds[i] == own || (kinds[i] == TD_RANK_2K && own == TD_RANK_K);
-            const double ratio =
-                native_seconds(&measured, kinds[i]) / native_seconds(&model, kinds[i]);
-            assert_true(fabs(ratio - (counts ? 2.0 : 1.0)) < 1e-12);
-        }
-    }
-}
-
-/* Points of the grid belong to the routine's call that has their sizes, and every size of a factor
- * has one. */
-static void routines_have_points_of_the_grid(void **state)
-{
-    (void)state;
-    for (int routine = 0; routine < TD_NATIVE_ROUTINES; routine++) {
-        const td_kind kind = td_native_routines[routine].kind;
-        int points = 0;
-        for (int at = 0; at < TD_FACTORS; at++) {
-            td_problem p, product;
-            if (!td_factor_routine(kind, at, &p)) continue;
-            points++;
-            assert_int_equal(p.kind, kind);
-            if (kind == TD_TRIANGULAR_SOLVE) continue;
-            const td_problem of = td_factor_problem(at);
-            assert_true(td_lower(&p, &product));
-            assert_int_equal(product.k, of.k);
-            assert_int_equal(product.m * product.n, of.m * of.n);
-        }
-        assert_int_equal(points, TD_SIZES * TD_SIZES);
     }
 }
 
@@ -144,6 +87,35 @@ static void auto_takes_solves_where_they_gain(void **state)
     (void)state;
 }
 
+/* The plain choice is a mode; where cuBLAS's solve is faster than predicted, or Tandem's blocks are
+ * slower, it is native. */
+static void auto_knows_what_was_calibrated(void **state)
+{
+    static const struct {
+        td_timed row;
+        int octaves;
+        double native; /* times what it was */
+    } cases[] = {{TD_TIMED_native_dtrsm, -2, 0.25},
+                 {TD_TIMED_block_dtrsm, 3, 1.0},
+                 {TD_TIMED_native_ztrsm, -2, 1.0}};
+    static signed char factors[TD_FACTORS];
+    const td_options o = options_of_auto();
+    const td_problem p = solve(TD_BINARY64, 1024, 1024);
+    const td_model plain = model_of(H100);
+    const td_decision before = td_policy_decide(&o, &p, &plain);
+    (void)state;
+    assert_null(before.reason);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        td_model moved = plain;
+        memset(factors, cases[i].octaves * TD_OCTAVE, sizeof factors);
+        moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
+        const td_decision after = td_policy_decide(&o, &p, &moved);
+        const bool is_other = cases[i].row == TD_TIMED_native_ztrsm;
+        assert_ptr_equal(after.reason, is_other ? NULL : td_reason_slower);
+        assert_true(fabs(after.forecast.native / before.forecast.native - cases[i].native) < 1e-9);
+    }
+}
+
 /* By sizes alone. */
 static void reproducible_solves_ask_no_device(void **state)
 {
@@ -163,10 +135,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(native_solves_are_near_what_was_measured),
-        cmocka_unit_test(routines_have_factors_of_their_own),
-        cmocka_unit_test(routines_have_points_of_the_grid),
         cmocka_unit_test(solves_take_what_is_faster),
         cmocka_unit_test(auto_takes_solves_where_they_gain),
+        cmocka_unit_test(auto_knows_what_was_calibrated),
         cmocka_unit_test(reproducible_solves_ask_no_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,9 @@
 #include "../../options/log.h"
 #include "../../version.h"
 
-#define HEAD "tandem calibration 1"
+/* The file's first line: what it is, and the version of its layout. */
+#define NAME "tandem calibration "
+#define HEAD NAME "2"
 
 enum { LINE_BYTES = 16 + TD_MODE_TEXT + 5 * TD_FACTORS };
 
@@ -74,7 +76,7 @@ static void print(FILE *out, const td_calibration *c, const td_card *card, int d
 {
     fprintf(out, HEAD "\ndevice %s\nmultiprocessors %d\ndriver %d\nversion %s\n", card->name,
             card->multiprocessors, driver, TD_VERSION);
-    for (int row = 0; row < TD_MOST_ROWS; row++) {
+    for (int row = 0; row < TD_ROWS; row++) {
         if (!c->is_measured[row]) continue;
         fprintf(out, "%s", td_row_text(row));
         for (int f = 0; f < TD_FACTORS; f++) fprintf(out, " %d", c->factors[row][f]);
@@ -134,17 +136,23 @@ static bool parse_factors(const char *text, signed char factors[TD_FACTORS])
     return *text == '\0';
 }
 
+/* The row with a name of that length; TD_ROWS if there is none. */
+static int find_row(const char *name, size_t length)
+{
+    int row = 0;
+    while (row < TD_ROWS &&
+           (strlen(td_row_text(row)) != length || strncmp(td_row_text(row), name, length) != 0))
+        row++;
+    return row;
+}
+
 static bool parse_row(char *line, td_calibration *c)
 {
     const size_t length = strcspn(line, " ");
-    for (int row = 0; row < TD_MOST_ROWS; row++) {
-        const char *text = td_row_text(row);
-        if (!text || strlen(text) != length || strncmp(text, line, length) != 0) continue;
-        if (c->is_measured[row]) return false;
-        c->is_measured[row] = true;
-        return parse_factors(line + length, c->factors[row]);
-    }
-    return false;
+    const int row = length ? find_row(line, length) : TD_ROWS;
+    if (row == TD_ROWS || c->is_measured[row]) return false;
+    c->is_measured[row] = true;
+    return parse_factors(line + length, c->factors[row]);
 }
 
 /* True if the next line is just that. */
@@ -161,7 +169,9 @@ __attribute__((format(printf, 2, 3))) static bool is_next(reader *r, const char 
 
 static td_calibration_status read_all(reader *r, td_calibration *c, const td_card *card, int driver)
 {
-    if (!is_next(r, HEAD)) return TD_CALIBRATION_DAMAGED;
+    if (!is_next(r, HEAD))
+        return strncmp(r->text, NAME, strlen(NAME)) == 0 ? TD_CALIBRATION_OTHER
+                                                         : TD_CALIBRATION_DAMAGED;
     if (!is_next(r, "device %s", card->name) ||
         !is_next(r, "multiprocessors %d", card->multiprocessors) ||
         !is_next(r, "driver %d", driver) || !is_next(r, "version %s", TD_VERSION))
@@ -224,7 +234,7 @@ void td_calibration_use(td_model *model, int driver)
     if (!c) return;
     const td_calibration_status status = td_calibration_read(c, &model->card, driver, path, &line);
     if (status == TD_CALIBRATION_READ) {
-        for (int row = 0; row < TD_MOST_ROWS; row++)
+        for (int row = 0; row < TD_ROWS; row++)
             if (c->is_measured[row]) model->factors[row] = c->factors[row];
         snprintf(model->source, sizeof model->source, "calibrated in %.400s", path);
         return; /* the model has them now */

@@ -6,10 +6,10 @@
 
 #include "model.h"
 
-/* Rows of factors, of ways and routines; those without is_measured do not count. */
+/* The factors of each row; those without is_measured do not count. */
 typedef struct {
-    bool is_measured[TD_MOST_ROWS];
-    signed char factors[TD_MOST_ROWS][TD_FACTORS];
+    bool is_measured[TD_ROWS];
+    signed char factors[TD_ROWS][TD_FACTORS];
 } td_calibration;
 
 /* The name of the file: $XDG_CACHE_HOME/tandem or ~/.cache/tandem, and what the device is called.

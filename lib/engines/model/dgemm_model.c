@@ -22,5 +22,5 @@ double td_model_dgemm(const td_model *model, const td_problem *p)
         seconds += td_model_seconds(model, td_engines[0], (td_parameter){0}, &product) +
                    join_seconds(&model->rates, p, &rows);
     }
-    return seconds;
+    return seconds * td_model_timed(model, TD_TIMED_dgemm_dsyrk, p);
 }

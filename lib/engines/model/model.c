@@ -124,30 +124,24 @@ int td_way_of(const td_engine *engine, td_parameter parameter)
     return i;
 }
 
-/* ---- native routines ---- */
+/* ---- timed routines ---- */
 
-const td_native_routine td_native_routines[TD_NATIVE_ROUTINES] = {
-    {TD_RANK_K, "native:dsyrk"},
-    {TD_SYMMETRIC_PRODUCT, "native:dsymm"},
-    {TD_TRIANGULAR_PRODUCT, "native:dtrmm"},
-    {TD_TRIANGULAR_SOLVE, "native:dtrsm"},
+#define TIMED(id, text, kind, type) {text, kind, type},
+const td_timed_routine td_timed_routines[TD_TIMED_COUNT] = {
+#include "timed.def"
 };
+#undef TIMED
 
-/* The row of factors of a routine; -1: it has none. */
-static int row_of_routine(td_kind kind)
+td_problem td_timed_solve(int64_t order, int64_t vectors)
 {
-    if (kind == TD_RANK_KX || kind == TD_RANK_2K) kind = TD_RANK_K;
-    for (int i = 0; i < TD_NATIVE_ROUTINES; i++)
-        if (td_native_routines[i].kind == kind) return TD_MOST_WAYS + i;
-    return -1;
+    return (td_problem){.kind = TD_PRODUCT, .m = order, .n = vectors, .k = order, .batch = 1};
 }
 
 const char *td_row_text(int row)
 {
     int count;
-    const td_way *way = td_ways(&count);
-    if (row < TD_MOST_WAYS) return row < count ? way[row].text : NULL;
-    return td_native_routines[row - TD_MOST_WAYS].text;
+    return row < TD_MOST_WAYS ? td_ways(&count)[row].text
+                              : td_timed_routines[row - TD_MOST_WAYS].text;
 }
 
 /* ---- factors ---- */
@@ -231,18 +225,18 @@ td_problem td_factor_problem(int at)
     return p;
 }
 
-bool td_factor_routine(td_kind kind, int at, td_problem *p)
+/* The number of a size on its axis; TD_SIZES if it is between two of them, or beyond. */
+static int number_of(int64_t size)
 {
-    const td_problem product = td_factor_problem(at);
-    const bool is_update = kind == TD_RANK_K;
-    *p = product;
-    p->kind = kind;
-    if (product.batch > 1) return false;
-    if (is_update) return product.m == product.n;
-    p->m = product.k;
-    p->n = product.k == product.m ? product.n : product.m;
-    p->k = 0;
-    return product.k == product.m || product.k == product.n;
+    int i = 0;
+    while (i < TD_SIZES && (int64_t)TD_LEAST_SIZE << i != size) i++;
+    return i;
+}
+
+int td_factor_at(const td_problem *p)
+{
+    const int i = number_of(p->m), j = number_of(p->n), h = number_of(p->k);
+    return i < TD_SIZES && j < TD_SIZES && h < TD_SIZES ? single_at(i, j, h) : -1;
 }
 
 int td_factor_of(double seconds, double by_rates)
@@ -260,10 +254,8 @@ void td_model_make(td_model *model, const td_card *card)
     memset(model, 0, sizeof *model);
     model->card = *card;
     model->rates = td_rates_of(card);
-    for (int row = 0; row < TD_MOST_ROWS; row++)
-        if (td_row_text(row))
-            model->factors[row] =
-                td_measured_find(card->name, card->multiprocessors, td_row_text(row));
+    for (int row = 0; row < TD_ROWS; row++)
+        model->factors[row] = td_measured_find(card->name, card->multiprocessors, td_row_text(row));
     const bool is_host = strcmp(card->name, TD_HOST_CARD) == 0;
     snprintf(model->source, sizeof model->source,
              td_model_is_measured(model) ? "measured on another %s%s"
@@ -299,25 +291,21 @@ static double seconds_to_unfold(const td_model *model, const td_engine *engine, 
     return engine == td_engines[0] ? 0.0 : p->unfolded_bytes / model->rates.bytes;
 }
 
-static double routine_factor(const td_model *model, td_kind routine, const terms *t)
+double td_model_timed(const td_model *model, td_timed routine, const td_problem *p)
 {
-    const int row = row_of_routine(routine);
-    return row < 0 ? 1.0 : factor(model->factors[row], t);
+    const terms t = terms_of(p);
+    return factor(model->factors[TD_MOST_WAYS + routine], &t);
 }
 
-double td_model_routine_factor(const td_model *model, td_kind routine, int64_t m, int64_t n,
-                               int64_t k)
+/* The factor of cuBLAS's routine that a product stands for. */
+static double routine_factor(const td_model *model, const td_problem *p)
 {
-    const terms t = terms_of(&(td_problem){.m = m, .n = n, .k = k, .batch = 1});
-    return routine_factor(model, routine, &t);
-}
-
-/* What a way's time is over what the rates say. */
-static double factor_of(const td_model *model, int way, const td_problem *p, const terms *t)
-{
-    const bool is_routine = way == 0 && !p->is_paired;
-    return factor(model->factors[way], t) *
-           (is_routine ? routine_factor(model, p->routine, t) : 1.0);
+    const td_kind kind = p->routine == TD_RANK_KX ? TD_RANK_K : p->routine;
+    const td_type type = p->is_paired ? TD_COMPLEX_BINARY64 : TD_BINARY64;
+    for (int i = 0; i < TD_TIMED_COUNT; i++)
+        if (td_timed_routines[i].kind == kind && td_timed_routines[i].type == type)
+            return td_model_timed(model, (td_timed)i, p);
+    return 1.0;
 }
 
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
@@ -326,7 +314,8 @@ double td_model_seconds(const td_model *model, const td_engine *engine, td_param
     const double seconds = td_model_by_rates(&model->rates, engine, parameter, p);
     if (seconds < 0.0) return seconds;
     const terms t = terms_of(p);
-    return seconds * factor_of(model, td_way_of(engine, parameter), p, &t) +
+    const double of_routine = engine == td_engines[0] ? routine_factor(model, p) : 1.0;
+    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) * of_routine +
            seconds_to_unfold(model, engine, p);
 }
 
@@ -338,7 +327,8 @@ void td_model_predict(const td_model *model, const td_problem *p, double *second
     for (int i = 0; i < count; i++) {
         seconds[i] = td_model_by_rates(&model->rates, way[i].engine, way[i].parameter, p);
         if (seconds[i] > 0.0)
-            seconds[i] = seconds[i] * factor_of(model, i, p, &t) +
+            seconds[i] = seconds[i] * factor(model->factors[i], &t) +
                          seconds_to_unfold(model, way[i].engine, p);
     }
+    seconds[0] *= routine_factor(model, p);
 }

@@ -58,26 +58,37 @@ const td_way *td_ways(int *count);
  * apart). */
 int td_way_of(const td_engine *engine, td_parameter parameter);
 
-/* ---- cuBLAS's routines of level 3 that calibration measures beside products ---- */
+/* ---- routines that are timed beside products (timed.def) ---- */
+
+#define TIMED(id, text, kind, type) TD_TIMED_##id,
+typedef enum {
+#include "timed.def"
+    TD_TIMED_COUNT
+} td_timed;
+#undef TIMED
 
 typedef struct {
+    const char *text;
     td_kind kind;
-    const char *text; /* as in a calibration */
-} td_native_routine;
-enum { TD_NATIVE_ROUTINES = 4, TD_MOST_ROWS = TD_MOST_WAYS + TD_NATIVE_ROUTINES };
-extern const td_native_routine td_native_routines[TD_NATIVE_ROUTINES];
+    td_type type;
+} td_timed_routine;
+extern const td_timed_routine td_timed_routines[TD_TIMED_COUNT];
 
-/* ---- factors ---- */
+/* The product that has a triangular solve's sizes, and twice its operations. */
+td_problem td_timed_solve(int64_t order, int64_t vectors);
 
-/* What a row of factors is of: a way, or a routine after TD_MOST_WAYS rows; NULL: there is none. */
+/* ---- factors: a row for each way, and after TD_MOST_WAYS of them for each timed routine ---- */
+
+enum { TD_ROWS = TD_MOST_WAYS + TD_TIMED_COUNT };
+
+/* The way or routine of a row; "" if no way has that number. */
 const char *td_row_text(int row);
 
 /* The product that factor number `at` belongs to: a cube's batch has about 2^30 multiplications. */
 td_problem td_factor_problem(int at);
 
-/* The real routine that has the sizes of that product: an update has them all; the order of A's
- * triangle, or of a symmetric A, is k and one of m and n. False if there is none. */
-bool td_factor_routine(td_kind kind, int at, td_problem *p);
+/* The number of the factor that belongs to a single product; -1 if it lies between others. */
+int td_factor_at(const td_problem *p);
 
 /* The factor of a product that took so many seconds. */
 int td_factor_of(double seconds, double by_rates);
@@ -88,8 +99,8 @@ enum { TD_SOURCE_BYTES = 512 };
 typedef struct {
     td_card card;
     td_rates rates;
-    const signed char *factors[TD_MOST_ROWS]; /* by row, TD_FACTORS each; NULL: all 0 */
-    char source[TD_SOURCE_BYTES];             /* where the figures are from: "measured on ..." */
+    const signed char *factors[TD_ROWS]; /* TD_FACTORS each; NULL: all 0 */
+    char source[TD_SOURCE_BYTES];        /* where the figures are from: "measured on ..." */
 } td_model;
 
 /* A model by the card's properties, and by the factors kept here if there are any for it. */
@@ -100,17 +111,17 @@ void td_model_make(td_model *model, const td_card *card);
 bool td_model_is_measured(const td_model *model);
 
 /* Seconds of a product of binary64 matrices in one of the ways; engine and parameter may have a
- * number. A negative number if nobody can say. */
+ * number. Native's are those of the routine that the product stands for. A negative number if
+ * nobody can say. */
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p);
 
 /* The same for all ways at once; seconds[TD_MOST_WAYS]. */
 void td_model_predict(const td_model *model, const td_problem *p, double *seconds);
 
-/* What cuBLAS's real routine took, over what this model says without its row: 1 where none was
- * measured, and for products. The sizes are of the product that it is, or would be: m, n and k. */
-double td_model_routine_factor(const td_model *model, td_kind routine, int64_t m, int64_t n,
-                               int64_t k);
+/* How many times as long as predicted a timed routine takes that is such a product: 1 if it was not
+ * measured. */
+double td_model_timed(const td_model *model, td_timed routine, const td_problem *p);
 
 /* What the rates alone say, without factors. */
 double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_parameter parameter,

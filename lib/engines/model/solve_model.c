@@ -16,6 +16,14 @@ static double real_products(const td_problem *p)
 
 static double real_parts(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64 ? 2.0 : 1.0; }
 
+/* The factor of a timed solve of that type. */
+static double timed(const td_model *model, const td_problem *p, td_timed real, td_timed complex,
+                    int64_t order)
+{
+    const td_problem sizes = td_timed_solve(order, td_solve_vectors(p));
+    return td_model_timed(model, p->type == TD_COMPLEX_BINARY64 ? complex : real, &sizes);
+}
+
 /* cuBLAS's own solve: as many operations as a product has, some time for every row, which is more
  * where there are many, and for every element of B. */
 double td_model_native_solve(const td_model *model, const td_problem *p)
@@ -23,27 +31,28 @@ double td_model_native_solve(const td_model *model, const td_problem *p)
     const td_rates *rates = &model->rates;
     const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p),
                  first_rows = fmin(order, 256.0);
-    const double seconds =
+    const double by_rates =
         real_products(p) * order * order * vectors / rates->matrix64 +
         td_tuned_native_solve_first_row * 1e-6 * first_rows +
         td_tuned_native_solve_row * 1e-6 * (order - first_rows) +
         td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
-    if (p->type != TD_BINARY64) return seconds;
-    return seconds * td_model_routine_factor(model, TD_TRIANGULAR_SOLVE, td_solve_order(p),
-                                             td_solve_vectors(p), td_solve_order(p));
+    return by_rates *
+           timed(model, p, TD_TIMED_native_dtrsm, TD_TIMED_native_ztrsm, td_solve_order(p));
 }
 
 /* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain
  * of rows, and its operations, by as many multiprocessors as have vectors. */
-static double block_seconds(const td_rates *rates, const td_problem *p, int64_t block_rows)
+double td_model_solve_blocks(const td_model *model, const td_problem *p, int64_t block_rows)
 {
+    const td_rates *rates = &model->rates;
     const double blocks = (double)td_solve_blocks(p, block_rows), order = (double)td_solve_order(p),
                  vectors = (double)td_solve_vectors(p), rows = fmin((double)block_rows, order),
                  operations = real_products(p) * order * rows * vectors,
                  busy = fmin(1.0, ceil(vectors / LEAST_PANEL) / rates->multiprocessors);
-    return blocks * (rates->launch + td_tuned_solve_block * 1e-6) +
-           real_parts(p) * order * td_tuned_solve_row * 1e-6 +
-           operations / (td_tuned_solve_share * rates->matrix64 * busy);
+    const double by_rates = blocks * (rates->launch + td_tuned_solve_block * 1e-6) +
+                            real_parts(p) * order * td_tuned_solve_row * 1e-6 +
+                            operations / (td_tuned_solve_share * rates->matrix64 * busy);
+    return by_rates * timed(model, p, TD_TIMED_block_dtrsm, TD_TIMED_block_ztrsm, (int64_t)rows);
 }
 
 /* The real product that takes `known` times so many known rows away. */
@@ -115,7 +124,7 @@ void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve
         least_terms[i] = INT64_MAX;
     }
     for (rows = td_larger(rows, TD_SOLVE_LEAST_ROWS); rows >= TD_SOLVE_LEAST_ROWS; rows /= 2) {
-        const double blocks = block_seconds(&model->rates, p, rows);
+        const double blocks = td_model_solve_blocks(model, p, rows);
         predict_products(model, p, rows, of_size);
         for (int i = 1; i < ways; i++) {
             if (of_size[fp64] > 0.0 && (of_size[i] < 0.0 || of_size[i] >= of_size[fp64]))

@@ -21,6 +21,9 @@ void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve
 /* Native's seconds alone. */
 double td_model_native_solve(const td_model *model, const td_problem *p);
 
+/* Seconds of all blocks of so many rows, without the products between them. */
+double td_model_solve_blocks(const td_model *model, const td_problem *p, int64_t block_rows);
+
 /* The product with the most terms, by which a mode's prices are set (prices.h); false if all is one
  * block of so many rows. */
 bool td_solve_largest(const td_problem *p, int64_t block_rows, td_problem *product);
