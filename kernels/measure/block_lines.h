@@ -1,5 +1,5 @@
-/* block_lines.h - records of the lines of a block of threads, from their chunks (chunk.h): groups of
- * its threads share the chunks of a line. For kernels. */
+/* block_lines.h - records of the lines of a block of threads, from their chunks (chunk.h): groups
+ * of its threads share the chunks of a line. For kernels. */
 #ifndef TD_BLOCK_LINES_H
 #define TD_BLOCK_LINES_H
 
