@@ -1,6 +1,6 @@
 /* strips.h - products of a strip of T, TD_SOLVE_TILE rows of real numbers, with known rows of X,
  * PRODUCT_K columns of T at a time: on the FP64 tensor cores where there are any, else by plain
- * FMAs in the same order. T is in global or in shared memory, X in shared memory. */
+ * FMAs in the same order. T is in global memory, X in shared memory. */
 #ifndef TD_SOLVE_STRIPS_H
 #define TD_SOLVE_STRIPS_H
 
@@ -68,15 +68,15 @@ struct strip_step {
     double a[4];
 };
 
-/* Where a thread's next elements are: of its two rows of the strip. */
+/* Where a thread's next elements are: of its two rows of the strip, from T's first column on. */
 template <class number> struct strip_cursor {
     const double *of_row[2];
     int64_t later;  /* real numbers to four columns of real numbers on */
     unsigned flips; /* the sign bit, if the thread's elements change their sign */
 
-    TD_INSIDE void begin(const triangle_part &t, int row, int column)
+    TD_INSIDE void begin(const triangle_part &t, int row)
     {
-        const int lane = (int)threadIdx.x % SOLVE_WARP, i = row + lane / 4, j = column + lane % 4;
+        const int lane = (int)threadIdx.x % SOLVE_WARP, i = row + lane / 4, j = lane % 4;
         of_row[0] = entry_at<number>(t, i, j);
         of_row[1] = entry_at<number>(t, i + 8, j);
         later = 4 / parts_of<number>() * t.column_step;
@@ -110,7 +110,7 @@ struct strip_step {
 
 template <class number> struct strip_cursor {
     strip_step next;
-    TD_INSIDE void begin(const triangle_part &t, int row, int column) { next = {t, row, column}; }
+    TD_INSIDE void begin(const triangle_part &t, int row) { next = {t, row, 0}; }
     TD_INSIDE void load(strip_step &to)
     {
         to = next;
@@ -130,7 +130,7 @@ template <class number, int vectors> struct own_strip {
     TD_INSIDE void begin(const triangle_part &t, int strip)
     {
         at = strip;
-        cursor.begin(t, strip * TD_SOLVE_TILE, 0);
+        cursor.begin(t, strip * TD_SOLVE_TILE);
         clear();
     }
     TD_INSIDE void clear()

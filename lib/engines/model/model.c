@@ -297,14 +297,14 @@ double td_model_timed(const td_model *model, td_timed routine, const td_problem 
     return factor(model->factors[TD_MOST_WAYS + routine], &t);
 }
 
-/* The factor of cuBLAS's routine that a product stands for. */
-static double routine_factor(const td_model *model, const td_problem *p)
+/* The factor of cuBLAS's routine that a product stands for; t: the product's terms. */
+static double routine_factor(const td_model *model, const td_problem *p, const terms *t)
 {
     const td_kind kind = p->routine == TD_RANK_KX ? TD_RANK_K : p->routine;
     const td_type type = p->is_paired ? TD_COMPLEX_BINARY64 : TD_BINARY64;
     for (int i = 0; i < TD_TIMED_COUNT; i++)
         if (td_timed_routines[i].kind == kind && td_timed_routines[i].type == type)
-            return td_model_timed(model, (td_timed)i, p);
+            return factor(model->factors[TD_MOST_WAYS + i], t);
     return 1.0;
 }
 
@@ -314,7 +314,7 @@ double td_model_seconds(const td_model *model, const td_engine *engine, td_param
     const double seconds = td_model_by_rates(&model->rates, engine, parameter, p);
     if (seconds < 0.0) return seconds;
     const terms t = terms_of(p);
-    const double of_routine = engine == td_engines[0] ? routine_factor(model, p) : 1.0;
+    const double of_routine = engine == td_engines[0] ? routine_factor(model, p, &t) : 1.0;
     return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) * of_routine +
            seconds_to_unfold(model, engine, p);
 }
@@ -330,5 +330,5 @@ void td_model_predict(const td_model *model, const td_problem *p, double *second
             seconds[i] = seconds[i] * factor(model->factors[i], &t) +
                          seconds_to_unfold(model, way[i].engine, p);
     }
-    seconds[0] *= routine_factor(model, p);
+    seconds[0] *= routine_factor(model, p, &t);
 }
