@@ -64,13 +64,12 @@ static bool is_zero(const void *scalar, product_type type)
     }
 }
 
-static bool is_scalar_readable(cublasHandle_t handle, const product *p)
+static bool is_scalar_readable(cublasPointerMode_t mode, const product *p)
 {
     const size_t bytes = sizes[p->type].scalar;
 
-    if (handle->pointer_mode == CUBLAS_POINTER_MODE_HOST) return true;
-    return hostgpu_check_operand(p->function, "alpha", p->alpha, bytes) &&
-           hostgpu_check_operand(p->function, "beta", p->beta, bytes);
+    return hostgpu_check_scalar(p->function, "alpha", mode, p->alpha, bytes) &&
+           hostgpu_check_scalar(p->function, "beta", mode, p->beta, bytes);
 }
 
 static const char *matrix_at(const product_operand *x, int64_t i, size_t element_bytes)
@@ -346,7 +345,7 @@ cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
     cudaError_t error;
 
     if (status || !p->m || !p->n || !p->batch) return status;
-    REQUIRE(is_scalar_readable(handle, p), CUBLAS_STATUS_EXECUTION_FAILED);
+    REQUIRE(is_scalar_readable(handle->pointer_mode, p), CUBLAS_STATUS_EXECUTION_FAILED);
     REQUIRE(p->c.data || p->c.array, CUBLAS_STATUS_INVALID_VALUE);
     kept = keep(handle, p);
     error = hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
@@ -360,5 +359,6 @@ cublasStatus_t hostgpu_multiply_anywhere(const product *p)
 
     if (status || !p->m || !p->n || !p->batch) return status;
     REQUIRE(p->a.data && p->b.data && p->c.data, CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(is_scalar_readable(CUBLAS_POINTER_MODE_HOST, p), CUBLAS_STATUS_EXECUTION_FAILED);
     return multiply_members(p);
 }

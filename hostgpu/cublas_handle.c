@@ -16,6 +16,17 @@ bool hostgpu_check_operand(const char *function, const char *operand, const void
     return false;
 }
 
+bool hostgpu_check_scalar(const char *function, const char *operand, cublasPointerMode_t mode,
+                          const void *pointer, size_t bytes)
+{
+    if (mode != CUBLAS_POINTER_MODE_HOST)
+        return hostgpu_check_operand(function, operand, pointer, bytes);
+    if ((uintptr_t)pointer % bytes == 0) return true;
+    fprintf(stderr, "tandem: host device: %s: %s at %p is not aligned to its %zu bytes\n", function,
+            operand, pointer, bytes);
+    return false;
+}
+
 /* ---- handles ---- */
 
 cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function)

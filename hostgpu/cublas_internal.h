@@ -103,6 +103,12 @@ cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *fun
 bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
                            size_t bytes);
 
+/* True if cuBLAS could read a scalar of `bytes` bytes at pointer: in host memory it has to be
+ * aligned to its size, for cuBLAS loads both parts of a complex number by one instruction. Else
+ * says on stderr which operand of which function it is. */
+bool hostgpu_check_scalar(const char *function, const char *operand, cublasPointerMode_t mode,
+                          const void *pointer, size_t bytes);
+
 /* cublas_end.c: around all that OpenBLAS computes. */
 void hostgpu_begin_blas(void);
 void hostgpu_end_blas(void);

@@ -72,8 +72,10 @@ static cublasStatus_t check_ready(const level3_call *p)
 /* Whether the scalar may be read where it is. */
 static bool is_scalar(const level3_call *p, const char *operand, const void *at, size_t bytes)
 {
-    return p->is_xt || p->handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ||
-           hostgpu_check_operand(p->name, operand, at, bytes);
+    const cublasPointerMode_t mode =
+        p->is_xt ? CUBLAS_POINTER_MODE_HOST : p->handle->pointer_mode;
+
+    return hostgpu_check_scalar(p->name, operand, mode, at, bytes);
 }
 
 static bool is_matrix(const level3_call *p, const char *operand, const void *at, int64_t rows,

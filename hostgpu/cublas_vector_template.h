@@ -21,8 +21,7 @@ static bool LOCAL(is_vector)(const char *name, const char *operand, const REAL *
 static bool LOCAL(is_scalar)(cublasHandle_t handle, const char *name, const void *scalar,
                              size_t bytes)
 {
-    return handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ||
-           hostgpu_check_operand(name, "a scalar", scalar, bytes);
+    return hostgpu_check_scalar(name, "a scalar", handle->pointer_mode, scalar, bytes);
 }
 
 /* ---- y <- alpha x + y, x <- alpha x, copies ---- */

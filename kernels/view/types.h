@@ -3,6 +3,7 @@
 #ifndef TD_TYPES_H
 #define TD_TYPES_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,7 +41,8 @@ typedef union {
     tandem_ds ds;
     float binary32;
     td_complex_binary32 complex_binary32;
-    td_complex_binary64 complex_binary64;
+    /* Where cuBLAS is given its address: it loads both parts by one instruction. */
+    alignas(16) td_complex_binary64 complex_binary64;
 } td_value;
 
 /* The half of a square matrix that a routine reads or writes. */

@@ -1,9 +1,9 @@
 """Netlib's tests of level 3 (Debian's package libblas-test) on a BLAS that calls cuBLAS, with Tandem preloaded.
 
-usage: check_netlib.py d|z TANDEM LIBBLAS PRELOAD_LIBRARY HOSTGPU_FOLDER
+usage: check_netlib.py d|z TANDEM LIBBLAS PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 
-Skipped (status 77) where the package is missing. The tests of error exits are left out: which argument is wrong is for a
-BLAS to say, and cuBLAS does not.
+Without the folder there is a GPU, and the real libraries. Skipped (status 77) where the package is missing. The tests of error
+exits are left out: which argument is wrong is for a BLAS to say, and cuBLAS does not.
 """
 
 import glob
@@ -17,8 +17,8 @@ import tempfile
 import unittest
 
 kind = sys.argv[1]
-tandem, blas, preload, hostgpu = map(os.path.abspath, sys.argv[2:6])
-STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13")]
+tandem, blas, preload, *hostgpu = map(os.path.abspath, sys.argv[2:6])
+STAND_INS = [os.path.join(folder, name) for folder in hostgpu for name in ("libcudart.so.13", "libcublas.so.13")]
 
 # The largest errors that pass, in units of 2^-52 of abs(A)abs(B): netlib's own, and what df promises.
 THRESHOLDS = {"native": 16.0, "df": 16.0 + 2.0**(52 - 42), "ozaki2": 16.0, "faithful": 16.0}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from preloading import run
+from preloading import run, said_by_client
 
 
 BLAS = ["Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm", "Ztrmm",
@@ -32,7 +32,7 @@ RESIDUAL = 2**-48  # of solutions: blocks are solved in binary64 in every mode
 def lines(process):
     """Status, error and touched elements by call."""
     found = {}
-    for line in process.stdout.splitlines():
+    for line in said_by_client(process):
         call, _, result = line.partition(" : ")
         status, error, touched = result.split()
         found[call] = (int(status), float(error), int(touched))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from preloading import run
+from preloading import run, said_by_client
 
 
 FORMS = {"cublasZgemm_v2", "cublasZgemm3m", "cublasZgemmStridedBatched", "cublasZgemmBatched",
@@ -30,7 +30,7 @@ THOROUGH = ["native", "df", "ozaki2", "faithful"]
 def lines(process):
     """Status, error, parts of another kind, touched numbers, and the hash of C, by call."""
     found = {}
-    for line in process.stdout.splitlines():
+    for line in said_by_client(process):
         call, _, result = line.partition(" : ")
         status, error, kinds, touched, bits = result.split()
         found[call] = (int(status), float(error), int(kinds), int(touched), bits)

@@ -432,6 +432,7 @@ static void spoil(arguments *x, int how, const char **name)
 }
 enum { SPOILED_BY_ALL = 13, SPOILED_BY_HANDLES = 16, SPOILED_BY_BATCHES = 18, SPOILED = 21 };
 enum { CRASHES_OTHERS = 15 }; /* cuBLAS 13.1 reads NULL scalars in all but cublasDgemm */
+enum { CRASHES_GROUPS = 10 }; /* and, from here on, NULL arrays of groups */
 
 static void run_invalid(const form *f, const setting *how)
 {
@@ -439,6 +440,7 @@ static void run_invalid(const form *f, const setting *how)
         const bool needs_handle = i >= SPOILED_BY_ALL && i < SPOILED_BY_HANDLES;
         const bool needs_batch = i >= SPOILED_BY_HANDLES && i < SPOILED_BY_BATCHES;
         if (needs_handle && !f->has_handle) continue;
+        if (f->has_groups && i >= CRASHES_GROUPS && i < SPOILED_BY_ALL) continue;
         if (needs_handle && i < CRASHES_OTHERS && (f->has_batch || f->has_types)) continue;
         if (needs_batch && !f->has_batch) continue;
         if (i >= SPOILED_BY_BATCHES && !f->has_types) continue;

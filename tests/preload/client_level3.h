@@ -8,7 +8,9 @@ typedef enum { SYMM, SYRK, SYRKX, SYR2K, TRMM, TRSM, KINDS } kind;
 /* side, uplo, op and diag are cuBLAS's numbers. */
 typedef struct {
     int side, uplo, op, diag, m, n, k, lda, ldb, ldc;
-    double alpha[2], beta[2]; /* complex numbers, or real ones and what real routines do not read */
+    /* Complex numbers, aligned as cuDoubleComplex is, or real ones and what real routines do not
+     * read. */
+    _Alignas(16) double alpha[2], beta[2];
 } call;
 
 /* Makes the call by the function of cublas.h for this type (D or Z) and this kind, on matrices in

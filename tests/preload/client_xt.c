@@ -63,7 +63,7 @@ typedef struct {
     const routine *r;
     int op, op_b, side, uplo, diag;
     size_t m, n, k, pad;
-    double alpha[2], beta[2];
+    _Alignas(16) double alpha[2], beta[2]; /* as cuDoubleComplex is */
     place place;
     bool is_in_place; /* B of a triangular product is C */
 } call;
