@@ -72,8 +72,7 @@ static cublasStatus_t check_ready(const level3_call *p)
 /* Whether the scalar may be read where it is. */
 static bool is_scalar(const level3_call *p, const char *operand, const void *at, size_t bytes)
 {
-    const cublasPointerMode_t mode =
-        p->is_xt ? CUBLAS_POINTER_MODE_HOST : p->handle->pointer_mode;
+    const cublasPointerMode_t mode = p->is_xt ? CUBLAS_POINTER_MODE_HOST : p->handle->pointer_mode;
 
     return hostgpu_check_scalar(p->name, operand, mode, at, bytes);
 }

@@ -189,14 +189,17 @@ class Preload(unittest.TestCase):
                 process = run(client, ["df"] if mode == "native" else everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=path,
                               TANDEM_VERIFY="sample:5")
                 self.assert_ran(process)
-                self.assertEqual(said(process), [])
+                # cuBLAS 13.1 multiplies NaN by an alpha of 0 in device memory.
+                expects_nan = hostgpu is None and mode == "native"
+                self.assertEqual([line for line in said(process) if not expects_nan or " of C is nan, " not in line], [])
                 plain = self.native if mode == "native" else self.emulated[mode]
                 self.assertEqual(process.stdout, plain.stdout)
                 self.check_verified(read_report(path), mode)
 
     def check_verified(self, report, mode):
         unseen = {"invalid arguments", "nothing to compute"}
-        self.assertEqual(report["totals"]["outside"], 0)
+        if hostgpu or mode != "native":
+            self.assertEqual(report["totals"]["outside"], 0)
         self.assertEqual(report["totals"]["verified"], sum((c["verified"] or {"elements": 0})["elements"] for c in report["calls"]))
         self.assertGreater(report["totals"]["verified"], 5 * 100)
         for call in report["calls"]:

@@ -5,11 +5,12 @@ usage: check_preload_zgemm.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 
 import json
 import os
+import re
 import sys
 import tempfile
 import unittest
 
-from preloading import run, said_by_client
+from preloading import CUBLAS_MULTIPLIES_BY_0, run, said_by_client, said_by_tandem
 
 
 FORMS = {"cublasZgemm_v2", "cublasZgemm3m", "cublasZgemmStridedBatched", "cublasZgemmBatched",
@@ -25,6 +26,11 @@ MODES = {
 }
 # These get all forms; the others, whose kernels have tests of their own, one each.
 THOROUGH = ["native", "df", "ozaki2", "faithful"]
+
+
+def is_cublas_own(call):
+    """True if alpha is 0, so that cuBLAS makes C in every mode, and may do so in a way of its own."""
+    return CUBLAS_MULTIPLIES_BY_0 and re.search(r"x\d+,0\+0i,", call) is not None
 
 
 def lines(process):
@@ -62,6 +68,8 @@ class PreloadZgemm(unittest.TestCase):
         for call, (status, error, kinds, touched, _) in given.items():
             self.assertEqual(status, wanted[call][0], f"{name} {call}")
             self.assertEqual(touched, 0, f"{name} {call}")
+            if is_cublas_own(call):
+                continue
             self.assertLessEqual(error, MODES[name], f"{name} {call}")
             if name not in ("native", "auto"):
                 self.assertEqual(kinds, 0, f"{name} {call}")
@@ -92,16 +100,18 @@ class PreloadZgemm(unittest.TestCase):
             self.assertEqual({call["op_a"] + call["op_b"] for call in emulated}, OPERATIONS, f"{name} {function}")
         bits = {}
         for call, result in lines(process).items():
-            bits.setdefault(call.split(" ", 1)[1].removesuffix(" device"), set()).add(result[-1])
+            if not is_cublas_own(call):
+                bits.setdefault(call.split(" ", 1)[1].removesuffix(" device"), set()).add(result[-1])
         self.assertEqual({case: found for case, found in bits.items() if len(found) > 1}, {}, name)
 
     def test_products_are_verified(self):
         for name, form in (("native", "cublasZgemm_v2"), ("native", "cublasZgemm3m"), ("df", "cublasZgemmBatched")):
             process, calls = self.report("verified", form, TANDEM_MODE=name, TANDEM_VERIFY="sample:6")
-            self.assertEqual((process.returncode, process.stderr), (0, ""), name)
+            self.assertEqual((process.returncode, said_by_tandem(process)), (0, []), name)
             verified = [call for call in calls if call["verified"]]
             self.assertGreater(len(verified), 9, name)
-            self.assertEqual([call for call in verified if call["verified"]["outside"]], [], name)
+            outside = [call for call in verified if call["verified"]["outside"]]
+            self.assertTrue(all(CUBLAS_MULTIPLIES_BY_0 and call["mode"] == "native" for call in outside), outside)
             for call in verified:
                 is_unbound = call["mode"] == "native" and "3m" in call["function"]
                 self.assertEqual(call["verified"]["bound"] is None, is_unbound, call)
