@@ -108,9 +108,7 @@ td_type td_problem_type_of_alpha(const td_problem *p)
 
 td_type td_problem_type_of_beta(const td_problem *p)
 {
-    const td_kind kind = p->kind;
-    const bool is_update = kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
-    return real_if(p->beta_is_real || (p->is_hermitian && is_update), p->type);
+    return real_if(p->beta_is_real || (p->is_hermitian && td_kind_is_update(p->kind)), p->type);
 }
 
 bool td_problem_has_rest(const td_problem *p) { return p->rest_a.data || p->rest_a.array; }
@@ -142,8 +140,7 @@ static bool is_zero(const td_value *x, td_type type)
 
 bool td_problem_only_scales(const td_problem *p)
 {
-    const bool has_k = p->kind == TD_PRODUCT || p->kind == TD_RANK_K || p->kind == TD_RANK_KX ||
-                       p->kind == TD_RANK_2K;
+    const bool has_k = p->kind == TD_PRODUCT || td_kind_is_update(p->kind);
     return (has_k && p->k == 0) ||
            (!p->alpha.device && is_zero(&p->alpha.value, td_problem_type_of_alpha(p)));
 }

@@ -55,6 +55,12 @@ typedef enum {
     TD_KIND_COUNT
 } td_kind;
 
+/* True of the updates of one triangle of C, a sum of products with a transpose. */
+static inline bool td_kind_is_update(td_kind kind)
+{
+    return kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
+}
+
 typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
 typedef enum { TD_LEFT, TD_RIGHT } td_side;
 typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;

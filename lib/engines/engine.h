@@ -70,6 +70,8 @@ typedef struct td_engine {
 
     bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
 
+    bool takes_rest; /* run() reads real factors of two parts as they are (../call/problem.h) */
+
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
     bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */

@@ -32,7 +32,8 @@ static routine_case update_of(uint64_t seed)
                is_hermitian = is_complex && random_int(&r, 0, 1);
     const td_op turned = is_hermitian ? TD_OP_C : TD_OP_T;
     const bool is_large = !is_complex && !test_is_sanitized() && seed % 29 == 0;
-    td_problem p = {.kind = random_int(&r, 0, 2) ? TD_RANK_K : TD_RANK_KX,
+    static const td_kind kinds[] = {TD_RANK_K, TD_RANK_K, TD_RANK_KX, TD_RANK_2K};
+    td_problem p = {.kind = kinds[random_int(&r, 0, 3)],
                     .type = is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
                     .op_a = random_int(&r, 0, 1) ? turned : TD_OP_N,
                     .triangle = (td_triangle)random_int(&r, 0, 1),
@@ -138,6 +139,24 @@ static wide multiply_add(const routine_case *c, wide x, wide y, wide z)
 
 static long double size_of(wide x) { return fabsl(x.re) + fabsl(x.im); }
 
+static bool adds_mirror(const routine_case *c)
+{
+    return c->p.kind == TD_RANK_2K && c->p.is_hermitian;
+}
+
+/* Of op(A) op(B) at (i, j), with factors as they are written out. Its terms' sizes count in
+ * *magnitude. */
+static wide sum_at(const routine_case *c, int64_t i, int64_t j, long double *magnitude)
+{
+    wide sum = {0.0L, 0.0L};
+    for (int64_t l = 0; l < c->left.columns; l++) {
+        const wide a = wide_of(*element(&c->left, i, l)), b = wide_of(*element(&c->right, l, j));
+        sum = multiply_add(c, a, b, sum);
+        *magnitude += size_of(wide_of(c->alpha)) * size_of(a) * size_of(b);
+    }
+    return sum;
+}
+
 static bool is_within(double x, long double want, long double bound)
 {
     if (isfinite(want)) return fabsl((long double)x - want) <= bound;
@@ -151,18 +170,18 @@ static void check_element(const routine_case *c, int64_t i, int64_t j, number x)
     const int64_t k = c->left.columns;
     const wide alpha = wide_of(c->alpha), beta = wide_of(c->beta),
                before = wide_of(routine_before(c, i, j));
-    wide sum = {0.0L, 0.0L}, want = {0.0L, 0.0L};
+    wide want = {0.0L, 0.0L};
     long double magnitude = 0.0L, terms = (long double)(c->is_complex ? 2 * k + 7 : k + 3);
-    for (int64_t l = 0; l < k && c->alpha != 0.0; l++) {
-        const wide a = wide_of(*element(&c->left, i, l)), b = wide_of(*element(&c->right, l, j));
-        sum = multiply_add(c, a, b, sum);
-        magnitude += size_of(alpha) * size_of(a) * size_of(b);
-    }
     if (c->beta != 0.0) {
         want = multiply_add(c, beta, before, want);
         magnitude += size_of(beta) * size_of(before);
     }
-    if (c->alpha != 0.0 && k > 0) want = multiply_add(c, alpha, sum, want);
+    if (c->alpha != 0.0 && k > 0) want = multiply_add(c, alpha, sum_at(c, i, j, &magnitude), want);
+    if (c->alpha != 0.0 && k > 0 && adds_mirror(c)) {
+        const wide mirror = sum_at(c, j, i, &magnitude);
+        want = multiply_add(c, (wide){alpha.re, -alpha.im}, (wide){mirror.re, -mirror.im}, want);
+        terms += 4.0L;
+    }
     if (c->p.is_hermitian && i == j) want.im = 0.0L;
     const long double bound = terms * 0x1p-53L * magnitude;
     CHECK(is_within(creal(x), want.re, bound) &&

@@ -253,7 +253,7 @@ static void the_model_takes_what_it_can_use(void **state)
     td_model_make(&model, &card);
     static const struct {
         const char *text, *line;
-    } others[] = {{"tandem calibration 2\ndevice NVIDIA H100\n", "line 2"},
+    } others[] = {{"tandem calibration 3\ndevice NVIDIA H100\n", "line 2"},
                   {"tandem calibration 1\ndevice NVIDIA H200\n", "line 1"}};
     for (int i = 0; i < 2; i++) {
         rewrite(others[i].text);

@@ -121,11 +121,13 @@ static void no_device_changes_reproducible_choices(void **state)
     assert_string_equal(decide(H200, "df", "fp64", "reproducible", &p).text, "df");
 }
 
-/* An update of one triangle of order n with k terms. */
-static td_problem update(td_kind kind, int64_t n, int64_t k)
+/* An update of one triangle of order n with k terms; of complex matrices it is Hermitian. */
+static td_problem update(td_type type, td_kind kind, int64_t n, int64_t k)
 {
     td_problem p = product(n, n, k, 1);
     p.kind = kind;
+    p.type = type;
+    p.is_hermitian = type == TD_COMPLEX_BINARY64;
     p.m = 0;
     return p;
 }
@@ -133,35 +135,46 @@ static td_problem update(td_kind kind, int64_t n, int64_t k)
 /* cuBLAS's own routine has few blocks where C is small: its products are faster where k is long. */
 static void auto_makes_narrow_updates_of_products(void **state)
 {
+#define REAL    TD_BINARY64
+#define COMPLEX TD_COMPLEX_BINARY64
     static const struct {
         const char *card, *mode, *accuracy, *strategy;
         td_kind kind;
         int64_t n, k;
+        td_type type;
         const char *text;
     } rows[] = {
-        {H100, "auto", "fp64", "auto", TD_RANK_K, 512, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, 512, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_KX, 512, 200000, "dgemm"},
-        {H200, "auto", "40", "auto", TD_RANK_K, 256, 16384, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, 512, 512, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, 64, 200000, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, 1024, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, 1024, 100000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, 2048, 50000, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, 8192, 512, "ozaki2"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, 8192, 512, "ozaki2"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, 16384, 1024, "ozaki2"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, 8192, 128, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_2K, 512, 200000, "native"},
-        {H200, "auto", "fp64", "eager", TD_RANK_K, 512, 200000, "ozaki2"},
-        {H200, "auto", "fp64", "reproducible", TD_RANK_K, 512, 200000, "ozaki2"},
-        {H200, "auto", "faithful", "auto", TD_RANK_K, 512, 200000, "faithful"},
-        {H200, "native", "fp64", "auto", TD_RANK_K, 512, 200000, "native"},
-        {H200, "ozaki2", "fp64", "auto", TD_RANK_K, 512, 200000, "ozaki2"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 512, 200000, REAL, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 512, 200000, REAL, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_KX, 512, 200000, REAL, "dgemm"},
+        {H200, "auto", "40", "auto", TD_RANK_K, 256, 16384, REAL, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 512, 512, REAL, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 64, 200000, REAL, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 16, 8192, REAL, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 64, 512, REAL, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 1024, 200000, REAL, "dgemm"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 1024, 100000, REAL, "dgemm"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 2048, 50000, REAL, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, 8192, 512, REAL, "ozaki2"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 8192, 512, REAL, "ozaki2"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 16384, 1024, REAL, "ozaki2"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 8192, 128, REAL, "native"},
+        {H200, "auto", "fp64", "auto", TD_RANK_2K, 64, 65536, REAL, "dgemm"},
+        {H200, "auto", "fp64", "auto", TD_RANK_2K, 512, 200000, REAL, "dgemm"},
+        {H100, "auto", "fp64", "auto", TD_RANK_2K, 512, 512, REAL, "native"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 64, 200000, COMPLEX, "dgemm"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 16, 1024, COMPLEX, "native"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, 512, 50000, COMPLEX, "native"},
+        {H100, "auto", "fp64", "auto", TD_RANK_2K, 64, 65536, COMPLEX, "dgemm"},
+        {H200, "auto", "fp64", "eager", TD_RANK_K, 512, 200000, REAL, "ozaki2"},
+        {H200, "auto", "fp64", "reproducible", TD_RANK_K, 512, 200000, REAL, "ozaki2"},
+        {H200, "auto", "faithful", "auto", TD_RANK_K, 512, 200000, REAL, "faithful"},
+        {H200, "native", "fp64", "auto", TD_RANK_K, 512, 200000, REAL, "native"},
+        {H200, "ozaki2", "fp64", "auto", TD_RANK_K, 512, 200000, REAL, "ozaki2"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const td_problem p = update(rows[i].kind, rows[i].n, rows[i].k);
+        const td_problem p = update(rows[i].type, rows[i].kind, rows[i].n, rows[i].k);
         const td_decision d =
             decide(rows[i].card, rows[i].mode, rows[i].accuracy, rows[i].strategy, &p);
         if (strcmp(d.text, rows[i].text) != 0)
@@ -194,7 +207,7 @@ static void auto_knows_what_was_calibrated_of_updates(void **state)
     const td_model plain = model_of(H100);
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const td_problem p = update(TD_RANK_K, cases[i].n, cases[i].k);
+        const td_problem p = update(TD_BINARY64, TD_RANK_K, cases[i].n, cases[i].k);
         td_model moved = plain;
         memset(factors, cases[i].octaves * TD_OCTAVE, sizeof factors);
         moved.factors[TD_MOST_WAYS + cases[i].row] = factors;

@@ -32,7 +32,7 @@ td_problem td_dgemm_product(const td_problem *p, const td_part *part)
                         .op_b = p->op_b,
                         .m = part->m,
                         .n = part->n,
-                        .k = p->k,
+                        .k = td_problem_has_rest(p) ? p->k / 2 : p->k,
                         .alpha.value.binary64 = 1.0,
                         .batch = 1,
                         .stream = p->stream};

@@ -13,7 +13,7 @@ int64_t td_dgemm_columns(const td_problem *p);
 td_part td_dgemm_rows(const td_problem *p, const td_part *part);
 
 /* A product of binary64 matrices with the sizes of such a part, whose matrices are not set: C
- * without its scalars, so that alpha is 1 and beta 0. */
+ * without its scalars, so that alpha is 1 and beta 0. Of factors of two parts the first alone. */
 td_problem td_dgemm_product(const td_problem *p, const td_part *part);
 
 #endif

@@ -16,9 +16,10 @@
 #include "../../options/log.h"
 #include "../../version.h"
 
-/* The file's first line: what it is, and the version of its layout. */
+/* The file's first line: what it is, and a number that changes with its layout, or with the
+ * predictions that its factors multiply. */
 #define NAME "tandem calibration "
-#define HEAD NAME "2"
+#define HEAD NAME "3"
 
 enum { LINE_BYTES = 16 + TD_MODE_TEXT + 5 * TD_FACTORS };
 

@@ -5,6 +5,7 @@
 #include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/select/choice.h"
 #include "../../../kernels/routes.h"
+#include "../sizes.h"
 #include "tuning.h"
 
 /* Sizes as the model computes with them. */
@@ -69,21 +70,26 @@ static double native_share(const td_problem *p)
     }
 }
 
-/* True of updates of rank k that were timed, as far as their order goes: real ones. */
-static bool is_timed_update(const td_problem *p)
+/* Work and blocks of cuBLAS's update: it seems to cut no k, however long, into as many pieces as
+ * that of a product; one of fewer rows takes as long as one of native_update_order. */
+static void count_update(const td_problem *p, td_cost *cost)
 {
-    return (p->routine == TD_RANK_K || p->routine == TD_RANK_KX) && !p->is_paired &&
-           (double)p->n >= td_tuned_native_update_order;
+    td_problem wide = *p;
+    wide.n = td_larger(p->n, (int64_t)td_tuned_native_update_order);
+    wide.m = p->is_paired ? 2 * wide.n : wide.n;
+    const sizes s = sizes_of(&wide);
+    cost->matrix64 = operations_of(&s, 64.0, 8.0) / native_share(p);
+    cost->blocks = p->is_paired ? td_tuned_native_complex_update_blocks +
+                                      s.n / td_tuned_native_complex_update_rows
+                                : td_tuned_native_update_blocks + s.n / td_tuned_native_update_rows;
 }
 
-/* Blocks that can run at a time: cuBLAS cuts a long k into pieces, where C has few tiles. It does
- * not seem to cut that of updates so. */
-static double native_blocks(const td_problem *p, const sizes *s)
+/* cuBLAS cuts a long k into pieces, where C has few tiles. */
+static void count_product(const td_problem *p, const sizes *s, td_cost *cost)
 {
     const double shortest = 256.0;
-    if (is_timed_update(p))
-        return s->batch * (td_tuned_native_update_blocks + s->n / td_tuned_native_update_rows);
-    return tiles_of(s, 64.0) * fmax(1.0, s->k / shortest);
+    cost->matrix64 = operations_of(s, 64.0, 8.0) / native_share(p);
+    cost->blocks = tiles_of(s, 64.0) * fmax(1.0, s->k / shortest);
 }
 
 TD_COST(native)
@@ -93,8 +99,10 @@ TD_COST(native)
     cost->launches = 2.0; /* one, and cuBLAS's own time on the host */
     cost->is_one = true;
     cost->bytes = bytes_of(p, &s);
-    cost->matrix64 = operations_of(&s, 64.0, 8.0) / native_share(p);
-    cost->blocks = native_blocks(p, &s);
+    if (td_kind_is_update(p->routine))
+        count_update(p, cost);
+    else
+        count_product(p, &s, cost);
 }
 
 /* Tiles of 128 x 64, or of 64 x 64 where these are few; each is one long chain over k. */
