@@ -17,10 +17,10 @@ TD_DEVICE pair_of_scalars scalars_of(const td_complex_scalars &s)
     return r;
 }
 
-/* True if the real product makes T. */
+/* True if there is a T. */
 TD_DEVICE bool makes_t(const td_complex_scalars &s, const pair_of_scalars &by)
 {
-    return td_makes_t(s.adds_mirror, by.alpha, by.beta);
+    return s.t.data || td_makes_t(s.adds_mirror, by.alpha, by.beta);
 }
 
 /* x y + z, each part in two roundings. */
@@ -63,21 +63,20 @@ static __global__ void save_kernel(TD_PARAMETER td_complex_scalars s)
 TD_DEVICE td_term load_before(const td_complex_scalars &s, const td_term *before, int64_t i,
                               int64_t j)
 {
-    const td_term t = before[i + j * s.before.ld];
+    const td_term t = before[i + j * (s.before.data ? s.before.ld : s.c.ld)];
     return s.has_real_diagonal && i == j ? td_term_of(t.re, 0.0) : t;
 }
 
-/* alpha T + beta C of one element. */
+/* alpha T + beta C of one element; ld is T's. */
 TD_DEVICE td_term combined(const td_complex_scalars &s, const pair_of_scalars &by, const td_term *t,
-                           const td_term *before, int64_t i, int64_t j)
+                           int64_t ld, const td_term *before, int64_t i, int64_t j)
 {
     const td_term none = td_term_of(0.0, 0.0);
     td_term sum = none;
     if (!is_zero(by.beta)) sum = multiply_add(by.beta, load_before(s, before, i, j), none);
     if (is_zero(by.alpha)) return sum;
-    if (s.adds_mirror)
-        sum = multiply_add(td_conjugate(by.alpha), td_conjugate(t[j + i * s.t.ld]), sum);
-    return multiply_add(by.alpha, t[i + j * s.t.ld], sum);
+    if (s.adds_mirror) sum = multiply_add(td_conjugate(by.alpha), td_conjugate(t[j + i * ld]), sum);
+    return multiply_add(by.alpha, t[i + j * ld], sum);
 }
 
 static __global__ void end_kernel(TD_PARAMETER td_complex_scalars s)
@@ -85,12 +84,14 @@ static __global__ void end_kernel(TD_PARAMETER td_complex_scalars s)
     const pair_of_scalars by = scalars_of(s);
     const bool is_t = makes_t(s, by);
     td_term *const c = td_member<td_term>(s.c, s.batch_first + blockIdx.z);
-    const td_term *const t = s.adds_mirror ? td_member<td_term>(s.t, blockIdx.z) : c,
+    const int64_t ld = s.t.data ? s.t.ld : s.c.ld;
+    const td_term *const t = s.t.data ? td_member<td_term>(s.t, blockIdx.z) : c,
                          *const before =
                              s.before.data ? td_member<td_term>(s.before, blockIdx.z) : c;
     if (is_t)
-        each_element(
-            s, [&](int64_t i, int64_t j) { c[i + j * s.c.ld] = combined(s, by, t, before, i, j); });
+        each_element(s, [&](int64_t i, int64_t j) {
+            c[i + j * s.c.ld] = combined(s, by, t, ld, before, i, j);
+        });
     __syncthreads();
     if (!s.has_real_diagonal || threadIdx.x != 0) return;
     for (int64_t j = blockIdx.x; j < min(s.m, s.n); j += gridDim.x) c[j + j * s.c.ld].im = 0.0;
@@ -108,7 +109,7 @@ static bool is_real_on_host(const td_scalar *s, bool is_real)
 
 bool td_scalars_are_real(const td_complex_scalars *s)
 {
-    return !s->adds_mirror && is_real_on_host(&s->alpha, s->alpha_is_real) &&
+    return !s->t.data && !s->adds_mirror && is_real_on_host(&s->alpha, s->alpha_is_real) &&
            is_real_on_host(&s->beta, s->beta_is_real);
 }
 

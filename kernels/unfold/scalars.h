@@ -17,16 +17,16 @@ extern "C" {
  * conjugate transpose; where the region is. All matrices are m x n of complex numbers.
  *
  * Scalars without imaginary parts are the real product's own: it makes C, and nothing is left to
- * do. Else it makes T, with alpha = 1 and beta = 0, in C's place, of which a copy is kept
- * before. */
+ * do. Else it makes T, with alpha = 1 and beta = 0, in C's place, of which a copy is kept before.
+ * Where T has a place of its own it is made in any case, and C has not been touched. */
 typedef struct {
     td_scalar alpha, beta;
     bool alpha_is_real, beta_is_real; /* they are stored as real numbers */
-    bool adds_mirror;                 /* T is not in C's place then, and C has not been touched */
+    bool adds_mirror;                 /* T has a place of its own then */
     bool has_real_diagonal;           /* imaginary parts of C's diagonal become 0 */
     int64_t m, n;
     td_region region; /* of complex elements */
-    td_matrix c, t;
+    td_matrix c, t;   /* data of t NULL: T has no place of its own */
 
     /* C before the product, [batch][n][ld]. data NULL: C itself, which has not been touched, or is
      * not read as beta is 0. */

@@ -70,7 +70,8 @@ typedef struct td_engine {
 
     bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
 
-    bool takes_rest; /* run() reads real factors of two parts as they are (../call/problem.h) */
+    /* True if run() takes a folded product as it is (real.h); NULL: it takes none. */
+    bool (*takes)(const td_problem *p);
 
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 

@@ -20,8 +20,7 @@ td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_par
     const td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     td_route_log(engine, p, parameter);
-    const bool is_as_is = engine->takes_rest && p->type == TD_BINARY64 && td_problem_has_rest(p);
-    if (td_is_folded(p) && !is_as_is)
+    if (td_is_folded(p) && !(engine->takes && engine->takes(p)))
         return td_unfold_and_run(engine, p, parameter, device, workspace_limit, counters);
     return engine->run(p, parameter, device, workspace_limit, counters);
 }

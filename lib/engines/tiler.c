@@ -15,7 +15,7 @@ td_matrix td_lines_from(const td_problem *p, int which, int64_t first)
 {
     const td_view lines = td_view_of(p, which, first, 0);
     td_matrix from = lines.matrix;
-    from.data = (double *)from.data + lines.offset;
+    from.data = (char *)from.data + lines.offset * td_types[p->type].size;
     return from;
 }
 

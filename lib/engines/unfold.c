@@ -76,10 +76,7 @@ static td_complex_scalars scalars_of(const unfolding *u, int64_t z)
                             .n = p->n,
                             .region = {p->region, 0, 0},
                             .c = p->c,
-                            .t = p->c,
-                            .before = p->c,
                             .batch_first = z};
-    s.before.data = NULL;
     if (!u->workspace) return s;
     if (u->keeps_t) {
         s.t = kept;

@@ -4,6 +4,8 @@
  * triangle's elements to be made in vain. */
 enum { LEAST = 128, SHARES = 8, UNIT = 64 };
 
+bool td_dgemm_is_whole(const td_problem *p) { return td_problem_has_rest(p) || p->adds_mirror; }
+
 int64_t td_dgemm_columns(const td_problem *p)
 {
     return td_smaller(p->n, td_larger(LEAST, td_round_up(td_ceil_div(p->n, SHARES), UNIT)));
@@ -15,6 +17,7 @@ td_part td_dgemm_rows(const td_problem *p, const td_part *part)
     const int64_t first = part->j << region.row_shift,
                   end = (part->j + part->n) << region.row_shift, behind = part->i + part->m;
     td_part rows = *part;
+    if (td_dgemm_is_whole(p)) return rows;
     if (region.kind == TD_REGION_LOWER) {
         rows.i = td_larger(part->i, first);
         rows.m = (int)(behind - rows.i);
@@ -26,14 +29,18 @@ td_part td_dgemm_rows(const td_problem *p, const td_part *part)
 
 td_problem td_dgemm_product(const td_problem *p, const td_part *part)
 {
-    return (td_problem){.kind = TD_PRODUCT,
-                        .type = TD_BINARY64,
-                        .op_a = p->op_a,
-                        .op_b = p->op_b,
-                        .m = part->m,
-                        .n = part->n,
-                        .k = td_problem_has_rest(p) ? p->k / 2 : p->k,
-                        .alpha.value.binary64 = 1.0,
-                        .batch = 1,
-                        .stream = p->stream};
+    td_problem product = {.kind = TD_PRODUCT,
+                          .type = p->type,
+                          .op_a = p->op_a,
+                          .op_b = p->op_b,
+                          .m = part->m,
+                          .n = part->n,
+                          .k = td_problem_has_rest(p) ? p->k / 2 : p->k,
+                          .batch = 1,
+                          .stream = p->stream};
+    if (p->type == TD_COMPLEX_BINARY64)
+        product.alpha.value.complex_binary64.re = 1.0;
+    else
+        product.alpha.value.binary64 = 1.0;
+    return product;
 }

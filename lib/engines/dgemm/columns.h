@@ -6,13 +6,17 @@
 
 #include "../parts.h"
 
+/* True if one product makes T of all of C, for each element needs that of its mirror image, too:
+ * of an update that is the sum of a product and its transpose, as it is before it is unfolded. */
+bool td_dgemm_is_whole(const td_problem *p);
+
 /* Columns of C that one product makes. */
 int64_t td_dgemm_columns(const td_problem *p);
 
 /* The rows of a part of C from the first to the last that has elements of the region. */
 td_part td_dgemm_rows(const td_problem *p, const td_part *part);
 
-/* A product of binary64 matrices with the sizes of such a part, whose matrices are not set: C
+/* A product of matrices of p's type with the sizes of such a part, whose matrices are not set: C
  * without its scalars, so that alpha is 1 and beta 0. Of factors of two parts the first alone. */
 td_problem td_dgemm_product(const td_problem *p, const td_part *part);
 

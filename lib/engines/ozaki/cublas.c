@@ -161,15 +161,19 @@ static cublasStatus_t enqueue_panels(cublasHandle_t handle, const functions *f, 
                        types[p->type].compute, CUBLAS_GEMM_DEFAULT);
 }
 
-static cublasOperation_t op_of(td_op op) { return op == TD_OP_N ? CUBLAS_OP_N : CUBLAS_OP_T; }
+static cublasOperation_t op_of(td_op op)
+{
+    return op == TD_OP_N ? CUBLAS_OP_N : op == TD_OP_T ? CUBLAS_OP_T : CUBLAS_OP_C;
+}
 
 static cublasStatus_t enqueue_binary64(cublasHandle_t handle, const functions *f,
                                        const td_problem *p)
 {
+    const cudaDataType_t type = p->type == TD_COMPLEX_BINARY64 ? CUDA_C_64F : CUDA_R_64F;
     return f->multiply(handle, op_of(p->op_a), op_of(p->op_b), (int)p->m, (int)p->n, (int)p->k,
-                       &p->alpha.value.binary64, p->a.data, CUDA_R_64F, (int)p->a.ld, 0, p->b.data,
-                       CUDA_R_64F, (int)p->b.ld, 0, &p->beta.value.binary64, p->c.data, CUDA_R_64F,
-                       (int)p->c.ld, 0, 1, CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT);
+                       &p->alpha.value, p->a.data, type, (int)p->a.ld, 0, p->b.data, type,
+                       (int)p->b.ld, 0, &p->beta.value, p->c.data, type, (int)p->c.ld, 0, 1,
+                       CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT);
 }
 
 static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const work *w)
