@@ -1,7 +1,7 @@
 /* engine.c - the update of a triangle by cuBLAS's own products, where its routine for triangles is
  * slower than these: columns of C, without scalars, go to the workspace, and from there those
- * elements to C that are in the triangle. Of a sum of two products, A B' + B A', one is made, of all
- * of C, and the other one is its transpose, or conjugate transpose. Sums are native ones; their
+ * elements to C that are in the triangle. Of a sum of two products, A B' + B A', one is made, of
+ * all of C, and the other one is its transpose, or conjugate transpose. Sums are native ones; their
  * order is cuBLAS's. */
 #include "../../../kernels/repair/join.h"
 #include "../../../kernels/unfold/scalars.h"
