@@ -779,7 +779,7 @@ class Calibrate(Case):
         self.assertIn(f'figures:  calibrated in {path}\n', self.on_host('plan', 64, 64, 64).stdout)
         self.assertEqual([file.name for file in path.parent.iterdir()], [path.name])
         self.check_routines(done.stdout, path)
-        path.write_text('tandem calibration 2\n')
+        path.write_text('tandem calibration 3\n')
         plan = self.on_host('plan', 64, 64, 64)
         self.assertIn('line 2', plan.stderr)
         self.assertIn('for which the host device stands', plan.stdout)
