@@ -23,11 +23,12 @@ TD_DEVICE bool makes_t(const td_complex_scalars &s, const pair_of_scalars &by)
     return s.t.data || td_makes_t(s.adds_mirror, by.alpha, by.beta);
 }
 
-/* x y + z, each part in two roundings. */
-TD_DEVICE td_term multiply_add(td_term x, td_term y, td_term z)
+/* x y + z, each part in two roundings, or, where x is stored as a real number, in one: an infinite
+ * part of y then leaves the other as it is. */
+TD_DEVICE td_term multiply_add(td_term x, bool is_real, td_term y, td_term z)
 {
-    return td_term_of(td_fma64(-x.im, y.im, td_fma64(x.re, y.re, z.re)),
-                      td_fma64(x.im, y.re, td_fma64(x.re, y.im, z.im)));
+    const td_term sum = td_term_of(td_fma64(x.re, y.re, z.re), td_fma64(x.re, y.im, z.im));
+    return is_real ? sum : td_term_of(td_fma64(-x.im, y.im, sum.re), td_fma64(x.im, y.re, sum.im));
 }
 
 TD_DEVICE bool is_zero(td_term x) { return x.re == 0.0 && x.im == 0.0; }
@@ -72,11 +73,14 @@ TD_DEVICE td_term combined(const td_complex_scalars &s, const pair_of_scalars &b
                            int64_t ld, const td_term *before, int64_t i, int64_t j)
 {
     const td_term none = td_term_of(0.0, 0.0);
+    const bool is_real = s.alpha_is_real;
     td_term sum = none;
-    if (!is_zero(by.beta)) sum = multiply_add(by.beta, load_before(s, before, i, j), none);
+    if (!is_zero(by.beta))
+        sum = multiply_add(by.beta, s.beta_is_real, load_before(s, before, i, j), none);
     if (is_zero(by.alpha)) return sum;
-    if (s.adds_mirror) sum = multiply_add(td_conjugate(by.alpha), td_conjugate(t[j + i * ld]), sum);
-    return multiply_add(by.alpha, t[i + j * ld], sum);
+    if (s.adds_mirror)
+        sum = multiply_add(td_conjugate(by.alpha), is_real, td_conjugate(t[j + i * ld]), sum);
+    return multiply_add(by.alpha, is_real, t[i + j * ld], sum);
 }
 
 static __global__ void end_kernel(TD_PARAMETER td_complex_scalars s)

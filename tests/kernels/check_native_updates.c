@@ -231,6 +231,30 @@ static void updates_are_sums(void **unused)
     }
 }
 
+/* A real beta multiplies each part of C by itself. */
+static void an_infinite_part_of_c_leaves_the_other(void **unused)
+{
+    const td_problem p = {.kind = TD_RANK_K,
+                          .type = TD_COMPLEX_BINARY64,
+                          .is_hermitian = true,
+                          .n = 5,
+                          .k = 3,
+                          .batch = 1};
+    routine_case c = routine_make_of(&p, 7);
+    (void)unused;
+    c.alpha = 0.5;
+    c.beta = 1.0;
+    *element(&c.c, 3, 1) = complex_of(5.0, INFINITY);
+    *element(&c.c, 4, 2) = complex_of(-INFINITY, 7.0);
+    matrix got = compute(&c, run_in_all, TD_RUN_DONE);
+    CHECK(isfinite(creal(*element(&got, 3, 1))) && isinf(cimag(*element(&got, 3, 1))) &&
+              isinf(creal(*element(&got, 4, 2))) && isfinite(cimag(*element(&got, 4, 2))),
+          "%a%+ai, %a%+ai", creal(*element(&got, 3, 1)), cimag(*element(&got, 3, 1)),
+          creal(*element(&got, 4, 2)), cimag(*element(&got, 4, 2)));
+    free(got.at);
+    routine_free(&c);
+}
+
 static td_run_status run_in_nothing(const td_problem *product) { return run(product, 256); }
 
 static td_run_status run_too_long(const td_problem *product)
@@ -262,6 +286,7 @@ static void refusals_leave_c(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(updates_are_sums),
+                                       cmocka_unit_test(an_infinite_part_of_c_leaves_the_other),
                                        cmocka_unit_test(refusals_leave_c)};
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
