@@ -450,7 +450,7 @@ class Preload(unittest.TestCase):
         os.makedirs(folder)
         name = f"Tandem-host-device--no-GPU--driver-13.0-tandem-{version}.txt"
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write("tandem calibration 2\nnonsense\n")
+            file.write("tandem calibration 3\nnonsense\n")
         process = run(client, ["df", "9", "9", "9"], TANDEM_MODE="auto", XDG_CACHE_HOME=self.folder.name)
         self.assert_one_line(process, "warn: calibration", name, "line 2", "ignored", "tandem calibrate")
 
