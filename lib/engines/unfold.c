@@ -1,6 +1,5 @@
 #include "unfold.h"
 
-#include "../../kernels/unfold/scalars.h"
 #include "../../kernels/unfold/unfold.h"
 #include "real.h"
 #include "../cuda/workspace.h"
@@ -62,21 +61,25 @@ static td_matrix members_from(const td_matrix *x, int64_t z, int64_t element_byt
     return from;
 }
 
+td_complex_scalars td_unfold_scalars(const td_problem *p)
+{
+    return (td_complex_scalars){.alpha = p->alpha,
+                                .beta = p->beta,
+                                .alpha_is_real = p->alpha_is_real,
+                                .beta_is_real = p->beta_is_real,
+                                .adds_mirror = p->adds_mirror,
+                                .has_real_diagonal = p->has_real_diagonal,
+                                .m = p->m,
+                                .n = p->n,
+                                .region = td_problem_region(p),
+                                .c = p->c};
+}
+
 static td_complex_scalars scalars_of(const unfolding *u, int64_t z)
 {
-    const td_problem *p = u->p;
-    const td_matrix kept = {.ld = p->m, .stride = p->m * p->n};
-    td_complex_scalars s = {.alpha = p->alpha,
-                            .beta = p->beta,
-                            .alpha_is_real = p->alpha_is_real,
-                            .beta_is_real = p->beta_is_real,
-                            .adds_mirror = p->adds_mirror,
-                            .has_real_diagonal = p->has_real_diagonal,
-                            .m = p->m,
-                            .n = p->n,
-                            .region = {p->region, 0, 0},
-                            .c = p->c,
-                            .batch_first = z};
+    const td_matrix kept = {.ld = u->p->m, .stride = u->p->m * u->p->n};
+    td_complex_scalars s = td_unfold_scalars(u->p);
+    s.batch_first = z;
     if (!u->workspace) return s;
     if (u->keeps_t) {
         s.t = kept;

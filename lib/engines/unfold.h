@@ -3,8 +3,13 @@
 #ifndef TD_ENGINES_UNFOLD_H
 #define TD_ENGINES_UNFOLD_H
 
+#include "../../kernels/unfold/scalars.h"
 #include "../cuda/device.h"
 #include "engine.h"
+
+/* What C is made of once there is a T of a complex product: its scalars, region and C, of the
+ * batch's first members. T and what C was before have no place of their own yet. */
+td_complex_scalars td_unfold_scalars(const td_problem *p);
 
 /* Enqueues such a product; the engine is prepared. The lines are kept in memory of the pool, as
  * many members of the batch at a time as have room in half the workspace's limit; a member whose

@@ -4,10 +4,13 @@
  * triangle's elements to be made in vain. */
 enum { LEAST = 128, SHARES = 8, UNIT = 64 };
 
-bool td_dgemm_is_whole(const td_problem *p) { return td_problem_has_rest(p) || p->adds_mirror; }
+/* True if one product makes T of all of C, for each element needs that of its mirror image, too:
+ * of an update that is the sum of a product and its transpose, as it is before it is unfolded. */
+static bool is_whole(const td_problem *p) { return td_problem_has_rest(p) || p->adds_mirror; }
 
 int64_t td_dgemm_columns(const td_problem *p)
 {
+    if (is_whole(p)) return p->n;
     return td_smaller(p->n, td_larger(LEAST, td_round_up(td_ceil_div(p->n, SHARES), UNIT)));
 }
 
@@ -17,7 +20,7 @@ td_part td_dgemm_rows(const td_problem *p, const td_part *part)
     const int64_t first = part->j << region.row_shift,
                   end = (part->j + part->n) << region.row_shift, behind = part->i + part->m;
     td_part rows = *part;
-    if (td_dgemm_is_whole(p)) return rows;
+    if (is_whole(p)) return rows;
     if (region.kind == TD_REGION_LOWER) {
         rows.i = td_larger(part->i, first);
         rows.m = (int)(behind - rows.i);

@@ -6,10 +6,6 @@
 
 #include "../parts.h"
 
-/* True if one product makes T of all of C, for each element needs that of its mirror image, too:
- * of an update that is the sum of a product and its transpose, as it is before it is unfolded. */
-bool td_dgemm_is_whole(const td_problem *p);
-
 /* Columns of C that one product makes. */
 int64_t td_dgemm_columns(const td_problem *p);
 

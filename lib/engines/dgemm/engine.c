@@ -4,11 +4,11 @@
  * all of C, and the other one is its transpose, or conjugate transpose. Sums are native ones; their
  * order is cuBLAS's. */
 #include "../../../kernels/repair/join.h"
-#include "../../../kernels/unfold/scalars.h"
 #include "../model/cost.h"
 #include "../ozaki/cublas.h"
 #include "../proven.h"
 #include "../tiler.h"
+#include "../unfold.h"
 #include "columns.h"
 
 typedef struct {
@@ -63,7 +63,7 @@ static size_t plan(void *of, size_t limit)
 {
     update *u = of;
     u->sizes = td_largest_part(u->p);
-    if (!td_dgemm_is_whole(u->p)) u->sizes.n = td_smaller(u->sizes.n, td_dgemm_columns(u->p));
+    u->sizes.n = td_smaller(u->sizes.n, td_dgemm_columns(u->p));
     u->sizes.cublas_bytes = TD_CUBLAS_WORKSPACE;
     return td_fit(u, limit, lay_out, shrink);
 }
@@ -95,19 +95,9 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 /* C of a complex T. */
 static cudaError_t join_complex(const update *u)
 {
-    const td_problem *p = u->p;
-    const td_complex_scalars s = {.alpha = p->alpha,
-                                  .beta = p->beta,
-                                  .alpha_is_real = p->alpha_is_real,
-                                  .beta_is_real = p->beta_is_real,
-                                  .adds_mirror = p->adds_mirror,
-                                  .has_real_diagonal = p->has_real_diagonal,
-                                  .m = p->m,
-                                  .n = p->n,
-                                  .region = td_problem_region(p),
-                                  .c = p->c,
-                                  .t = {.data = u->workspace + u->t, .ld = p->m}};
-    return td_scalars_end_run(&s, 1, p->stream);
+    td_complex_scalars s = td_unfold_scalars(u->p);
+    s.t = (td_matrix){.data = u->workspace + u->t, .ld = u->p->m};
+    return td_scalars_end_run(&s, 1, u->p->stream);
 }
 
 /* C is touched last. */

@@ -40,7 +40,7 @@ double td_model_dgemm(const td_model *model, const td_problem *p)
     if (!td_kind_is_update(p->routine) || p->batch != 1 || p->n > TD_MAX_PART_LINES) return -1.0;
     if (p->routine == TD_RANK_2K && !p->is_paired)
         return seconds_of_mirrored(model, p) * td_model_timed(model, TD_TIMED_dgemm_dsyrk, p);
-    if (!td_dgemm_is_whole(p)) sizes.n = td_smaller(sizes.n, td_dgemm_columns(p));
+    sizes.n = td_smaller(sizes.n, td_dgemm_columns(p));
     while (td_next_part(p, &sizes, &part)) {
         const td_part rows = td_dgemm_rows(p, &part);
         const td_problem product = td_dgemm_product(p, &rows);
