@@ -187,7 +187,7 @@ class Preload(unittest.TestCase):
             with self.subTest(mode):
                 path = self.path("verified-" + mode)
                 process = run(client, ["df"] if mode == "native" else everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=path,
-                              TANDEM_VERIFY="sample:2")
+                              TANDEM_VERIFY="sample:5")
                 self.assert_ran(process)
                 # cuBLAS 13.1 multiplies NaN by an alpha of 0 in device memory.
                 expects_nan = hostgpu is None and mode == "native"
@@ -201,7 +201,7 @@ class Preload(unittest.TestCase):
         if hostgpu or mode != "native":
             self.assertEqual(report["totals"]["outside"], 0)
         self.assertEqual(report["totals"]["verified"], sum((c["verified"] or {"elements": 0})["elements"] for c in report["calls"]))
-        self.assertGreater(report["totals"]["verified"], 2 * 100)
+        self.assertGreater(report["totals"]["verified"], 5 * 100)
         for call in report["calls"]:
             verified = call["verified"]
             if verified is None:
