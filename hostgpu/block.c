@@ -12,7 +12,7 @@ __thread uint3 threadIdx, blockIdx;
 __thread struct dim3 blockDim, gridDim;
 __thread unsigned hostgpu_rank;
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, CACHE_LINE = 64 };
 
 /* ---- fibers ---- */
 
@@ -21,9 +21,13 @@ static size_t stack_bytes(void)
     return hostgpu_get_settings()->stack_bytes * HOSTGPU_STACK_FACTOR;
 }
 
-/* Stacks at a power-of-two distance would fall into the same sets of the cache. The guard page
- * prevents that. */
-static size_t stack_stride(void) { return stack_bytes() + PAGE; }
+/* From one stack to the next: a guard page, the stack, and a page for stack_offset(). Stacks at a
+ * power-of-two distance would fall into the same sets of a second-level cache. */
+static size_t stack_stride(void) { return PAGE + stack_bytes() + PAGE; }
+
+/* How many bytes below its end the i-th stack begins. In a first-level cache an address's place in
+ * its page decides the set: the frames of a warp's threads would otherwise push each other out. */
+static size_t stack_offset(unsigned i) { return i * 7 * CACHE_LINE % PAGE; }
 
 static bool acquire_stacks(hostgpu_worker *w)
 {
@@ -57,10 +61,11 @@ static void run_threads(void);
 static hostgpu_fiber *create_fiber(hostgpu_worker *w)
 {
     hostgpu_fiber *fiber = &w->fiber[w->fiber_count];
+    const size_t bytes = stack_bytes() + PAGE - stack_offset(w->fiber_count);
     char *stack = next_stack(w);
 
     w->fiber_count++;
-    hostgpu_fiber_create(fiber, stack, stack_bytes(), run_threads);
+    hostgpu_fiber_create(fiber, stack, bytes, run_threads);
     return fiber;
 }
 
@@ -233,6 +238,12 @@ static uint64_t block_at(uint64_t i, uint64_t count)
     return (uint64_t)(((unsigned __int128)i * step + (mixed >> 32)) % count);
 }
 
+/* After a fault fibers are given up wherever they stand. */
+static void forget_frames(hostgpu_worker *w)
+{
+    for (unsigned i = 0; i < w->fiber_count; i++) hostgpu_fiber_forget_frames(&w->fiber[i]);
+}
+
 void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
 {
     uint64_t i;
@@ -252,6 +263,7 @@ void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
            (i = atomic_fetch_add(&job->next_block, 1)) < job->block_count)
         run_block(w, block_at(i, job->block_count));
     hostgpu_self = NULL;
+    if (atomic_load(&job->error)) forget_frames(w);
     w->fiber_count = w->idle_count = 0;
     hostgpu_release_shared(w);
 }

@@ -75,11 +75,16 @@ void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
                              .stack = stack,
                              .stack_bytes = stack_bytes,
                              .race_fiber = fiber->race_fiber};
-#ifdef HOSTGPU_ASAN
-    __asan_unpoison_memory_region(stack, stack_bytes); /* frames that an abandoned fiber left */
-#endif
 #ifdef HOSTGPU_TSAN
     if (!fiber->race_fiber) fiber->race_fiber = __tsan_create_fiber(0); /* costs a millisecond */
 #endif
     prepare(fiber);
+}
+
+void hostgpu_fiber_forget_frames(const hostgpu_fiber *fiber)
+{
+#ifdef HOSTGPU_ASAN
+    __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
+#endif
+    (void)fiber;
 }

@@ -29,9 +29,13 @@ typedef struct {
 } hostgpu_fiber;
 
 /* Prepares a fiber that calls entry when first switched to; entry must not return. *fiber is all
- * zero, or a fiber that is given up, wherever it stands. */
+ * zero, or a fiber that is given up. */
 void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
                           void (*entry)(void));
+
+/* Has AddressSanitizer forget the frames of a fiber that is given up within functions: another one
+ * will be created on its stack. */
+void hostgpu_fiber_forget_frames(const hostgpu_fiber *fiber);
 
 /* The two sides of this OS thread's last switch. */
 extern __thread hostgpu_fiber *hostgpu_departed __attribute__((visibility("hidden")));

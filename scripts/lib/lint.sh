@@ -55,9 +55,9 @@ built_c_files() {
 # nodes_arguments COUNT: has the analyzer explore so many states of a function at most.
 nodes_arguments() { printf -- '--extra-arg=%s ' -Xclang -analyzer-config -Xclang "max-nodes=$1"; }
 
-# tidy BUILD ARGUMENT...: on the files of its input.
+# tidy BUILD ARGUMENT...: on the files of its input, eight by each process: starting one takes a quarter of a file's time.
 tidy() {
-    xargs -n 1 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p "$1" "${@:2}" >>"$1/tidy.log" 2>&1
+    xargs -n 8 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p "$1" "${@:2}" >>"$1/tidy.log" 2>&1
 }
 
 # check_tidy BUILD NODES: clang-tidy on the C files, unless it found these very files clean before; NODES as for

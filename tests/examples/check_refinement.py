@@ -13,7 +13,7 @@ import unittest
 
 TANDEM, REFSYEV, LU_SOLVE, GEMM_TIME, MATRICES = sys.argv[1:6]
 WEST = os.path.join(MATRICES, "west0479.mtx")
-ORDER = 100
+ORDER = 70
 
 # Arithmetics that round products as they round vectors, and what is left of both measures at least: errors of ozaki2's
 # sums are below one rounding, of native ones some.

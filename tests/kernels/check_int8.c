@@ -445,7 +445,7 @@ static void random_shapes(void **unused)
 {
     (void)unused;
     for (int i = 0; i < cases; i++) {
-        if (!test_takes(i, 2)) continue;
+        if (!test_takes(i, 4)) continue;
         const int8_case p = random_case(first_seed + (uint64_t)i);
         check_all_rows(&p);
     }

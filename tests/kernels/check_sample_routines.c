@@ -111,7 +111,7 @@ static void all_routines(void **unused)
     uint64_t seed = first_seed + 10000 * (uint64_t)sampled_round;
     (void)unused;
     for (int i = 0; i < test_cases(cases); i++, seed++) {
-        if (!test_takes(i, 2)) continue;
+        if (!test_takes(i, 3)) continue;
         routine_case c = small_case(&seed);
         td_promise promise;
         matrix got;

@@ -171,8 +171,11 @@ static double size_of(number x) { return fabs(creal(x)) + fabs(cimag(x)); }
 static void add(total *t, number x, number y)
 {
     const long double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
-    t->re += a * c - b * d;
-    t->im += a * d + b * c;
+    t->re += a * c;
+    if (b != 0.0L || d != 0.0L) {
+        t->re -= b * d;
+        t->im += a * d + b * c;
+    }
     t->size += size_of(x) * size_of(y);
 }
 
@@ -288,10 +291,23 @@ static void download(const routine *r, number *to, const void *from)
     for (int e = 0; e < SIZE; e++) to[e] = real[e];
 }
 
-static number value(const routine *r, int e, double phase)
+/* What matrices are filled from: numbers of widely different sizes. */
+typedef enum { FOR_A, FOR_TRIANGLE, FOR_B, FOR_C, SERIES } series;
+
+static number values[SERIES][SIZE];
+
+static void make_values(void)
 {
-    const double size = exp(e % 11 - 5.0);
-    return size * sin(e * 1.7 + phase) + (r->type == 'D' ? 0.0 : I * size * cos(e * 2.3 + phase));
+    static const double phases[] = {0.0, 0.5, 1.0, 2.0};
+    for (int s = 0; s < SERIES; s++)
+        for (int e = 0; e < SIZE; e++)
+            values[s][e] = exp(e % 11 - 5.0) *
+                           (sin(e * 1.7 + phases[s]) + I * cos(e * 2.3 + phases[s]));
+}
+
+static number value(const routine *r, int e, series of)
+{
+    return r->type == 'D' ? creal(values[of][e]) : values[of][e];
 }
 
 /* A, B and C, poisoned where the call must not look: outside, in the triangle of A that is not
@@ -306,13 +322,13 @@ static void fill(const routine *r, const call *x)
                                                (is_triangular(r) && x->diag == 1 && i == j));
         /* A large diagonal without zeros keeps solutions finite. */
         const double share = r->kind == TRSM && i != j ? 1e-4 : 1.0;
-        host_a[e] = is_hidden ? poison() : share * value(r, e, r->kind == TRSM ? 0.5 : 0.0);
-        host_b[e] = value(r, e, 1.0);
+        host_a[e] = is_hidden ? poison() : share * value(r, e, r->kind == TRSM ? FOR_TRIANGLE : FOR_A);
+        host_b[e] = value(r, e, FOR_B);
     }
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->ldc, j = e / x->ldc;
         const bool is_read = is_written(r, x, i, j) && !is_beta_0 && !is_triangular(r);
-        before[e] = is_read ? value(r, e, 2.0) : is_in_place(r, x) ? host_b[e] : poison();
+        before[e] = is_read ? value(r, e, FOR_C) : is_in_place(r, x) ? host_b[e] : poison();
     }
     upload(r, a, host_a);
     upload(r, b, host_b);
@@ -405,6 +421,7 @@ int main(int argc, char **argv)
     cudaMalloc(&b, sizeof host_b);
     cudaMalloc(&c, sizeof before);
     cudaMalloc(&scalars, 4 * sizeof(double));
+    make_values();
     if (!a || !b || !c || !scalars || cublasCreate(&handle) || cublasInit()) return EXIT_FAILURE;
     for (const routine *r = routines; r < routines + ROUTINES; r++)
         for (int f = 0; f < FORMS; f++)

@@ -1,6 +1,6 @@
-"""Random calls of every FP64 routine of level 3 in every mode, by many threads, for as long as is asked for.
+"""Random calls of every FP64 routine of level 3 in every mode, or these, by many threads, for as long as is asked for.
 
-usage: soak.py [--seconds N] [--side N] [--seed N] [--report FILE] [--tandem TANDEM] SOAK
+usage: soak.py [--seconds N] [--side N] [--seed N] [--modes NAME,...] [--report FILE] [--tandem TANDEM] SOAK
 
 SOAK is the client (soak.c), which knows nothing of Tandem: 200 threads call at a time, and in turn 16 threads over 4 streams.
 Each range of n runs in another mode, by TANDEM_RULES. A result is wrong if it is not near the native one, if it has not the
@@ -88,11 +88,12 @@ def main():
     parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--side", type=int, default=256, help="the largest m and k")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--modes", type=lambda names: names.split(","), help="all, where it is left out")
     parser.add_argument("--report", help="keeps the report there")
     parser.add_argument("--tandem", default="tandem")
     parser.add_argument("soak")
     options = parser.parse_args()
-    modes = modes_of(options.tandem)
+    modes = options.modes or modes_of(options.tandem)
     with tempfile.TemporaryDirectory() as folder:
         status, lines, report = run(options, modes, folder)
     faults = list(find_faults(status, lines, report, modes))
