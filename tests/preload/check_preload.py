@@ -24,10 +24,10 @@ stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 names = subprocess.run([launcher, "modes", "--names"], capture_output=True, text=True, check=True).stdout.split()
 # Emulated ones; ozaki1 and ozaki-sgemm, which are slow here, differ from ozaki2 in nothing that a program meets.
 MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "ozaki-sgemm")] + ["ozaki2:9"]
-# These make every call; the others, whose kernels have tests of their own, each another fourth of the operations, sizes and
+# These make every call; the others, whose kernels have tests of their own, each another eighth of the operations, sizes and
 # special values of every function.
 THOROUGH = MODES if hostgpu is None or "TEST_EVERYTHING" in os.environ else ["df"]
-STRIDE = 4
+STRIDE = 8
 ORDINARY = ["df", "70", "35", "50"]
 
 

@@ -25,7 +25,7 @@ MODES = {
     "faithful:fp64": 2**-51, "fp64": 2**-48, "auto": 2**-45,
 }
 # These get all forms; the others, whose kernels have tests of their own, one each.
-THOROUGH = ["native", "df", "ozaki2", "faithful"]
+THOROUGH = ["native", "df", "ozaki2"] + ["faithful"] * ("TEST_EVERYTHING" in os.environ)
 
 
 def is_cublas_own(call):
