@@ -301,8 +301,8 @@ static void make_values(void)
     static const double phases[] = {0.0, 0.5, 1.0, 2.0};
     for (int s = 0; s < SERIES; s++)
         for (int e = 0; e < SIZE; e++)
-            values[s][e] = exp(e % 11 - 5.0) *
-                           (sin(e * 1.7 + phases[s]) + I * cos(e * 2.3 + phases[s]));
+            values[s][e] =
+                exp(e % 11 - 5.0) * (sin(e * 1.7 + phases[s]) + I * cos(e * 2.3 + phases[s]));
 }
 
 static number value(const routine *r, int e, series of)
@@ -322,7 +322,8 @@ static void fill(const routine *r, const call *x)
                                                (is_triangular(r) && x->diag == 1 && i == j));
         /* A large diagonal without zeros keeps solutions finite. */
         const double share = r->kind == TRSM && i != j ? 1e-4 : 1.0;
-        host_a[e] = is_hidden ? poison() : share * value(r, e, r->kind == TRSM ? FOR_TRIANGLE : FOR_A);
+        host_a[e] =
+            is_hidden ? poison() : share * value(r, e, r->kind == TRSM ? FOR_TRIANGLE : FOR_A);
         host_b[e] = value(r, e, FOR_B);
     }
     for (int e = 0; e < SIZE; e++) {
