@@ -311,7 +311,7 @@ static void seldom_steps(void **unused)
         for (int run = 0; run < TD_LU_TYPES * KINDS; run++) {
             const td_lu_type type = (td_lu_type)(run % TD_LU_TYPES);
             const lu_kind kind = kinds[run / TD_LU_TYPES];
-            const int turn = i + run % TD_LU_TYPES + run / TD_LU_TYPES;
+            const int turn = i / step + run % TD_LU_TYPES + run / TD_LU_TYPES;
             if (!test_takes(turn, 2) || (test_is_sanitized() && turn % 3)) continue;
             char name[40];
             snprintf(name, sizeof name, "%s after random", lu_kind_names[kind]);

@@ -111,7 +111,7 @@ static void faults_of_solves(void **unused)
     (void)unused;
     if (!sampled_stands_for_others()) return;
     for (int which = 0; which < 8; which += test_is_sanitized() ? 5 : 1) {
-        if (!mode_has_turn(sampled_mode, which, 2)) continue;
+        if (!mode_has_turn(sampled_mode, which, 3)) continue;
         const triangular of = system_varied("plain", types[which % 2], 70, 2, 5 * which);
         system_matrices s = system_make(&of);
         const int64_t row = of.side == TD_LEFT ? 40 : 1;
@@ -139,7 +139,7 @@ static void special_solves(void **unused)
     (void)unused;
     if (!sampled_stands_for_others()) return;
     for (int which = 0; which < 12; which += test_is_sanitized() ? 5 : 1) {
-        if (!mode_has_turn(sampled_mode, which, 2)) continue;
+        if (!mode_has_turn(sampled_mode, which, 3)) continue;
         triangular of = system_varied("plain", types[which % 2], 40, 3, 5 * which);
         of.diagonal = TD_NON_UNIT_DIAGONAL;
         system_matrices s = system_make(&of);
