@@ -112,7 +112,7 @@ static bool is_left_out(int i) { return test_is_sanitized() && i % 7 != 2; }
 /* Systems with one block alone have no products: no other mode takes its turn with them. */
 static bool has_turn(int i)
 {
-    return block_rows != TD_SOLVE_LEAST_ROWS || mode_has_turn(tested, i, 2);
+    return block_rows != TD_SOLVE_LEAST_ROWS || mode_has_turn(tested, i, 3);
 }
 
 /* ---- tests ---- */
