@@ -212,7 +212,8 @@ static void check_product(const routed *r)
     for (int row = 0; row < TD_ROUTE_ROWS; row++) {
         const uint64_t without = without_others(row);
         const td_route_row *own = &td_route_rows[row];
-        /* By every other product, or by every fourth one: few have as many slices of k. */
+        /* Two products alone take several slices of k: such rows come with both. Other rows come
+         * with every second product, or under sanitizers with every fourth. */
         const int turn = row + (int)(r - products);
         if (own->stage != TD_STAGE_SLICES && !test_takes(turn, 2)) continue;
         if (test_is_sanitized() && turn % 4) continue;

@@ -178,7 +178,7 @@ static void blocks_share_long_sums(void **unused)
     verify(TD_VERIFY_ALL);
     for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++)
         for (int d = 0; d < distribution_count; d += test_is_sanitized() ? 33 : i ? 7 : 3) {
-            if (!test_takes(d / 3, i ? 3 : 4)) continue;
+            if (!test_takes(d / (i ? 7 : 3), 4)) continue;
             const product of = product_varied(distributions[d].name, 3, 2, shared_terms[i], d);
             CHECK(td_sample_shares(of.k, 6) > 1, "k = %d is not shared", (int)of.k);
             check_product("fp64", &of);

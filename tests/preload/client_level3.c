@@ -167,7 +167,7 @@ typedef struct {
 static double size_of(number x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
 /* The compiler's own product looks for infinities, of which there are none, and takes three times
- * as long. */
+ * as long. Real numbers, which half of the routines have, take one product of the four. */
 static void add(total *t, number x, number y)
 {
     const long double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
