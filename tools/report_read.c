@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The library writes its totals, its devices and every call on a line of their own, and escapes
- * quotes in strings (lib/report/report_text.c), so that a member is found by its name with
+ * quotes in strings (lib/report/report_json.c), so that a member is found by its name with
  * quotes, colon and space. NULL if it is not there. */
 static const char *find_member(const char *line, const char *name)
 {

@@ -17,7 +17,7 @@ typedef enum {
 typedef enum {
     TD_DEFERS_NO_TILES,    /* they are as others */
     TD_DEFERS_TO_BINARY64, /* binary64 has them where there is room (../repair/binary64.h) */
-    TD_DEFERS_TO_SECOND    /* a second product has them (../crt/second.h) */
+    TD_DEFERS_TO_SECOND    /* a second product has them (../crt/second_product.h) */
 } td_deferred_tiles;
 
 /* An element is deferred to the repair kernel if its row or column is special, or if it is not

@@ -12,7 +12,7 @@
         173
 enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
 
-/* The next ones. Dense tiles (../crt/second.h) have these, too. */
+/* The next ones. Dense tiles (../crt/second_product.h) have these, too. */
 #define TD_MORE_MODULI                                                                             \
     167, 163, 157, 151, 149, 139, 137, 131, 127, 113, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71,  \
         67, 61

@@ -17,7 +17,8 @@ typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM } td_room;
 enum { TD_TILE = 64, TD_SUBTILE = 4, TD_SUBTILES = TD_TILE / TD_SUBTILE * (TD_TILE / TD_SUBTILE) };
 
 /* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the
- * modes' definition. Instead of a second exact product (../crt/second.h) they change no bit. */
+ * modes' definition. Instead of a second exact product (../crt/second_product.h) they change no
+ * bit. */
 enum { TD_FEW = 8 };
 
 /* What the list of a batch member's open tiles holds. Kernels count; all are 0 before the first. */

@@ -1,5 +1,5 @@
-/* report_internal.h - what report.c (counting), report_text.c (formats) and report_file.c (the
- * file) share. */
+/* report_internal.h - what report.c (counting), report_json.c and report_table.c (the two forms of
+ * a report) and report_file.c (the file) share. */
 #ifndef TD_REPORT_INTERNAL_H
 #define TD_REPORT_INTERNAL_H
 

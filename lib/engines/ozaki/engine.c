@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "../../../kernels/residue/moduli.h"
-#include "second.h"
+#include "second_product.h"
 #include "bound.h"
 #include "branch.h"
 #include "cublas.h"

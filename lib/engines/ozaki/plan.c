@@ -1,6 +1,6 @@
 #include "plan.h"
 
-#include "second.h"
+#include "second_product.h"
 #include "bound.h"
 #include "../tiler.h"
 

@@ -3,7 +3,7 @@
 #ifndef DENSE_STATE_H
 #define DENSE_STATE_H
 
-#include "../../../lib/engines/ozaki/second.h"
+#include "../../../lib/engines/ozaki/second_product.h"
 #include "problem.h"
 
 enum { MOST_MEMBERS = 2, MOST_BUFFERS = 64 };

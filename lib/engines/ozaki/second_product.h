@@ -1,10 +1,10 @@
-/* second.h - dense tiles of a part of C that is to be exact and rounded once: a second product of
- * more moduli, in the memory of the first one (../../../kernels/crt/second.h). It changes no bit,
- * but the time. */
+/* second_product.h - dense tiles of a part of C that is to be exact and rounded once: a second
+ * product of more moduli, in the memory of the first one (../../../kernels/crt/second_product.h).
+ * It changes no bit, but the time. */
 #ifndef TD_OZAKI_SECOND_H
 #define TD_OZAKI_SECOND_H
 
-#include "../../../kernels/crt/second.h"
+#include "../../../kernels/crt/second_product.h"
 #include "scheme.h"
 
 /* How a part of that size is cut for it, into as few as `bytes` of workspace allow; m is 0 if there

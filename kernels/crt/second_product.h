@@ -1,7 +1,7 @@
-/* second.h - a second exact product, of A' and B' with TD_DENSE_MODULI moduli, for the dense tiles
- * of a part of C: those of which the first one leaves many elements that are to be exact and
- * rounded once. Nearly all of them are certified then. For host C and for kernels; every function
- * enqueues on `stream`, waits for nothing, and returns the launch's status. */
+/* second_product.h - a second exact product, of A' and B' with TD_DENSE_MODULI moduli, for the
+ * dense tiles of a part of C: those of which the first one leaves many elements that are to be
+ * exact and rounded once. Nearly all of them are certified then. For host C and for kernels; every
+ * function enqueues on `stream`, waits for nothing, and returns the launch's status. */
 #ifndef TD_CRT_SECOND_H
 #define TD_CRT_SECOND_H
 

@@ -1,4 +1,4 @@
-#include "second.h"
+#include "second_product.h"
 
 #include "../../../kernels/residue/moduli.h"
 #include "../model/tuning.h"

@@ -1,5 +1,5 @@
-/* second.cu - which members have a second exact product, and C from it. */
-#include "second.h"
+/* second_product.cu - which members have a second exact product, and C from it. */
+#include "second_product.h"
 
 #include "../measure/scale.h"
 #include "../residue/split.h"

@@ -1,4 +1,4 @@
-/* mma.cu - products of residues on the tensor cores, by the instructions for a warp (on a host
+/* mma_sm75.cu - products of residues on the tensor cores, by the instructions for a warp (on a host
  * device: in plain C).
  *
  * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k

@@ -1,9 +1,9 @@
-/* wgmma.cu - products of residues on the tensor cores of sm_90a, by two teams of warpgroups that
- * take turns: while one waits for its last products, reduces its sums and stores them, the other
- * one multiplies. Another warpgroup finds what to multiply and has the copies made, of K_STEP of k
- * of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on each
- * multiprocessor. In pairs two blocks have neighbouring tiles of the same rows, and each copies
- * half of these to both.
+/* wgmma_sm90a.cu - products of residues on the tensor cores of sm_90a, by two teams of warpgroups
+ * that take turns: while one waits for its last products, reduces its sums and stores them, the
+ * other one multiplies. Another warpgroup finds what to multiply and has the copies made, of K_STEP
+ * of k of both panels at a time, as many stages ahead as shared memory holds. Blocks stay, one on
+ * each multiprocessor. In pairs two blocks have neighbouring tiles of the same rows, and each
+ * copies half of these to both.
  *
  * Of the two operands of the tensor cores the first is B: then each lane has neighbouring rows of
  * C, which is column-major. */

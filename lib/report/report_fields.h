@@ -1,0 +1,34 @@
+/* report_fields.h - what the JSON and the table of a report both show of a call. Pure: no CUDA
+ * calls. */
+#ifndef TD_REPORT_FIELDS_H
+#define TD_REPORT_FIELDS_H
+
+#include "number_text.h"
+#include "report_internal.h"
+
+/* A sentence that stands in every report of the host device. */
+extern const char td_host_device_note[];
+
+/* Which of side, triangle and diagonal a routine of level 3 has, as arguments. */
+bool td_call_has_side(const td_report_key *key);
+bool td_call_has_triangle(const td_report_key *key);
+bool td_call_has_diagonal(const td_report_key *key);
+
+/* The letters of BLAS. Native calls with invalid arguments are listed, too: '?' stands for no
+ * operation. */
+char td_op_letter(td_op op);
+char td_side_letter(const td_report_key *key);
+char td_triangle_letter(const td_report_key *key);
+char td_diagonal_letter(const td_report_key *key);
+
+/* `otherwise` where nothing was counted. */
+td_number td_count_text(bool is_counted, unsigned long long count, const char *otherwise);
+
+/* Whole nanoseconds, as times are kept, and printed from integers: a printed double would take the
+ * decimal sign of the application's locale. 0 for what is negative. */
+unsigned long long td_nanoseconds(double seconds);
+
+/* The mean of what was added up over the elements of samples that have an error. */
+double td_mean_error(double sum, const td_sample_counts *samples);
+
+#endif
