@@ -50,6 +50,32 @@ TD_BOTH double td_df_join(tandem_df a)
     return td_is_finite32(a.hi) ? td_add64((double)a.hi, (double)a.lo) : (double)a.hi;
 }
 
+/* td_df_axpby where nothing is rounded to a multiple of 2^-1074 before the end: true, and *r is the
+ * result. */
+TD_BOTH bool td_df_axpby_whole(double alpha, tandem_df sum, int e, double beta, double c, double *r)
+{
+    const double whole = td_df_join(sum), z = td_scale64(whole, e);
+    const double q = beta == 0.0 ? 0.0 : td_mul64(beta, c);
+    *r = beta == 0.0 ? td_mul64(alpha, z) : td_fma64(alpha, z, q);
+    const bool z_is_cut = td_is_below_normal64(z) && td_bits64(whole) << 1 != 0;
+    const bool q_is_cut = td_is_below_normal64(q) && td_is_below_normal64(*r) && alpha != 0.0 &&
+                          beta != 0.0 && c != 0.0;
+    return !(z_is_cut || q_is_cut) || !(td_abs64(*r) < 8.0);
+}
+
+/* td_df_axpby elsewhere. */
+TD_BOTH double td_df_axpby_cut(double alpha, tandem_df sum, int e, double beta, double c)
+{
+    const double whole = td_df_join(sum), z = td_scale64(whole, e);
+    const bool z_is_cut = td_is_below_normal64(z) && td_bits64(whole) << 1 != 0;
+    const double a = z_is_cut ? td_mul64(alpha, 0x1p-500) : alpha,
+                 s = z_is_cut ? td_scale64(whole, e + 1100) : td_mul64(z, 0x1p600);
+    if (beta == 0.0) return td_mul64(td_mul64(a, s), 0x1p-600);
+    const double t = td_abs64(beta) < 1.0 ? td_mul64(td_mul64(beta, 0x1p600), c)
+                                          : td_mul64(beta, td_mul64(c, 0x1p600));
+    return td_mul64(td_fma64(a, s, t), 0x1p-600);
+}
+
 /* alpha sum 2^e + beta c; at most 2^-51 (|alpha sum 2^e| + |beta c|) + 2^-1075 from the exact
  * value, unless it or sum 2^e overflows. With z = sum 2^e in binary64 it is fma(alpha, z, beta c),
  * as cuBLAS rounds, except where that rounds to a multiple of 2^-1074 before the end: where z is
@@ -60,20 +86,9 @@ TD_BOTH double td_df_join(tandem_df a)
  * c counts if beta is not 0. */
 TD_BOTH double td_df_axpby(double alpha, tandem_df sum, int e, double beta, double c)
 {
-    const double whole = td_df_join(sum), z = td_scale64(whole, e);
-    const double q = beta == 0.0 ? 0.0 : td_mul64(beta, c);
-    const double r = beta == 0.0 ? td_mul64(alpha, z) : td_fma64(alpha, z, q);
-    const bool z_is_cut = td_is_below_normal64(z) && td_bits64(whole) << 1 != 0;
-    const bool q_is_cut = td_is_below_normal64(q) && td_is_below_normal64(r) && alpha != 0.0 &&
-                          beta != 0.0 && c != 0.0;
-    if (!(z_is_cut || q_is_cut) || !(td_abs64(r) < 8.0)) return r;
-
-    const double a = z_is_cut ? td_mul64(alpha, 0x1p-500) : alpha,
-                 s = z_is_cut ? td_scale64(whole, e + 1100) : td_mul64(z, 0x1p600);
-    if (beta == 0.0) return td_mul64(td_mul64(a, s), 0x1p-600);
-    const double t = td_abs64(beta) < 1.0 ? td_mul64(td_mul64(beta, 0x1p600), c)
-                                          : td_mul64(beta, td_mul64(c, 0x1p600));
-    return td_mul64(td_fma64(a, s, t), 0x1p-600);
+    double r;
+    return td_df_axpby_whole(alpha, sum, e, beta, c, &r) ? r
+                                                         : td_df_axpby_cut(alpha, sum, e, beta, c);
 }
 
 #endif

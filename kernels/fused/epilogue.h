@@ -79,37 +79,22 @@ TD_DEVICE void scale_pairs(const td_target &target, const double2 (&c0)[TOGETHER
                          td_axpby(alpha, pairs.pair[i].y, beta, &c0[i].y)};
 }
 
-/* Rows from `first` on, and before `end`, of a column. */
-struct row_range {
-    int first, end;
-
-    TD_INSIDE bool has(int row) const { return first <= row && row < end; }
-};
-
-/* The rows that C has of a column, and of these the region, counted from `row` on. */
-TD_DEVICE row_range rows_of_column(const td_target &target, int row, int column)
-{
-    const td_region &region = target.region;
-    const int64_t diagonal = column - region.below;
-    int64_t first = 0, end = target.m;
-    if (region.kind == TD_REGION_LOWER) first = min(max(first, diagonal), end);
-    if (region.kind == TD_REGION_UPPER) end = min(end, max(diagonal + 1, first));
-    return {(int)first - row, (int)end - row};
-}
-
-/* Of a tile that is not whole, or that does not stand right: the rows from c's on that are of the
- * range. */
-TD_DEVICE void store_elements(const td_target &target, const row_range &rows, double *c,
+/* Of a tile that is not whole, or that does not stand right: those rows of one of C's columns that
+ * the region has. c is in row `row`. */
+TD_DEVICE void store_elements(const td_target &target, int row, int column, double *c,
                               const shared_pairs &pairs)
 {
     const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
+    const td_row_range rows = td_region_rows(&target.region, target.m, column);
+    const int first = (int)rows.first - row, end = (int)rows.end - row;
     TD_UNROLL
     for (int i = 0; i < TOGETHER; i++) {
-        const int row = APART * i;
-        double *const at = c + row;
+        const int own = APART * i;
+        double *const at = c + own;
         if (pairs.deferred >> i & 1) continue;
-        if (rows.has(row)) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
-        if (rows.has(row + 1)) at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
+        if (first <= own && own < end) *at = td_axpby(alpha, pairs.pair[i].x, beta, at);
+        if (first <= own + 1 && own + 1 < end)
+            at[1] = td_axpby(alpha, pairs.pair[i].y, beta, at + 1);
     }
 }
 
@@ -171,8 +156,7 @@ TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int numb
     const octet_place at = place_in_tile(own, number);
     const int row = task.tile.at.row + row_of_pairs(at), column = task.tile.at.column + at.column;
     if (column < target.n)
-        store_elements(target, rows_of_column(target, row, column),
-                       place_of_pairs(target, own, number), pairs);
+        store_elements(target, row, column, place_of_pairs(target, own, number), pairs);
 }
 
 /* Which lanes' octets are deferred, whose residues are stored. Rows past the end are zeros, of

@@ -11,7 +11,6 @@
 
 #include "../device/warp.h"
 #include "epilogue.h"
-#include "order.h"
 #include "planes.h"
 
 static int64_t tiles_of(int64_t m, int64_t n, int64_t batch)
@@ -61,22 +60,21 @@ TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, fu
 
 /* The same with the tile's place. */
 template <int moduli, class function>
-TD_DEVICE void each_tile(const td_panels &p, bool are_alike, function work)
+TD_DEVICE void each_tile(const td_panels &p, const tile_order &order, bool are_alike, function work)
 {
-    const tile_order order = order_of(p);
-    const int of_member = count_of(order);
-    each_number<moduli>(p, are_alike, of_member, [&](int number, int member) {
-        const tile_index at = index_of(order, number - member * of_member);
+    each_number<moduli>(p, are_alike, order.count, [&](int number, int member) {
+        const tile_index at = index_of(order, number - member * order.count);
         work({(member * order.columns + at.column) * order.rows + at.row, member, at.row * SIDE,
               at.column * SIDE});
     });
 }
 
 /* How many these are. */
-template <int moduli> TD_DEVICE int count_tiles(const td_panels &p, bool are_alike)
+template <int moduli>
+TD_DEVICE int count_tiles(const td_panels &p, const tile_order &order, bool are_alike)
 {
     int count = 0;
-    each_number<moduli>(p, are_alike, count_of(order_of(p)), [&](int, int) { count++; });
+    each_number<moduli>(p, are_alike, order.count, [&](int, int) { count++; });
     return count;
 }
 
@@ -91,7 +89,7 @@ template <class s> struct barriers {
 template <class s> TD_DEVICE void copy_tiles(const block_task &task, ring<s::stages> &barrier)
 {
     position<s::stages> to = {0, 1};
-    each_tile<s::moduli>(task.p, task.are_alike(), [&](const tile_place &at) {
+    each_tile<s::moduli>(task.p, task.order, task.are_alike(), [&](const tile_place &at) {
         TD_UNROLL_N(1)
         for (int turn = 0; turn < s::moduli; turn++) {
             const int plane = plane_of_turn<s>(turn);
@@ -152,8 +150,8 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
     const td_target &target = finish.target;
     told_tile &tile = task.tile;
     position<1> to = {0, 1};
-    int rest = count_tiles<s::moduli>(task.p, task.are_alike());
-    each_tile<s::moduli>(task.p, task.are_alike(), [&](const tile_place &at) {
+    int rest = count_tiles<s::moduli>(task.p, task.order, task.are_alike());
+    each_tile<s::moduli>(task.p, task.order, task.are_alike(), [&](const tile_place &at) {
         double *const c = td_member<double>(target.c, target.batch_first + at.member) +
                           target.c_offset + at.row + (int64_t)at.column * target.c.ld;
         const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
@@ -208,7 +206,7 @@ template <class s> TD_DEVICE void multiply_members(const block_task &task, barri
 {
     if (!has_members<s>(task)) return;
     plane_walk<s> walk = begin_walk<s>(task, barrier.stage);
-    bool is_last = count_tiles<s::moduli>(task.p, task.are_alike()) == 0;
+    bool is_last = count_tiles<s::moduli>(task.p, task.order, task.are_alike()) == 0;
     TD_UNROLL_N(1)
     for (uint32_t number = 0; !is_last; number++) {
         held_residues held;
@@ -251,8 +249,8 @@ struct all_barriers {
  * shared memory. */
 __global__ void __launch_bounds__(THREADS, 1)
     resident_kernel(TD_PARAMETER CUtensorMap a, TD_PARAMETER CUtensorMap b,
-                    TD_PARAMETER td_panels p, TD_PARAMETER td_residue_product product,
-                    TD_PARAMETER td_finish finish)
+                    TD_PARAMETER td_panels p, TD_PARAMETER tile_order order,
+                    TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
@@ -273,8 +271,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (own) atomicOr(&kinds, own);
     __syncthreads();
     int8_t *const shared = dynamic + (-td_shared_address(dynamic) & 1023u);
-    const block_task task = {a,      b,      p,    product,
-                             finish, shared, tile, (unsigned)td_uniform((int)kinds)};
+    const block_task task = {
+        a, b, p, order, product, finish, shared, tile, (unsigned)td_uniform((int)kinds)};
     if (__shfl_sync(0xffffffffu, (int)threadIdx.x / GROUP_THREADS, 0) == GROUPS) {
         td_registers_less<REGISTERS_OF_COPIES>();
         copy_members(task, barrier.of_14);
@@ -301,10 +299,11 @@ cudaError_t td_resident_run(const td_panels *p, const td_residue_product *produc
     if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
         !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
         return cudaErrorNotSupported;
-    const int64_t tiles = td_region_blocks(&p->region, p->m, p->n, SIDE, SIDE) * p->batch,
+    const tile_order order = order_of(*p);
+    const int64_t tiles = (int64_t)order.count * p->batch,
                   places = most_blocks ? min(most_blocks, multiprocessors) : multiprocessors;
     return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min(places, tiles), THREADS, SHARED, stream, a,
-                          b, *p, *product, *finish);
+                          b, *p, order, *product, *finish);
 }
 
 cudaError_t td_resident_prepare(void)

@@ -3,9 +3,10 @@
 #ifndef TD_FUSED_ORDER_H
 #define TD_FUSED_ORDER_H
 
-#include "tile.h"
+#include "../crt/deferred.h"
+#include "../igemm/plane_gemm.h"
 
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#if TD_HAS_CUDA_DEVICE
 
 namespace
 {
@@ -14,40 +15,43 @@ namespace
 enum { GROUP_ROWS = 12 };
 
 /* Of rows x columns tiles the region meets those whose column is at most row + diagonal, if rows
- * and columns are counted from the last ones where `is_turned`. */
+ * and columns are counted from the last ones where `is_turned`: `count` tiles. */
 struct tile_order {
-    int rows, columns, diagonal;
+    int rows, columns, diagonal, count;
     bool is_turned;
 };
 
-TD_DEVICE int64_t tiles_down(int64_t elements)
-{
-    return (elements < 0 ? elements - (SIDE - 1) : elements) / SIDE;
-}
-
-TD_DEVICE tile_order order_of(const td_panels &p)
-{
-    const int rows = fused_tiles_along(p.m), columns = fused_tiles_along(p.n);
-    const bool is_turned = p.region.kind == TD_REGION_UPPER;
-    int64_t diagonal = columns;
-    if (p.region.kind == TD_REGION_LOWER) diagonal = tiles_down(p.region.below + SIDE - 1);
-    if (is_turned) diagonal = columns - rows - tiles_down(p.region.below);
-    return {rows, columns, (int)max((int64_t)-rows, min((int64_t)columns, diagonal)), is_turned};
-}
-
 /* 1 + 2 + ... + count. */
-TD_DEVICE int64_t sum_up_to(int64_t count) { return count > 0 ? count * (count + 1) / 2 : 0; }
+TD_HOST_DEVICE int64_t sum_up_to(int64_t count) { return count > 0 ? count * (count + 1) / 2 : 0; }
 
 /* Tiles of the rows before this one. Row r has r + diagonal + 1 of them, or none, or all columns:
  * what the positive part of that exceeds the columns by is taken off. */
-TD_DEVICE int tiles_before(const tile_order &order, int row)
+TD_HOST_DEVICE int tiles_before(const tile_order &order, int row)
 {
     const int64_t first = order.diagonal, over = first - order.columns;
     return (int)(sum_up_to(row + first) - sum_up_to(first) - sum_up_to(row + over) +
                  sum_up_to(over));
 }
 
-TD_DEVICE int count_of(const tile_order &order) { return tiles_before(order, order.rows); }
+static int64_t tiles_down(int64_t elements)
+{
+    return (elements < 0 ? elements - (TD_FUSED_SIDE - 1) : elements) / TD_FUSED_SIDE;
+}
+
+/* By the host: a thread that copies has few registers. */
+static tile_order order_of(const td_panels &p)
+{
+    tile_order order = {fused_tiles_along(p.m), fused_tiles_along(p.n), 0, 0,
+                        p.region.kind == TD_REGION_UPPER};
+    int64_t diagonal = order.columns;
+    if (p.region.kind == TD_REGION_LOWER) diagonal = tiles_down(p.region.below + TD_FUSED_SIDE - 1);
+    if (order.is_turned) diagonal = order.columns - order.rows - tiles_down(p.region.below);
+    order.diagonal = (int)max((int64_t)-order.rows, min((int64_t)order.columns, diagonal));
+    order.count = tiles_before(order, order.rows);
+    return order;
+}
+
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 
 struct tile_index {
     int row, column;
@@ -68,7 +72,7 @@ TD_DEVICE tile_index index_in_group(const tile_order &order, int first, int heig
 /* Of the tile with that number among those that the region meets. */
 TD_DEVICE tile_index index_of(const tile_order &order, int number)
 {
-    int first = 0;
+    int first = number / order.columns / GROUP_ROWS * GROUP_ROWS; /* no row has more tiles */
     TD_UNROLL_N(1)
     while (tiles_before(order, min(first + GROUP_ROWS, order.rows)) <= number) first += GROUP_ROWS;
     const tile_index at = index_in_group(order, first, min((int)GROUP_ROWS, order.rows - first),
@@ -76,6 +80,8 @@ TD_DEVICE tile_index index_of(const tile_order &order, int number)
     if (!order.is_turned) return at;
     return {order.rows - 1 - at.row, order.columns - 1 - at.column};
 }
+
+#endif
 
 } // namespace
 

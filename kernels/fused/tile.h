@@ -6,7 +6,7 @@
 #include "../igemm/epilogue.h"
 #include "../igemm/warpgroups.h"
 #include "../crt/finish.h"
-#include "../crt/deferred.h"
+#include "order.h"
 
 #if TD_HAS_CUDA_DEVICE
 
@@ -73,6 +73,7 @@ struct told_tile {
 struct block_task {
     const CUtensorMap &a, &b;
     const td_panels &p;
+    const tile_order &order;
     const td_residue_product &product;
     const td_finish &finish;
     int8_t *shared;

@@ -25,6 +25,12 @@ struct from_df {
     }
 };
 
+/* Seldom needed: kernels whose sums are all unrolled have it once. */
+TD_DEVICE_CALL double axpby_cut(double alpha, tandem_df sum, int e, double beta, double c)
+{
+    return td_df_axpby_cut(alpha, sum, e, beta, c);
+}
+
 /* Rows two by two, with eight columns: what issues fastest on Hopper. */
 struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
     enum { blocks = 2 };
@@ -35,7 +41,10 @@ struct format : td_pair_format<tandem_df, float, 2, 2, 2> {
     TD_DEVICE double to_binary64(const td_output &, tandem_df sum, int e, double alpha, double beta,
                                  const double *c)
     {
-        return td_df_axpby(alpha, sum, e, beta, beta == 0.0 ? 0.0 : *c);
+        const double c0 = beta == 0.0 ? 0.0 : *c;
+        double r;
+        return td_df_axpby_whole(alpha, sum, e, beta, c0, &r) ? r
+                                                              : axpby_cut(alpha, sum, e, beta, c0);
     }
 
     TD_DEVICE tandem_df to_typed(const td_output &output, tandem_df sum, const tandem_df *c)

@@ -71,11 +71,12 @@ TD_DEVICE unsigned td_join_column(const td_output &output, const typename format
                                   int col, const td_range *a, td_range b, double alpha, double beta)
 {
     double *c = td_target_c<double>(output.target) + row + (int64_t)col * output.target.c.ld;
+    const td_row_range rows = td_region_rows(&output.target.region, output.target.m, col);
+    const int first = (int)rows.first - row, end = (int)rows.end - row;
     unsigned mask = 0;
     TD_UNROLL
     for (int i = 0; i < td_tile<format>::rows; i++) {
-        if (row + i >= output.target.m || !td_region_has(&output.target.region, row + i, col))
-            continue;
+        if (i < first || i >= end) continue;
         if (alpha == 0.0) /* there is no sum */
             c[i] = td_scaled(beta, &c[i]);
         else if (td_needs_repair<format>(output, a[i], b, s[i * td_tile<format>::cols]))

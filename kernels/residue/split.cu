@@ -178,13 +178,15 @@ TD_DEVICE void store_line(const lane_planes<pieces> &planes, int64_t line, bool 
 {
     TD_UNROLL
     for (int j = 0; j < RUNS; j++) {
-        const lane_numbers<pieces> *const all = is_zero ? NULL : share(numbers[j]);
         lane_residues residues = {};
-        if (!is_zero) find_residues<pieces, along>(own, all, residues);
+        uint2 others = {};
+        if (!is_zero) {
+            const lane_numbers<pieces> *const all = share(numbers[j]);
+            find_residues<pieces, along>(own, all, residues);
+            if (planes.has_others) others = find_other_residues<pieces, along>(other, all);
+        }
         planes.store(line, j * RUN, residues);
-        if (planes.has_others)
-            planes.store_other(line, j * RUN,
-                               is_zero ? uint2{} : find_other_residues<pieces, along>(other, all));
+        if (planes.has_others) planes.store_other(line, j * RUN, others);
     }
 }
 

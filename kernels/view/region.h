@@ -26,6 +26,24 @@ TD_BOTH bool td_region_has(const td_region *region, int64_t row, int64_t column)
     return region->kind == TD_REGION_LOWER ? below >= 0 : below <= 0;
 }
 
+/* Rows from `first` on, and before `end`. */
+typedef struct {
+    int64_t first, end;
+} td_row_range;
+
+/* Those that a part of m rows has of one column in the region; none where `first` is not before
+ * `end`. */
+TD_BOTH td_row_range td_region_rows(const td_region *region, int64_t m, int64_t column)
+{
+    td_row_range rows = {0, m};
+    const int64_t element = (int64_t)1 << region->row_shift,
+                  diagonal = (column - region->below) * element;
+    if (region->kind == TD_REGION_LOWER && diagonal > 0) rows.first = diagonal < m ? diagonal : m;
+    if (region->kind == TD_REGION_UPPER && diagonal + element < m)
+        rows.end = diagonal + element > 0 ? diagonal + element : 0;
+    return rows;
+}
+
 /* True if any element of a block may be in the region. */
 TD_BOTH bool td_region_meets(const td_region *region, int64_t row, int64_t column, int rows,
                              int columns)

@@ -200,6 +200,11 @@ static void blocks_are_as_their_elements(void **state)
                 blocks += inside > 0;
             }
         assert_int_equal(td_region_blocks(&region, M, N, size[0], size[1]), blocks);
+        for (int e = 0; e < M * N; e++) {
+            const td_row_range rows = td_region_rows(&region, M, e / M);
+            assert_int_equal(rows.first <= e % M && e % M < rows.end,
+                             td_region_has(&region, e % M, e / M));
+        }
         const td_region moved = td_region_from(&region, 6, 3);
         assert_int_equal(td_region_has(&moved, 1, 4), td_region_has(&region, 7, 7));
     }
