@@ -1,8 +1,8 @@
-/* special_lines.h - the sums of a tile on their way into C, by one pass over k or two. A line is
+/* special_values.h - the sums of a tile on their way into C, by one pass over k or two. A line is
  * special if it holds a NaN or an infinity: what these become is for sums of elements as they are
  * to say. Other lines' elements may need scales to have room in sums. For binary64.cu. */
-#ifndef TD_SPECIAL_LINES_H
-#define TD_SPECIAL_LINES_H
+#ifndef TD_SPECIAL_VALUES_H
+#define TD_SPECIAL_VALUES_H
 
 #include "binary64_sums.h"
 #include "repair.h"
