@@ -458,8 +458,8 @@ static void many_units(void **unused)
     for (int i = 0; i < (test_is_sanitized() ? 1 : 4); i++) {
         if (!test_takes(i, 3)) continue;
         const int8_case p = {.seed = first_seed + (uint64_t)i,
-                             .m = 64 * (18 + i),
-                             .n = 280 - 70 * i,
+                             .m = 64 * (test_is_sanitized() ? 6 : 18 + i),
+                             .n = test_is_sanitized() ? 140 : 280 - 70 * i,
                              .k = test_is_sanitized() ? 448 : 1088 + 64 * i,
                              .planes = TD_MAX_MODULI,
                              .batch = 1,

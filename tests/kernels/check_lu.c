@@ -414,7 +414,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(triangles),
         cmocka_unit_test(residuals),
     };
-    step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_sanitized() ? 13 : 1;
+    step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_sanitized() ? 17 : 1;
     every_type = step_of_orders == 0;
     if (every_type) step_of_orders = 1;
     if (step_of_orders < 1) return 2;
