@@ -3,10 +3,9 @@
 
 usage: accuracy_report.py CSV [PAGE]
 
-Without PAGE, prints all tables. With it, replaces in that page what stands between each pair of lines
-    <!-- accuracy: NAME -->
-    <!-- end -->
-by the table of that name. Cells of what was not measured hold a dash.
+Without PAGE, prints all tables. With it, replaces in that page what stands between each pair of
+lines <!-- accuracy: NAME --> <!-- end --> by the table of that name. Cells of what was not measured
+hold a dash.
 """
 
 import sys
@@ -135,7 +134,8 @@ def parameters(results):
 
 
 def sliced(results):
-    """Relative errors of slices in binary32 and of triple-single products, and what the paper states."""
+    """Relative errors of slices in binary32 and of triple-single products, and what the paper
+    states."""
     sizes, kinds = sliced_kinds(results)
     rows = [[mode, data, *(text("{:.1e}", largest(results.numbers(
         results.slices, "relerr", mode=mode, data=data, n=n))) for n in sizes)]

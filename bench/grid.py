@@ -1,8 +1,8 @@
 """Shapes that lie evenly in logarithm, for bench/replay: what the model's corrections are made of.
 
 usage: grid.py STEP [MOST]
-Every pair of sizes of C and every k from 64 to 16384, each STEP times the one before, whose product is at most MOST^3
-(default 16384); the larger size is m. Then batches of small cubes.
+Every pair of sizes of C and every k from 64 to 16384, each STEP times the one before, whose product
+is at most MOST^3 (default 16384); the larger size is m. Then batches of small cubes.
 """
 
 import sys

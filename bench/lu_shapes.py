@@ -2,17 +2,21 @@
 
 usage: lu_shapes.py FILE.csv
 
-For each type the fastest shape of each order; of shapes within NEAR of each other, that of the order before. It holds to halfway
-to the next order, rounded down to a multiple of 8, but not beyond the most rows that the shape has room for. First shapes of
-factors, then vectors and lanes of inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest. From
-which order strips are faster than these is another table there.
+For each type the fastest shape of each order; of shapes within NEAR of each other, that of the
+order before. It holds to halfway to the next order, rounded down to a multiple of 8, but not beyond
+the most rows that the shape has room for. First shapes of factors, then vectors and lanes of
+inverses in shared memory: TD_LU_MOST where all columns of a matrix are the fastest. From which
+order strips are faster than these is another table there.
 """
 
 import csv
 import sys
 
 NEAR = 1.03
-MOST = {"lanes 8": 8, "lanes 16": 16, "lanes 24": 24, "lanes 32": 32, "lanes 36": 36, "lanes 48": 48, "warp": 64}
+MOST = {
+    "lanes 8": 8, "lanes 16": 16, "lanes 24": 24, "lanes 32": 32, "lanes 36": 36, "lanes 48": 48,
+    "warp": 64
+}
 
 
 def read(path, routine):
@@ -24,7 +28,8 @@ def read(path, routine):
                 together, is_of_vectors, lanes = shape.partition(" x ")
                 if is_of_vectors and int(together) >= int(row["n"]):
                     shape = "TD_LU_MOST x " + lanes
-                times.setdefault(row["type"], {}).setdefault(int(row["n"]), {})[shape] = float(row["ms"])
+                times.setdefault(row["type"], {}).setdefault(int(row["n"]),
+                                                             {})[shape] = float(row["ms"])
     return times
 
 

@@ -521,7 +521,7 @@ def tabulate(arguments, file):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("sizes", nargs="*", type=int, metavar="N")
     parser.add_argument("--today", action="store_true", help="no other rules")
     parser.add_argument("--out", help="a CSV file")

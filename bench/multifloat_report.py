@@ -3,10 +3,9 @@
 
 usage: multifloat_report.py CSV [PAGE]
 
-Without PAGE, prints all tables. With it, replaces in that page what stands between each pair of lines
-    <!-- multifloat: NAME -->
-    <!-- end -->
-by the table of that name. Cells of what was not measured hold a dash.
+Without PAGE, prints all tables. With it, replaces in that page what stands between each pair of
+lines <!-- multifloat: NAME --> <!-- end --> by the table of that name. Cells of what was not
+measured hold a dash.
 """
 
 import sys
@@ -91,7 +90,8 @@ def operations(results):
     """What a multiply-accumulate takes, and what comes of it; speed at the largest size."""
     def row(kind):
         def count(product):
-            return text("{:.4g}", largest(results.values("instructions", type=kind, product=product)))
+            return text("{:.4g}", largest(results.values("instructions", type=kind,
+                                                         product=product)))
 
         def worst(product):
             return power(largest(results.values("err", type=kind, product=product)))
@@ -101,9 +101,10 @@ def operations(results):
                 count("typed"), count("drop-in"), text("{:.2f}", ratio[-1] if ratio else None),
                 worst("paper"), worst("typed")]
 
-    return table(["type", "papers: instructions", "ours, typed", "ours, drop-in",
-                  f"ours is faster, N = {results.sizes[-1]}", "papers: largest err", "ours: largest err"],
-                 [row(kind) for kind in TYPES])
+    return table([
+        "type", "papers: instructions", "ours, typed", "ours, drop-in",
+        f"ours is faster, N = {results.sizes[-1]}", "papers: largest err", "ours: largest err"
+    ], [row(kind) for kind in TYPES])
 
 
 def instructions(results, kind, product):
@@ -111,7 +112,8 @@ def instructions(results, kind, product):
 
 
 def predicted(results, slow, fast, product, slots):
-    """The ratio of times if instructions were all, and one of binary64 took `slots` of binary32's."""
+    """The ratio of times if instructions were all, and one of binary64 took `slots` of
+    binary32's."""
     def cost(kind):
         if kind == "double":
             return slots
@@ -195,8 +197,11 @@ def goals(results):
     def share(kind, n, least):
         value = results.value("of_reference", type=kind, product="typed", n=n)
         count = 43.4 if kind == "ts" else 10.44
-        return [f"{NAMES[kind]}, typed, N = {n}: share of ceiling / {count}", f">= {percent(least)}",
-                percent(value), yes(None if value is None else value >= least)]
+        return [
+            f"{NAMES[kind]}, typed, N = {n}: share of ceiling / {count}", f">= {percent(least)}",
+            percent(value),
+            yes(None if value is None else value >= least)
+        ]
 
     rows = [share("ts", 1024, .85), share("ts", 4096, .88), share("dd", 1024, .86),
             share("dd", 4096, .86)]

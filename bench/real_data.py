@@ -14,8 +14,8 @@ packages are missing, is left out, which is said.
 
     real_data.py measure [--csv FILE] [N ...]
 
-is what runs in such a process; without FILE nothing is timed. It needs NumPy, uses CuPy where that is installed, and for chemistry
-pyscf."""
+is what runs in such a process; without FILE nothing is timed. It needs NumPy, uses CuPy where that
+is installed, and for chemistry pyscf."""
 import argparse
 import csv
 import ctypes

@@ -1,9 +1,10 @@
-"""Products of PyTorch and CuPy in FP64, as their users write them: an ordinary program that knows nothing of Tandem.
+"""Products of PyTorch and CuPy in FP64, as their users write them: an ordinary program that knows
+nothing of Tandem.
 
 usage: python3 python_clients.py
 
-Prints a line for each kind of product with its error, max |C - exact| / (|A| |B|) against NumPy in long double. What is
-not installed is left out.
+Prints a line for each kind of product with its error, max |C - exact| / (|A| |B|) against NumPy in
+long double. What is not installed is left out.
 """
 
 import numpy
@@ -20,11 +21,14 @@ def show(what, c, a, b):
 
 def run_torch(torch):
     torch.manual_seed(0)
-    a, b, c = (torch.randn(n, m, dtype=torch.float64, device="cuda") for n, m in ((300, 200), (200, 250), (300, 250)))
+    a, b, c = (torch.randn(n, m, dtype=torch.float64, device="cuda")
+               for n, m in ((300, 200), (200, 250), (300, 250)))
     numbers = [x.cpu().numpy() for x in (a, b)]
     show("torch a @ b", (a @ b).cpu().numpy(), *numbers)
     show("torch addmm", (torch.addmm(c, a, b) - c).cpu().numpy(), *numbers)
-    stacks = [torch.randn(7, n, m, dtype=torch.float64, device="cuda") for n, m in ((60, 50), (50, 40))]
+    stacks = [
+        torch.randn(7, n, m, dtype=torch.float64, device="cuda") for n, m in ((60, 50), (50, 40))
+    ]
     show("torch bmm", torch.bmm(*stacks).cpu().numpy(), *(x.cpu().numpy() for x in stacks))
 
     graph = torch.cuda.CUDAGraph()
@@ -37,7 +41,8 @@ def run_torch(torch):
     matrix = torch.randn(500, 500, dtype=torch.float64, device="cuda")
     known = torch.ones(500, 3, dtype=torch.float64, device="cuda")
     solved = torch.linalg.solve(matrix, matrix @ known)
-    print(f"torch linalg.solve       error {float((solved - known).abs().max()):.2e} of the solution")
+    print(
+        f"torch linalg.solve       error {float((solved - known).abs().max()):.2e} of the solution")
 
 
 def run_cupy(cupy):

@@ -11,8 +11,9 @@ import unittest
 
 PROGRAM, REPORT, DRAWINGS = sys.argv[1:4]
 
-# err of modes that round at the end of an almost exact sum, and of df, at these sizes; native's is OpenBLAS's. A reference
-# less exact than a mode, or data other than a mode is given, would exceed them.
+# err of modes that round at the end of an almost exact sum, and of df, at these sizes; native's is
+# OpenBLAS's. A reference less exact than a mode, or data other than a mode is given, would exceed
+# them.
 ERRORS = {"native": 2.0**-48, "df": 2.0**-43, "ts": 2.0**-52.9, "dd": 2.0**-52.9, "d+s": 2.0**-52.9}
 DATA = 20
 DISTRIBUTIONS = ("U(0;1)", "phi 0", "phi 0.5", "phi 1", "phi 2", "phi 4")
@@ -33,7 +34,8 @@ def measure(folder, *arguments):
 
 
 def bound(line):
-    """What err may be: modes that choose for themselves promise k 2^-53 and a rounding, fixed parameters nothing."""
+    """What err may be: modes that choose for themselves promise k 2^-53 and a rounding, fixed
+    parameters nothing."""
     if ":" in line["mode"]:
         return 4.0
     return ERRORS.get(line["mode"], (int(line["k"]) + 1) * 2.0**-53)
@@ -63,10 +65,12 @@ class Bench(unittest.TestCase):
         depths = sorted({line["k"] for line in self.errors})
         for mode in self.modes:
             lines = [line for line in self.errors if line["mode"] == mode]
-            self.assertEqual(len(lines), DATA * len(depths) if mode in plain else len(DISTRIBUTIONS))
+            self.assertEqual(len(lines),
+                             DATA * len(depths) if mode in plain else len(DISTRIBUTIONS))
             self.assertEqual(len({(line["data"], line["k"]) for line in lines}), len(lines))
         numberless = {mode for mode in self.modes if not mode.partition(":")[2].isdigit()}
-        self.assertEqual({line["mode"] for line in self.lines if line["study"] == "times"}, numberless)
+        self.assertEqual({line["mode"]
+                          for line in self.lines if line["study"] == "times"}, numberless)
 
     def test_a_mode_with_a_parameter_has_all_of_them(self):
         for mode in self.modes:
@@ -116,11 +120,13 @@ class Bench(unittest.TestCase):
 
     def test_no_times_on_the_host_device(self):
         for line in self.lines:
-            self.assertEqual((line["runs"], line["ms"], line["TFLOP/s"], line["speedup"]), ("0", "", "", ""))
+            self.assertEqual((line["runs"], line["ms"], line["TFLOP/s"], line["speedup"]),
+                             ("0", "", "", ""))
 
     def test_workspace(self):
         for line in self.lines:
-            self.assertEqual(int(line["workspace"]) > 0, line["mode"] not in ("native", "fp64"), line)
+            self.assertEqual(
+                int(line["workspace"]) > 0, line["mode"] not in ("native", "fp64"), line)
 
     def test_standard_output_has_the_same_numbers(self):
         table = [[cell.strip() for cell in line.strip("|\n ").split("|")][:6]
@@ -137,7 +143,8 @@ class Bench(unittest.TestCase):
             self.assertEqual(len({row.count("|") for row in table.splitlines()}), 1, table)
 
     def test_the_page_of_the_documentation(self):
-        page = shutil.copy(os.path.join(os.path.dirname(REPORT), "../docs/accuracy.md"), self.folder)
+        page = shutil.copy(os.path.join(os.path.dirname(REPORT), "../docs/accuracy.md"),
+                           self.folder)
         contents = []
         for _ in range(2):
             self.assertEqual(run(sys.executable, "-B", REPORT, self.csv, page).returncode, 0)
@@ -165,16 +172,18 @@ class Bench(unittest.TestCase):
 class Report(unittest.TestCase):
     """Tables of measurements that are made up."""
 
-    COLUMNS = ("study", "mode", "data", "m", "n", "k", "err", "rms", "relerr", "ulps", "repaired", "workspace",
-               "runs", "ms", "TFLOP/s", "speedup")
+    COLUMNS = ("study", "mode", "data", "m", "n", "k", "err", "rms", "relerr", "ulps", "repaired",
+               "workspace", "runs", "ms", "TFLOP/s", "speedup")
 
     def write(self, path, lines):
         with open(path, "w", encoding="utf-8") as file:
             writer = csv.DictWriter(file, self.COLUMNS)
             writer.writeheader()
             for line in lines:
-                writer.writerow({"study": "errors", "m": 8, "n": 8, "k": 64, "data": "phi 1", "rms": 2.0**-60,
-                                 "ulps": 1, "repaired": 0, "workspace": 0, **line})
+                writer.writerow({
+                    "study": "errors", "m": 8, "n": 8, "k": 64, "data": "phi 1", "rms": 2.0**-60,
+                    "ulps": 1, "repaired": 0, "workspace": 0, **line
+                })
 
     def tables(self, *lines):
         """Each a dictionary of some columns; the report."""
@@ -206,24 +215,30 @@ class Report(unittest.TestCase):
     def test_repaired_and_parameters(self):
         text = self.tables({"mode": "native", "err": 2.0**-50},
                            {"mode": "ozaki2", "err": 2.0**-53, "repaired": 16},
-                           {"mode": "ozaki2:2", "err": 2.0**-5}, {"mode": "ozaki2:14", "err": 2.0**-49})
+                           {"mode": "ozaki2:2", "err": 2.0**-5},
+                           {"mode": "ozaki2:14", "err": 2.0**-49})
         self.assertIn("| phi 1 | 0 | 25 % |", text)
-        self.assertIn("| 2 | 2^-5.0 |\n| 14 | 2^-49.0 |\n| by the data | 2^-53.0 |\n| native | 2^-50.0 |", text)
+        self.assertIn(
+            "| 2 | 2^-5.0 |\n| 14 | 2^-49.0 |\n| by the data | 2^-53.0 |\n| native | 2^-50.0 |",
+            text)
 
     def test_workspace_and_slices(self):
-        text = self.tables({"study": "times", "mode": "ozaki2", "workspace": 640, "err": 1e-16},
-                           {"study": "slices", "mode": "ozaki-sgemm:9", "n": 512, "relerr": 1.2e-16, "ms": 2.5})
+        text = self.tables(
+            {"study": "times", "mode": "ozaki2", "workspace": 640, "err": 1e-16},
+            {"study": "slices", "mode": "ozaki-sgemm:9", "n": 512, "relerr": 1.2e-16, "ms": 2.5})
         self.assertIn("| ozaki2 | 10.0 |", text)
-        self.assertIn("| ozaki-sgemm:9 | phi 1 | 1.2e-16 |\n| paper, 9 slices | 72 bits | 1e-21 |", text)
+        self.assertIn("| ozaki-sgemm:9 | phi 1 | 1.2e-16 |\n| paper, 9 slices | 72 bits | 1e-21 |",
+                      text)
         self.assertIn("| ozaki-sgemm:9 | phi 1 | 2.5 |", text)
 
     @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
     def test_drawing_of_times(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "made.csv")
-            lines = [{"study": study, "mode": mode, "n": n, "err": err, "ms": 1, "TFLOP/s": n / 100, "data": data,
-                      "k": n}
-                     for study, data in (("errors", "phi 0.5"), ("errors", "phi 4"), ("times", "phi 0.5"))
+            lines = [{
+                "study": study, "mode": mode, "n": n, "err": err, "ms": 1, "TFLOP/s": n / 100,
+                "data": data, "k": n
+            } for study, data in (("errors", "phi 0.5"), ("errors", "phi 4"), ("times", "phi 0.5"))
                      for mode, err in (("native", 1e-15), ("ozaki2", 1e-16)) for n in (1024, 2048)]
             self.write(path, lines)
             drawn = run("gnuplot", "-c", DRAWINGS, path)

@@ -1,4 +1,5 @@
-"""bench/multifloat and what is made of its CSV: usage: check_multifloat.py PROGRAM REPORT DRAWINGS"""
+"""bench/multifloat and what is made of its CSV: usage: check_multifloat.py PROGRAM REPORT
+DRAWINGS"""
 
 import csv
 import os
@@ -11,8 +12,9 @@ import unittest
 
 PROGRAM, REPORT, DRAWINGS = sys.argv[1:4]
 
-# Errors at these sizes, ours and the papers', half a bit to two bits above what is seen. A reference that were less
-# exact than the types would exceed them. Drop-in products also round C to binary64.
+# Errors at these sizes, ours and the papers', half a bit to two bits above what is seen. A
+# reference that were less exact than the types would exceed them. Drop-in products also round C to
+# binary64.
 ERRORS = {"double": 2.0**-50, "df": 2.0**-45, "ts": 2.0**-68, "dd": 2.0**-103, "d+s": 2.0**-75}
 SIZES = ("32", "80")
 PRODUCTS = 13  # native; four types typed, drop-in, and with the papers' operations
@@ -95,7 +97,8 @@ class Bench(unittest.TestCase):
         self.assertRegex(contents[0], r"(?s)^Before\..*times -->\n\n\| N = \|.*<!-- end -->\nAfter")
 
     def test_the_page_of_the_documentation(self):
-        page = shutil.copy(os.path.join(os.path.dirname(REPORT), "../docs/multifloat.md"), self.folder)
+        page = shutil.copy(os.path.join(os.path.dirname(REPORT), "../docs/multifloat.md"),
+                           self.folder)
         self.assertEqual(run(sys.executable, "-B", REPORT, self.csv, page).returncode, 0)
         with open(page, encoding="utf-8") as file:
             text = file.read()
@@ -138,8 +141,10 @@ class Report(unittest.TestCase):
                            self.square("ts", "paper", 1024, 1.0, of_reference=0.99),
                            self.square("dd", "typed", 4096, 2.0, of_reference=0.86),
                            self.square("dd", "drop-in", 4096, 2.2, of_reference=0.5))
-        self.assertIn("TS, typed, N = 1024: share of ceiling / 43.4 | >= 85.0 % | 85.0 % | no |", text)
-        self.assertIn("DD, typed, N = 4096: share of ceiling / 10.44 | >= 86.0 % | 86.0 % | yes |", text)
+        self.assertIn("TS, typed, N = 1024: share of ceiling / 43.4 | >= 85.0 % | 85.0 % | no |",
+                      text)
+        self.assertIn("DD, typed, N = 4096: share of ceiling / 10.44 | >= 86.0 % | 86.0 % | yes |",
+                      text)
         self.assertIn("DD: time of drop-in over typed, N >= 2048 | <= 1.05 | 1.100 | no |", text)
         self.assertIn("TS: time of drop-in over typed, N >= 2048 | <= 1.05 | - | - |", text)
 
@@ -151,7 +156,8 @@ class Report(unittest.TestCase):
             self.square("dd", "typed", 32, 3.0, instructions=10),
             self.square("dd", "typed", 64, 9.0, instructions=10),
             self.square("ts", "paper", 32, 4.0, instructions=100))
-        self.assertIn("| TS over DD | up to 5.9 | up to 9.5 | - | 3.00 | - | 0.50 | - | 8.00 |", text)
+        self.assertIn("| TS over DD | up to 5.9 | up to 9.5 | - | 3.00 | - | 0.50 | - | 8.00 |",
+                      text)
         self.assertIn("| DF over binary64 | up to 2.1 | up to 1.4 | - | 2.00 | - | 0.20 |", text)
 
     def test_shapes(self):
@@ -163,8 +169,8 @@ class Report(unittest.TestCase):
 
 class Arguments(unittest.TestCase):
     def test_bad_ones(self):
-        for arguments in (["0"], ["32769"], ["-8"], ["x"], ["--csv"], ["--help"], ["--csv", "/nowhere/x"],
-                          ["8"] * 65):
+        for arguments in (["0"], ["32769"], ["-8"], ["x"], ["--csv"], ["--help"],
+                          ["--csv", "/nowhere/x"], ["8"] * 65):
             ran = run(PROGRAM, *arguments)
             self.assertEqual((ran.returncode, ran.stdout), (2, ""), arguments)
             self.assertRegex(ran.stderr, "^multifloat: ", arguments)

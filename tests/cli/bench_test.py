@@ -1,5 +1,6 @@
-"""`tandem bench`: what it says of runs that print, fail, are stopped or cannot be started, and that its files are what they
-claim to be. Programs are shell scripts that know their mode from the environment; one makes real products.
+"""`tandem bench`: what it says of runs that print, fail, are stopped or cannot be started, and that
+its files are what they claim to be. Programs are shell scripts that know their mode from the
+environment; one makes real products.
 
 usage: bench_test.py LAUNCHER VERSION COMPILER...
 """
@@ -33,7 +34,8 @@ class BenchCase(Case):
         return self.tandem('bench', '--hostgpu', *arguments, **variables)
 
     def rows(self, result):
-        """The table's rows by mode, each a dictionary by title; the second speed-up is that of the products."""
+        """The table's rows by mode, each a dictionary by title; the second speed-up is that of the
+        products."""
         lines = result.stdout.splitlines()
         start = next(i for i, line in enumerate(lines) if line.startswith('mode '))
         titles = re.split(r' {2,}', lines[start].strip())
@@ -59,14 +61,18 @@ class Arguments(BenchCase):
     def test_bad_arguments(self):
         self.assert_refused(self.bench(), 2, 'no program')
         self.assert_refused(self.bench('--'), 2, 'no program')
-        self.assert_refused(self.bench('--modes', 'native,fd', 'env'), 2, "--modes is 'fd'", 'did you mean df?')
-        self.assert_refused(self.bench('--modes', 'ozakki2:14', 'env'), 2, "'ozakki2:14'", 'did you mean ozaki2?')
+        self.assert_refused(self.bench('--modes', 'native,fd', 'env'), 2, "--modes is 'fd'",
+                            'did you mean df?')
+        self.assert_refused(self.bench('--modes', 'ozakki2:14', 'env'), 2, "'ozakki2:14'",
+                            'did you mean ozaki2?')
         self.assertNotIn('did you mean', self.bench('--modes', 'ozaki2:99', 'env').stderr)
         for empty in ('', 'df,', ',df'):
-            self.assert_refused(self.bench(f'--modes={empty}', 'env'), 2, "--modes is ''", 'native, df')
+            self.assert_refused(self.bench(f'--modes={empty}', 'env'), 2, "--modes is ''",
+                                'native, df')
         self.assert_refused(self.bench('--modes', 'df,ts,df', 'env'), 2, "'df' twice")
         for bad in ('0', '-1', 'x', '1.5', '1001', ''):
-            self.assert_refused(self.bench(f'--repeat={bad}', 'env'), 2, f"--repeat is '{bad}'", '1 to 1000')
+            self.assert_refused(self.bench(f'--repeat={bad}', 'env'), 2, f"--repeat is '{bad}'",
+                                '1 to 1000')
         self.assert_refused(self.bench('env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE')
 
     def test_programs_that_cannot_run(self):
@@ -77,7 +83,8 @@ class Arguments(BenchCase):
         """They are refused before anything runs, and the first refusal leaves the others alone."""
         program = self.script(f'touch {self.folder}/mark')
         for option in ('--csv', '--json', '--html'):
-            self.assert_refused(self.bench(option, '/proc/none/file', program), 2, "'/proc/none/file'")
+            self.assert_refused(self.bench(option, '/proc/none/file', program), 2,
+                                "'/proc/none/file'")
         self.assert_refused(self.bench('--keep', '/proc/none', program), 2, "'/proc/none'")
         self.assertIn("'--csv' needs", self.tandem('bench', '--csv').stderr)
         self.assertFalse((self.folder / 'mark').exists())
@@ -97,13 +104,17 @@ class Runs(BenchCase):
         program = self.script(f'echo "$TANDEM_MODE" >>{self.folder}/modes')
         result = self.bench(program)
         self.assertEqual(result.returncode, 0, result)
-        self.assertEqual((self.folder / 'modes').read_text().split(), ['native', 'auto', 'ozaki2', 'faithful'])
+        self.assertEqual((self.folder / 'modes').read_text().split(),
+                         ['native', 'auto', 'ozaki2', 'faithful'])
         (self.folder / 'modes').unlink()
         result = self.bench('--modes', 'ozaki2:14,native', '--repeat', 2, '--', program)
         self.assertEqual((self.folder / 'modes').read_text().split(), ['native', 'ozaki2:14'] * 2)
-        progress = [line for line in result.stderr.splitlines() if line.startswith('tandem: bench: ')]
+        progress = [
+            line for line in result.stderr.splitlines() if line.startswith('tandem: bench: ')
+        ]
         self.assertEqual(len(progress), 4)
-        self.assertRegex(progress[3], r'^tandem: bench: ozaki2:14, run 2 of 2: \d+\.\d{3} s, exit 0$')
+        self.assertRegex(progress[3],
+                         r'^tandem: bench: ozaki2:14, run 2 of 2: \d+\.\d{3} s, exit 0$')
         rows = self.rows(result)
         self.assertEqual(list(rows), ['native', 'ozaki2:14'])
         self.assertEqual(rows['native']['runs'], '2')
@@ -112,10 +123,15 @@ class Runs(BenchCase):
 
     def test_wall_time_is_a_median(self):
         """Of three runs one is slow; native's are not."""
-        program = self.script(f'[ "$TANDEM_MODE" = native ] || echo >>{self.folder}/count\n'
-                              f'[ "$TANDEM_MODE" = native ] || [ "$(wc -l <{self.folder}/count)" != 2 ] || sleep 3')
-        row = self.rows(self.bench('--modes', 'df', '--repeat', 3, '--json', 'out.json', program))['df']
-        times = [run['wall_seconds'] for run in json.loads((self.folder / 'out.json').read_text())['modes'][1]['each_run']]
+        program = self.script(
+            f'[ "$TANDEM_MODE" = native ] || echo >>{self.folder}/count\n'
+            f'[ "$TANDEM_MODE" = native ] || [ "$(wc -l <{self.folder}/count)" != 2 ] || sleep 3')
+        row = self.rows(self.bench('--modes', 'df', '--repeat', 3, '--json', 'out.json',
+                                   program))['df']
+        times = [
+            run['wall_seconds']
+            for run in json.loads((self.folder / 'out.json').read_text())['modes'][1]['each_run']
+        ]
         self.assertGreaterEqual(max(times), 3)
         self.assertAlmostEqual(float(row['wall s']), sorted(times)[1], delta=0.0006)
 
@@ -126,8 +142,14 @@ class Runs(BenchCase):
         self.assertEqual(list((self.folder / 'tmp').iterdir()), [])
 
     def test_kept_files(self):
-        self.bench('--keep', 'kept', '--modes', 'df', '--repeat', 2, self.script('echo out; echo err >&2'))
-        names = {f'{mode}-{n}.{end}' for mode in ('native', 'df') for n in (1, 2) for end in ('out', 'err')}
+        self.bench('--keep', 'kept', '--modes', 'df', '--repeat', 2,
+                   self.script('echo out; echo err >&2'))
+        names = {
+            f'{mode}-{n}.{end}'
+            for mode in ('native', 'df')
+            for n in (1, 2)
+            for end in ('out', 'err')
+        }
         self.assertEqual({f.name for f in (self.folder / 'kept').iterdir()}, names)
         self.assertEqual((self.folder / 'kept/df-2.out').read_text(), 'out\n')
         self.assertEqual((self.folder / 'kept/df-2.err').read_text(), 'err\n')
@@ -137,34 +159,44 @@ class Runs(BenchCase):
         (self.folder / 'input').write_text('2.5\n')
         program = self.script('cat')
         for source, wanted in [(open(self.folder / 'input'), '2.5\n'), (subprocess.PIPE, '')]:
-            process = subprocess.Popen([self.launcher, 'bench', '--hostgpu', '--keep', f'kept{wanted.strip()}', program],
-                                       stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder,
-                                       env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)})
+            process = subprocess.Popen(
+                [self.launcher, 'bench', '--hostgpu', '--keep', f'kept{wanted.strip()}', program],
+                stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder,
+                env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)})
             self.assertEqual(process.wait(), 0)
             for mode in ('native', 'auto', 'faithful'):
-                self.assertEqual((self.folder / f'kept{wanted.strip()}/{mode}-1.out').read_text(), wanted)
+                self.assertEqual((self.folder / f'kept{wanted.strip()}/{mode}-1.out').read_text(),
+                                 wanted)
             (source if source != subprocess.PIPE else process.stdin).close()
 
     def test_failing_runs(self):
-        program = self.script('case $TANDEM_MODE in df) echo "no luck" >&2; exit 3;; ts) kill -SEGV $$;; esac; echo 1.5')
+        program = self.script(
+            'case $TANDEM_MODE in df) echo "no luck" >&2; exit 3;; ts) kill -SEGV $$;; esac\n'
+            'echo 1.5')
         result = self.bench('--modes', 'df,ts,dd', program)
         self.assertEqual(result.returncode, 1)
         rows = self.rows(result)
         self.assertEqual([rows[mode]['exit'] for mode in rows], ['0', '3', 'SIGSEGV', '0'])
-        self.assertEqual([rows['df'][t] for t in ('wall s', 'speed-up', 'emulated', 'difference')], ['-'] * 4)
+        self.assertEqual([rows['df'][t] for t in ('wall s', 'speed-up', 'emulated', 'difference')],
+                         ['-'] * 4)
         self.assertEqual(rows['dd']['difference'], '0')
-        self.assertIn('df: 1 of 1 runs ended otherwise than native\'s first (3): no luck\n', result.stdout)
+        self.assertIn('df: 1 of 1 runs ended otherwise than native\'s first (3): no luck\n',
+                      result.stdout)
 
     def test_exit_status_is_compared_with_natives(self):
         self.assertEqual(self.bench(self.script('exit 5')).returncode, 0)
-        self.assertEqual(self.bench(self.script('[ $TANDEM_MODE != native ] || exit 5')).returncode, 1)
+        self.assertEqual(
+            self.bench(self.script('[ $TANDEM_MODE != native ] || exit 5')).returncode, 1)
 
     def test_a_later_run_that_fails(self):
-        program = self.script(f'echo >>{self.folder}/$TANDEM_MODE\n'
-                              f'[ $TANDEM_MODE = native ] || [ "$(wc -l <{self.folder}/$TANDEM_MODE)" != 2 ] || exit 4')
+        program = self.script(
+            f'echo >>{self.folder}/$TANDEM_MODE\n'
+            '[ $TANDEM_MODE = native ] && exit\n'
+            f'[ "$(wc -l <{self.folder}/$TANDEM_MODE)" != 2 ] || exit 4')
         result = self.bench('--modes', 'df', '--repeat', 3, program)
         self.assertEqual(result.returncode, 1)
-        self.assertEqual((self.rows(result)['df']['exit'], self.rows(result)['df']['runs']), ('4', '3'))
+        self.assertEqual((self.rows(result)['df']['exit'], self.rows(result)['df']['runs']),
+                         ('4', '3'))
         self.assertNotEqual(self.rows(result)['df']['wall s'], '-')
         self.assertIn('df: 1 of 3 runs ended otherwise', result.stdout)
 
@@ -178,10 +210,11 @@ def heed_signals():
 class Interrupted(BenchCase):
     def start(self, program):
         self.mark = self.folder / 'mark'
-        process = subprocess.Popen([self.launcher, 'bench', '--hostgpu', '--modes', 'df,ts', '--csv', 'out.csv', program],
-                                   cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)},
-                                   preexec_fn=heed_signals)
+        process = subprocess.Popen(
+            [self.launcher, 'bench', '--hostgpu', '--modes', 'df,ts', '--csv', 'out.csv', program],
+            cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env={**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)},
+            preexec_fn=heed_signals)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         while not self.mark.exists():
@@ -202,7 +235,9 @@ class Interrupted(BenchCase):
 
     def test_signals(self):
         """What is done is kept, and the program ends with all that it has started."""
-        program = self.script('[ $TANDEM_MODE = native ] || { sleep 1000 & echo $! >mark.new; mv mark.new mark; wait; }; echo 1.5')
+        program = self.script(
+            '[ $TANDEM_MODE = native ] || { '
+            'sleep 1000 & echo $! >mark.new; mv mark.new mark; wait; }; echo 1.5')
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = self.start(program)
             sleeper = int(self.mark.read_text())
@@ -224,7 +259,8 @@ class Interrupted(BenchCase):
             time.sleep(0.01)
 
     def test_a_program_that_ignores_it(self):
-        process = self.start(self.script("[ $TANDEM_MODE = native ] || { trap '' INT; : >mark; sleep 1000; }"))
+        process = self.start(
+            self.script("[ $TANDEM_MODE = native ] || { trap '' INT; : >mark; sleep 1000; }"))
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         self.assertIsNone(process.poll())
@@ -255,9 +291,10 @@ class Output(BenchCase):
             self.assertEqual(self.compared(native, other), wanted, (native, other))
 
     def test_other_outputs(self):
-        for native, other in [('1.5 2.5', '1.5'), ('1.5', '1.5 2.5'), ('n = 5', 'n = 6'), ('ok 1.5', 'bad 1.5'),
-                              ('1.5', 'nan'), ('1.5', 'inf'), ('version 1.2.3', 'version 1.2.4'), ('', '1.5'),
-                              ('1.5', ''), ('1e999', '2e999e'), ('a1.5', 'a1.6'), ('0x1.8p3', '0x1.9p3')]:
+        for native, other in [('1.5 2.5', '1.5'), ('1.5', '1.5 2.5'), ('n = 5', 'n = 6'),
+                              ('ok 1.5', 'bad 1.5'), ('1.5', 'nan'), ('1.5', 'inf'),
+                              ('version 1.2.3', 'version 1.2.4'), ('', '1.5'), ('1.5', ''),
+                              ('1e999', '2e999e'), ('a1.5', 'a1.6'), ('0x1.8p3', '0x1.9p3')]:
             self.assertEqual(self.compared(native, other), 'output differs', (native, other))
 
     def test_where(self):
@@ -265,18 +302,24 @@ class Output(BenchCase):
         (self.folder / 'df').write_text('1.5\n2.6 3.5\n4.6\n')
         (self.folder / 'ts').write_text('1.5\n2.5 oops\n')
         result = self.bench('--modes', 'df,ts', self.script('cat $TANDEM_MODE'))
-        self.assertIn("df: the largest difference is on line 2 of the output: '2.6' for native's '2.5'\n", result.stdout)
-        self.assertIn("ts: the first difference is on line 2 of the output: 'oops' for native's '3.5'\n", result.stdout)
+        self.assertIn(
+            "df: the largest difference is on line 2 of the output: '2.6' for native's '2.5'\n",
+            result.stdout)
+        self.assertIn(
+            "ts: the first difference is on line 2 of the output: 'oops' for native's '3.5'\n",
+            result.stdout)
         self.assertIn('--repeat 2', result.stdout)
 
     def test_what_varies_natively_is_passed_over(self):
-        program = self.script(f'echo >>{self.folder}/count; echo "took $(wc -l <{self.folder}/count).25 s"\n'
-                              '[ $TANDEM_MODE = native ] && echo 1.5 || echo 1.2')
+        program = self.script(
+            f'echo >>{self.folder}/count; echo "took $(wc -l <{self.folder}/count).25 s"\n'
+            '[ $TANDEM_MODE = native ] && echo 1.5 || echo 1.2')
         result = self.bench('--modes', 'df', '--repeat', 2, program)
         self.assertEqual(self.rows(result)['df']['difference'], '2.0e-01')
         self.assertIn('1 words and numbers of the output', result.stdout)
         (self.folder / 'count').unlink()
-        self.assertNotEqual(self.rows(self.bench('--modes', 'df', program))['df']['difference'], '2.0e-01')
+        self.assertNotEqual(
+            self.rows(self.bench('--modes', 'df', program))['df']['difference'], '2.0e-01')
 
 
 class Page(html.parser.HTMLParser):
@@ -307,8 +350,10 @@ class Files(BenchCase):
     def setUp(self):
         super().setUp()
         self.word = '<a href="x">&amp;"\',\n</p>'
-        self.result = self.bench('--modes', 'df,ts', '--csv', 'out.csv', '--json', 'out.json', '--html', 'out.html',
-                                 self.script('[ $TANDEM_MODE != ts ] || exit 2; echo 1.5'), self.word)
+        self.result = self.bench('--modes', 'df,ts', '--csv', 'out.csv', '--json', 'out.json',
+                                 '--html', 'out.html',
+                                 self.script('[ $TANDEM_MODE != ts ] || exit 2; echo 1.5'),
+                                 self.word)
         self.table = self.rows(self.result)
 
     def test_csv(self):
@@ -318,14 +363,17 @@ class Files(BenchCase):
         for row in rows:
             self.assertNotIn(None, row)
             self.assertNotIn(None, row.values())
-        self.assertAlmostEqual(float(rows[1]['wall_seconds']), float(self.table['df']['wall s']), delta=0.0006)
-        self.assertEqual((rows[1]['difference'], rows[1]['output'], rows[2]['exit']), ('0', 'compared', '2'))
+        self.assertAlmostEqual(float(rows[1]['wall_seconds']), float(self.table['df']['wall s']),
+                               delta=0.0006)
+        self.assertEqual((rows[1]['difference'], rows[1]['output'], rows[2]['exit']),
+                         ('0', 'compared', '2'))
 
     def test_json(self):
         result = json.loads((self.folder / 'out.json').read_text())
         self.assertEqual(result['tandem'], VERSION)
         self.assertEqual(result['command'], [str(self.folder / 'program'), self.word])
-        self.assertEqual((result['host_device'], result['interrupted'], result['repeat']), (True, False, 1))
+        self.assertEqual((result['host_device'], result['interrupted'], result['repeat']),
+                         (True, False, 1))
         self.assertEqual([mode['exit'] for mode in result['modes']], ['0', '0', '2'])
         self.assertIsNone(result['modes'][2]['wall_seconds'])
         self.assertEqual(len(result['modes'][2]['each_run']), 1)
@@ -340,12 +388,14 @@ class Files(BenchCase):
         self.assertEqual(page.cells[:2], ['native', '1'])
         self.assertEqual(page.cells[len(self.table['df']):][:2], ['df', '1'])
         self.assertEqual(page.bars, 2)
-        self.assertNotRegex(text.replace('http://www.w3.org/2000/svg', ''), 'https?:|url\\(|<script')
+        self.assertNotRegex(text.replace('http://www.w3.org/2000/svg', ''),
+                            'https?:|url\\(|<script')
         self.assertIn('&lt;a href', text)
 
     def test_other_files_are_replaced_at_the_end(self):
         (self.folder / 'old.csv').write_text('old')
-        self.bench('--csv', 'old.csv', self.script(f'cp {self.folder}/old.csv {self.folder}/seen; echo 1'))
+        self.bench('--csv', 'old.csv',
+                   self.script(f'cp {self.folder}/old.csv {self.folder}/seen; echo 1'))
         self.assertEqual((self.folder / 'seen').read_text(), 'old')
         self.assertIn('faithful', (self.folder / 'old.csv').read_text())
 
@@ -357,7 +407,8 @@ class Products(BenchCase):
         self.launcher, self.library_path = LAUNCHER, []
 
     def test_one_process(self):
-        result = self.bench('--modes', 'df,ozaki2:14', '--keep', 'kept', '--csv', 'out.csv', GEMM_TIME, '--reps', 19, 32)
+        result = self.bench('--modes', 'df,ozaki2:14', '--keep', 'kept', '--csv', 'out.csv',
+                            GEMM_TIME, '--reps', 19, 32)
         self.assertEqual(result.returncode, 0, result)
         rows = self.rows(result)
         self.assertEqual([rows[mode]['calls'] for mode in rows], ['20'] * 3)
@@ -368,9 +419,11 @@ class Products(BenchCase):
             with open(self.folder / f'kept/{mode}-1.json') as file:
                 call, = json.load(file)['calls']
             self.assertEqual(call['timed'], 17)
-            self.assertAlmostEqual(float(rows[mode]['products s']), call['seconds'] / 17 * 20, delta=0.00006)
+            self.assertAlmostEqual(float(rows[mode]['products s']), call['seconds'] / 17 * 20,
+                                   delta=0.00006)
         with open(self.folder / 'out.csv', newline='') as file:
-            seconds, speed_ups = zip(*((float(row['products_seconds']), float(row['products_speed_up']))
+            seconds, speed_ups = zip(*((float(row['products_seconds']),
+                                        float(row['products_speed_up']))
                                        for row in csv.DictReader(file)))
         for of, speed_up in zip(seconds, speed_ups):
             self.assertAlmostEqual(speed_up, seconds[0] / of, delta=1e-6 * speed_up)
@@ -378,7 +431,8 @@ class Products(BenchCase):
 
     def test_several_processes(self):
         """Their reports count together, and each is kept."""
-        result = self.bench('--modes', 'df', '--keep', 'kept', 'sh', '-c', f'{GEMM_TIME} 16; {GEMM_TIME} 24; uname')
+        result = self.bench('--modes', 'df', '--keep', 'kept', 'sh', '-c',
+                            f'{GEMM_TIME} 16; {GEMM_TIME} 24; uname')
         row = self.rows(result)['df']
         self.assertEqual((row['calls'], row['emulated']), ('20', '20'))
         names = [f.name for f in (self.folder / 'kept').iterdir() if f.name.startswith('df-1.')]
@@ -386,7 +440,8 @@ class Products(BenchCase):
 
     def test_calls_that_stay_native(self):
         result = self.bench('--modes', 'auto', GEMM_TIME, '--alpha', 0, 16)
-        self.assertRegex(result.stdout, r'(?m)^auto: 10 of 10 calls native, most because: nothing to multiply$')
+        self.assertRegex(result.stdout,
+                         r'(?m)^auto: 10 of 10 calls native, most because: nothing to multiply$')
 
 
 if __name__ == '__main__':

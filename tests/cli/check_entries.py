@@ -1,5 +1,5 @@
-"""The table of FP64 routines, lib/call/routines.h, against the toolkit's headers: a routine of a new toolkit that is not in it
-fails by name.
+"""The table of FP64 routines, lib/call/routines.h, against the toolkit's headers: a routine of a
+new toolkit that is not in it fails by name.
 
 usage: check_entries.py TANDEM PAGE FOLDER_OF_WRITE_STUBS COMPILER...
 """
@@ -21,7 +21,8 @@ HEADERS = ["cublas_api.h", "cublas.h", "cublasXt.h", "cublasLt.h"]
 
 
 def is_fp64(name, signature):
-    """Whether a function computes with numbers of type D or Z, by its arguments or by a type that is one of them."""
+    """Whether a function computes with numbers of type D or Z, by its arguments or by a type that
+    is one of them."""
     if name.startswith("cublasLt"):
         return "cudaStream_t" in signature  # all others describe
     if re.search(r"\bdouble\b|\bcuDoubleComplex\b", signature):
@@ -31,18 +32,25 @@ def is_fp64(name, signature):
 
 def declared_in(lines):
     """The FP64 functions that preprocessed lines declare."""
-    found = ((name, f"{returned} {arguments}") for name, returned, arguments, _ in functions(lines, "^cublas"))
+    found = ((name, f"{returned} {arguments}")
+             for name, returned, arguments, _ in functions(lines, "^cublas"))
     return {name for name, signature in found if is_fp64(name, signature)}
 
 
 def differences(declared, listed):
     """What is wrong with the table, a line for each function."""
-    return [f"{name} is in the toolkit's headers and not in lib/call/routines.h" for name in sorted(declared - listed)] + [
-        f"{name} is in lib/call/routines.h and not in the toolkit's headers" for name in sorted(listed - declared)]
+    return [
+        f"{name} is in the toolkit's headers and not in lib/call/routines.h"
+        for name in sorted(declared - listed)
+    ] + [
+        f"{name} is in lib/call/routines.h and not in the toolkit's headers"
+        for name in sorted(listed - declared)
+    ]
 
 
 def doctor(*arguments):
-    return subprocess.run([tandem, "doctor", "--entries", *arguments], capture_output=True, text=True, check=True).stdout
+    return subprocess.run([tandem, "doctor", "--entries", *arguments], capture_output=True,
+                          text=True, check=True).stdout
 
 
 class Entries(unittest.TestCase):
@@ -58,15 +66,19 @@ class Entries(unittest.TestCase):
         names = [row["function"] for row in self.rows]
         self.assertEqual(len(names), len(set(names)))
         # Functions of other types are in no table, but listed where they are intercepted.
-        others = {row["function"] for row in self.rows if row["family"] and re.match("cublas[SC][a-z]", row["function"])}
+        others = {
+            row["function"]
+            for row in self.rows if row["family"] and re.match("cublas[SC][a-z]", row["function"])
+        }
         self.assertEqual(differences(self.declared, set(names) - others), [])
         self.assertGreater(len(self.declared), 300)
 
     def test_new_routine_is_named(self):
-        new = declared_in([("", "cublasStatus_t cublasDnew(cublasHandle_t handle, const double *x);"),
-                           ("", "cublasStatus_t cublasNewEx(cublasHandle_t handle, cudaDataType type);"),
-                           ("", "cublasStatus_t cublasLtNew(cublasLtHandle_t handle, cudaStream_t stream);"),
-                           ("", "cublasStatus_t cublasSnew(cublasHandle_t handle, const float *x);")])
+        new = declared_in(
+            [("", "cublasStatus_t cublasDnew(cublasHandle_t handle, const double *x);"),
+             ("", "cublasStatus_t cublasNewEx(cublasHandle_t handle, cudaDataType type);"),
+             ("", "cublasStatus_t cublasLtNew(cublasLtHandle_t handle, cudaStream_t stream);"),
+             ("", "cublasStatus_t cublasSnew(cublasHandle_t handle, const float *x);")])
         self.assertEqual(differences(new, set()), [
             f"{name} is in the toolkit's headers and not in lib/call/routines.h"
             for name in ("cublasDnew", "cublasLtNew", "cublasNewEx")])
@@ -74,7 +86,10 @@ class Entries(unittest.TestCase):
     def test_every_function_is_intercepted_or_has_a_reason(self):
         for row in self.rows:
             self.assertNotEqual(row["family"] is None, row["native_because"] is None, row)
-        native = [row["function"] for row in self.rows if row["native_because"] == "every form is intercepted"]
+        native = [
+            row["function"] for row in self.rows
+            if row["native_because"] == "every form is intercepted"
+        ]
         self.assertEqual(native, [])
 
     def test_lines_say_the_same(self):
@@ -83,13 +98,17 @@ class Entries(unittest.TestCase):
                                   row["family"] or row["native_because"]] for row in self.rows])
 
     def test_page_is_current(self):
-        self.assertEqual(pathlib.Path(page).read_text(encoding="utf-8"), doctor("--markdown"),
-                         "docs/entries.md differs: write it anew with tandem doctor --entries --markdown")
+        self.assertEqual(
+            pathlib.Path(page).read_text(encoding="utf-8"), doctor("--markdown"),
+            "docs/entries.md differs: write it anew with tandem doctor --entries --markdown")
 
     def test_bad_combinations_are_refused(self):
-        for arguments in (["--entries", "--json", "--markdown"], ["--entries", "program"], ["--markdown"]):
-            done = subprocess.run([tandem, "doctor", *arguments], capture_output=True, text=True, check=False)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done)
+        for arguments in (["--entries", "--json", "--markdown"], ["--entries",
+                                                                  "program"], ["--markdown"]):
+            done = subprocess.run([tandem, "doctor", *arguments], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1),
+                             done)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""The launcher's commands: every bad input gets one line and its exit status, `run` hands the right environment to
-the program, and `doctor` tells from small programs, built here, whether preloading can work.
+"""The launcher's commands: every bad input gets one line and its exit status, `run` hands the right
+environment to the program, and `doctor` tells from small programs, built here, whether preloading
+can work.
 
 usage: cli_test.py LAUNCHER VERSION COMPILER...
 """
@@ -62,14 +63,17 @@ class Commands(Case):
         for name in re.findall(r'^(TANDEM_\w+)=', self.shown('options'), re.MULTILINE):
             self.assertIn(f'\n.B {name}\n', plain)
         if shutil.which('groff'):
-            checked = subprocess.run(['groff', '-ww', '-man', '-z'], input=page, text=True, capture_output=True)
+            checked = subprocess.run(['groff', '-ww', '-man', '-z'], input=page, text=True,
+                                     capture_output=True)
             self.assertEqual((checked.returncode, checked.stderr), (0, ''))
 
     def complete(self, *words):
         """What bash offers for the last word, though it can run no tandem; separated as it is."""
-        script = 'source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run(['bash', '-uc', script, 'bash', 'no-such-tandem', *words], cwd=self.folder, text=True,
-                              check=True, env=self.environment, capture_output=True)
+        script = ('source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; '
+                  'printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(['bash', '-uc', script, 'bash', 'no-such-tandem', *words],
+                              cwd=self.folder, text=True, check=True, env=self.environment,
+                              capture_output=True)
         self.assertEqual(done.stderr, '', words)
         return set(done.stdout.removesuffix('\n').split('\n')) if done.stdout.strip() else set()
 
@@ -92,10 +96,13 @@ class Commands(Case):
             self.assertEqual(self.complete(command, '--'), wanted)
         self.assertEqual(self.complete('run', '--mode', ''), self.modes())
         self.assertEqual(self.complete('run', '--accuracy', 'f'), {'fp64', 'faithful'})
-        self.assertEqual(self.complete('run', '--strategy', ''), {'auto', 'eager', 'performant', 'reproducible'})
+        self.assertEqual(self.complete('run', '--strategy', ''),
+                         {'auto', 'eager', 'performant', 'reproducible'})
         self.assertEqual(self.complete('bench', '--modes', 'df,ozaki1,nat'), {'df,ozaki1,native'})
         self.assertEqual(self.complete('bench', '--modes', 'nat'), {'native'})
-        self.assertEqual(self.complete('bench', '--keep', ''), {path.name for path in self.folder.iterdir() if path.is_dir()})
+        self.assertEqual(self.complete('bench', '--keep', ''),
+                         {path.name
+                          for path in self.folder.iterdir() if path.is_dir()})
         self.assertEqual(self.complete('plan', '--device', ''), self.devices())
         self.assertEqual(self.complete('plan', '--device', 'NVIDIA\\ H2'), {'NVIDIA H200'})
         self.assertEqual(self.complete('plan', '--device', "'NVIDIA H2"), {'NVIDIA H200'})
@@ -115,14 +122,17 @@ class Commands(Case):
                   'words=(tandem "$@"); CURRENT=$#words; source ./completion')
 
         def handed(*words):
-            done = subprocess.run(['zsh', '-fc', script, 'zsh', *words], cwd=self.folder, text=True, check=True,
-                                  env=self.environment, capture_output=True)
+            done = subprocess.run(['zsh', '-fc', script, 'zsh', *words], cwd=self.folder, text=True,
+                                  check=True, env=self.environment, capture_output=True)
             self.assertEqual(done.stderr, '', words)
             return done.stdout.splitlines()
 
         self.assertEqual([line.split(':')[0] for line in handed('')], self.COMMANDS.split(', '))
         for command in self.COMMANDS.split(', '):
-            names = [re.match(r'--(\w+)', line).group(1) for line in handed(command, '') if line.startswith('--')]
+            names = [
+                re.match(r'--(\w+)', line).group(1) for line in handed(command, '')
+                if line.startswith('--')
+            ]
             self.assertEqual(names, [*(name for name, _ in self.options(command)), 'help'])
         device = next(line for line in handed('plan', '') if line.startswith('--device='))
         listed = re.search(r':NAME:\((.*)\)$', device).group(1)
@@ -138,15 +148,18 @@ class Commands(Case):
         (self.folder / 'completion').write_text(self.shown('help', '--fish'))
 
         def complete(text):
-            done = subprocess.run(['fish', '--no-config', '-c', 'source completion; complete -C $argv[1]', 'tandem ' + text],
-                                  cwd=self.folder, text=True, check=True, capture_output=True,
+            done = subprocess.run([
+                'fish', '--no-config', '-c', 'source completion; complete -C $argv[1]',
+                'tandem ' + text
+            ], cwd=self.folder, text=True, check=True, capture_output=True,
                                   env={**self.environment, 'HOME': str(self.folder)})
             self.assertEqual(done.stderr, '', text)
             return {line.split('\t')[0] for line in done.stdout.splitlines()}
 
         self.assertEqual(complete(''), set(self.COMMANDS.split(', ')))
         for command in self.COMMANDS.split(', '):
-            self.assertEqual(complete(f'{command} --'), {'--help', *(f'--{name}' for name, _ in self.options(command))})
+            self.assertEqual(complete(f'{command} --'),
+                             {'--help', *(f'--{name}' for name, _ in self.options(command))})
         self.assertEqual(complete('run --mode '), self.modes())
         self.assertEqual(complete('plan --device '), self.devices())
         self.assertEqual(complete('plan --op T'), {'TN', 'TT', 'TC'})
@@ -157,7 +170,8 @@ class Commands(Case):
     def test_bad_arguments(self):
         self.assert_refused(self.tandem(), 2, 'no command', self.COMMANDS)
         self.assert_refused(self.tandem('rum'), 2, "'rum'", self.COMMANDS)
-        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS, 'did you mean run?')
+        self.assert_refused(self.tandem('help', 'rum'), 2, "'rum'", self.COMMANDS,
+                            'did you mean run?')
         self.assert_refused(self.tandem('calibarte'), 2, "'calibarte'", 'did you mean calibrate?')
         self.assertNotIn('did you mean', self.tandem('xyz').stderr)
         self.assert_refused(self.tandem('help', 'run', 'x'), 2, "'x'")
@@ -186,7 +200,8 @@ class Commands(Case):
         self.assertEqual((result.returncode, result.stderr), (0, ''), result)
         device = re.search('^device: +(.*)$', result.stdout, re.MULTILINE).group(1)
         times = dict(re.findall(r'^(\S+) +(\d+\.\d+) +\d+\.\d+ ', result.stdout, re.MULTILINE))
-        return device, times, re.search(r'^auto: (\S+), (.*)$', result.stdout, re.MULTILINE).groups()
+        return device, times, re.search(r'^auto: (\S+), (.*)$', result.stdout,
+                                        re.MULTILINE).groups()
 
     def test_plan(self):
         device, times, (mode, why) = self.plan(4096, 4096, 4096)
@@ -196,21 +211,28 @@ class Commands(Case):
         self.assertEqual(why.split(' (')[0], 'predicted fastest')
         self.assertLess(float(times[mode]), float(times['native']))
         device, other, (mode, why) = self.plan(64, 64, 64, '--device', 'NVIDIA H200')
-        self.assertEqual((device, mode, why.split(' (')[0]), ('NVIDIA H200', 'native', 'predicted to gain too little'))
+        self.assertEqual((device, mode, why.split(' (')[0]),
+                         ('NVIDIA H200', 'native', 'predicted to gain too little'))
         more = self.plan('--device', 'NVIDIA H200', '--batch', '1000', '--op', 'TC', 64, 64, 64)[1]
         self.assertGreater(float(more['native']), float(other['native']))
 
     def test_plan_of_a_triangle(self):
         h200 = ('--device', 'NVIDIA H200')
-        whole, half = self.plan(4096, 4096, 2048, *h200)[1], self.plan('--routine', 'dsyrk', 4096, 2048, *h200)[1]
+        whole = self.plan(4096, 4096, 2048, *h200)[1]
+        half = self.plan('--routine', 'dsyrk', 4096, 2048, *h200)[1]
         for mode in ('native', 'df', 'dd', 'ozaki2', 'fp64'):
             self.assertLess(float(half[mode]), 0.75 * float(whole[mode]), mode)
-        plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096, 512))
-        self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')], ['dsyrk', 4096, 4096, 512, 'T'])
+        plan = json.loads(self.shown('plan', '--json', '--routine', 'dsyrk', '--op', 'T', 4096,
+                                     512))
+        self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')],
+                         ['dsyrk', 4096, 4096, 512, 'T'])
         self.assertEqual(json.loads(self.shown('plan', '--json', 8, 8, 8))['routine'], 'dgemm')
 
     def test_plan_of_a_routine_is_that_of_its_product(self):
-        sizes = lambda *arguments: [json.loads(self.shown('plan', '--json', '--routine', *arguments))[name] for name in 'mnk']
+        sizes = lambda *arguments: [
+            json.loads(self.shown('plan', '--json', '--routine', *arguments))[name]
+            for name in 'mnk'
+        ]
         self.assertEqual(sizes('dsymm', 40, 50), [40, 50, 40])
         self.assertEqual(sizes('dtrmm', 40, 50, '--side', 'R', '--op', 'T'), [40, 50, 50])
         self.assertEqual(sizes('dtrsm', 400, 50), [400, 50, 400])
@@ -228,11 +250,13 @@ class Commands(Case):
             self.assertAlmostEqual(float(four[mode]) / float(one[mode]), 4.0, delta=0.6, msg=mode)
 
     def test_native_time_is_of_the_routine(self):
-        """A triangular product takes cuBLAS about half of the time. Emulation passes over zeros, too, but writes the triangle
-        out."""
+        """A triangular product takes cuBLAS about half of the time. Emulation passes over zeros,
+        too, but writes the triangle out."""
         h200 = ('--device', 'NVIDIA H200')
-        gemm, trmm, symm = (self.plan(*arguments, *h200)[1] for arguments in
-                            ((8192, 8192, 8192), ('--routine', 'dtrmm', 8192, 8192), ('--routine', 'dsymm', 8192, 8192)))
+        gemm, trmm, symm = (self.plan(*arguments, *h200)[1]
+                            for arguments in ((8192, 8192, 8192),
+                                              ('--routine', 'dtrmm', 8192, 8192),
+                                              ('--routine', 'dsymm', 8192, 8192)))
         self.assertLess(float(trmm['ozaki2']), 0.9 * float(gemm['ozaki2']))
         self.assertGreater(float(trmm['ozaki2']), 0.5 * float(gemm['ozaki2']))
         self.assertEqual(gemm['native'], symm['native'])
@@ -244,21 +268,27 @@ class Commands(Case):
             for wanted, *call in (('native', 'dtrmm', 4096, 4096), ('ozaki2', 'dtrmm', 8192, 8192),
                                   ('ozaki2', 'ztrmm', 4096, 4096), ('ozaki2', 'dsymm', 4096, 4096),
                                   ('ozaki2', 'dsyrk', 8192, 8192), ('native', 'dsyr2k', 8192, 128)):
-                self.assertEqual(self.plan('--device', device, '--routine', *call)[2][0], wanted, (device, call))
+                self.assertEqual(
+                    self.plan('--device', device, '--routine', *call)[2][0], wanted, (device, call))
 
     def test_plan_shows_routes(self):
-        """Which kernels each mode launches: the same in text and in JSON, and other ones on another device."""
+        """Which kernels each mode launches: the same in text and in JSON, and other ones on another
+        device."""
         def routes(*arguments):
             text = self.shown('plan', *arguments)
             found = dict(re.findall(r'^route of (\S+): (.*)$', text, re.MULTILINE))
             modes = json.loads(self.shown('plan', '--json', *arguments))['modes']
-            self.assertEqual({m['mode']: ', '.join(f'{s} {v}' for s, v in m['route'].items()) for m in modes if m['route']},
-                             found)
+            self.assertEqual(
+                {
+                    m['mode']: ', '.join(f'{s} {v}' for s, v in m['route'].items())
+                    for m in modes if m['route']
+                }, found)
             return found
         h200 = routes(4096, 4096, 512, '--device', 'NVIDIA H200')
         self.assertEqual(set(h200), {'ozaki2', 'faithful'})
         self.assertEqual(h200['ozaki2'], 'measure tma, split tma, round binary64, slices 1, '
-                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, repair-tiles 2, repair tma-pair')
+                         'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, '
+                         'repair-tiles 2, repair tma-pair')
         self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
                          'measure threads, split threads, round int64, slices 1, '
                          'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair many-stages')
@@ -267,7 +297,8 @@ class Commands(Case):
         h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')
         self.assertEqual(self.plan(*h200, '--accuracy', 'faithful')[2][0], 'faithful')
         self.assertEqual(self.plan(*h200, TANDEM_ACCURACY='faithful')[2][0], 'faithful')
-        self.assertNotEqual(self.plan(*h200, '--accuracy', 'fp64', TANDEM_ACCURACY='faithful')[2][0], 'faithful')
+        self.assertNotEqual(
+            self.plan(*h200, '--accuracy', 'fp64', TANDEM_ACCURACY='faithful')[2][0], 'faithful')
         self.assertNotEqual(self.plan(8, 8, 8, TANDEM_STRATEGY='eager')[2][0], 'native')
 
     def test_plan_of_the_machines_own_device(self):
@@ -284,22 +315,33 @@ class Commands(Case):
             self.assert_refused(refused(f'--batch={bad}', 1, 2, 3), 2, f"--batch is '{bad}'")
         for bad in ('N', 'NNN', 'NX', 'nn'):
             self.assert_refused(refused(1, 2, 3, '--op', bad), 2, f"--op is '{bad}'", 'N, T and C')
-        self.assert_refused(refused(1, 2, 3, '--accuracy', '53'), 2, "--accuracy is '53'", '10 to 52')
-        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'", 'NVIDIA H200, ',
-                            'did you mean NVIDIA H200?')
-        self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2, 'did you mean NVIDIA GeForce RTX 4090?')
-        self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2, 'did you mean NVIDIA L40S?')
+        self.assert_refused(refused(1, 2, 3, '--accuracy', '53'), 2, "--accuracy is '53'",
+                            '10 to 52')
+        self.assert_refused(refused(1, 2, 3, '--device', 'H200'), 2, "--device is 'H200'",
+                            'NVIDIA H200, ', 'did you mean NVIDIA H200?')
+        self.assert_refused(refused(1, 2, 3, '--device', 'rtx 4090'), 2,
+                            'did you mean NVIDIA GeForce RTX 4090?')
+        self.assert_refused(refused(1, 2, 3, '--device', 'NVIDA L40S'), 2,
+                            'did you mean NVIDIA L40S?')
         dsyrk = ('--routine', 'dsyrk')
-        self.assert_refused(refused(1, 2, 3, '--routine', 'sgemm'), 2, "--routine is 'sgemm'", 'dgemm, dsymm, dsyrk')
-        self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', 'N'), 2, "--op is 'N'", 'no operation')
-        self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', ''), 2, "--op is ''", 'no operation')
-        self.assert_refused(refused(1, 2, '--routine', 'dtrmm', '--side', 'X'), 2, "--side is 'X'", 'L, R')
-        self.assert_refused(refused(1, 2, *dsyrk, '--side', 'L'), 2, "--side is 'L'", 'dsyrk has no sides')
+        self.assert_refused(refused(1, 2, 3, '--routine', 'sgemm'), 2, "--routine is 'sgemm'",
+                            'dgemm, dsymm, dsyrk')
+        self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', 'N'), 2, "--op is 'N'",
+                            'no operation')
+        self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', ''), 2, "--op is ''",
+                            'no operation')
+        self.assert_refused(refused(1, 2, '--routine', 'dtrmm', '--side', 'X'), 2, "--side is 'X'",
+                            'L, R')
+        self.assert_refused(refused(1, 2, *dsyrk, '--side', 'L'), 2, "--side is 'L'",
+                            'dsyrk has no sides')
         self.assert_refused(refused(1, *dsyrk), 2, 'K is missing')
         self.assert_refused(refused(1, 2, 3, *dsyrk), 2, "'3' is one size too many for dsyrk")
-        self.assert_refused(refused(1, 2, *dsyrk, '--op', 'NT'), 2, "--op is 'NT'", 'one of the letters')
-        self.assert_refused(refused(1, 2, *dsyrk, '--batch', 5), 2, "--batch is '5'", 'dsyrk has no batches')
-        self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'", 'eager, performant')
+        self.assert_refused(refused(1, 2, *dsyrk, '--op', 'NT'), 2, "--op is 'NT'",
+                            'one of the letters')
+        self.assert_refused(refused(1, 2, *dsyrk, '--batch', 5), 2, "--batch is '5'",
+                            'dsyrk has no batches')
+        self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'",
+                            'eager, performant')
 
     def test_options_show_value_and_origin(self):
         shown = self.tandem('options', TANDEM_WORKSPACE='2048k')
@@ -310,28 +352,34 @@ class Commands(Case):
         self.assertEqual(bad.returncode, 2)
         self.assertEqual(bad.stderr.count('\n'), 1)
         unknown = self.tandem('options', TANDEM_LOGS='1')
-        self.assertEqual((unknown.returncode, unknown.stderr),
-                         (0, 'tandem: warn: unknown variable TANDEM_LOGS; did you mean TANDEM_LOG?\n'))
+        self.assertEqual(
+            (unknown.returncode, unknown.stderr),
+            (0, 'tandem: warn: unknown variable TANDEM_LOGS; did you mean TANDEM_LOG?\n'))
 
     def test_json_says_what_the_text_says(self):
         modes = json.loads(self.shown('modes', '--json'))
         lines = self.shown('modes').splitlines()
-        self.assertEqual([f'{mode["usage"]} {mode["summary"]}' for mode in modes], [' '.join(l.split()) for l in lines[::2]])
-        self.assertEqual([mode['error'] for mode in modes], [l.split('error: ')[1] for l in lines[1::2]])
+        self.assertEqual([f'{mode["usage"]} {mode["summary"]}' for mode in modes],
+                         [' '.join(l.split()) for l in lines[::2]])
+        self.assertEqual([mode['error'] for mode in modes],
+                         [l.split('error: ')[1] for l in lines[1::2]])
         result = self.tandem('options', '--json', TANDEM_REPORT='a "b"\\\n')
         option = next(o for o in json.loads(result.stdout) if o['name'] == 'TANDEM_REPORT')
-        self.assertEqual((option['value'], option['origin'], option['default']), ('a "b"\\\n', 'environment', 'none'))
+        self.assertEqual((option['value'], option['origin'], option['default']),
+                         ('a "b"\\\n', 'environment', 'none'))
         self.assertEqual([o['name'] for o in json.loads(result.stdout)],
                          re.findall(r'^(TANDEM_\w+)=', self.shown('options'), re.MULTILINE))
         product = (4096, 2048, 1024, '--op', 'TC', '--batch', 3, '--device', 'NVIDIA H200')
         plan = json.loads(self.shown('plan', '--json', *product))
         device, times, (mode, why) = self.plan(*product)
-        self.assertEqual([plan[name] for name in ('m', 'n', 'k', 'batch', 'op', 'device')], [4096, 2048, 1024, 3, 'TC', device])
+        self.assertEqual([plan[name] for name in ('m', 'n', 'k', 'batch', 'op', 'device')],
+                         [4096, 2048, 1024, 3, 'TC', device])
         self.assertEqual({m['mode'] for m in plan['modes']}, set(times))
         for of in plan['modes']:
             self.assertAlmostEqual(of['seconds'] * 1e3, float(times[of['mode']]), delta=0.00006)
         self.assertEqual(plan['auto']['mode'], mode)
-        self.assertEqual(plan['auto']['native_reason'] or plan['auto']['choice'], why.split(' (')[0])
+        self.assertEqual(plan['auto']['native_reason'] or plan['auto']['choice'],
+                         why.split(' (')[0])
 
     def test_options_page_is_current(self):
         page = (DOCS / 'options.md').read_text()
@@ -346,43 +394,65 @@ class Run(Case):
 
     def test_bad_values_do_not_start_the_program(self):
         self.add_host_device()
-        self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'", 'native, df')
-        self.assert_refused(self.tandem('run', '--mode', 'ozaki2:21', 'env'), 2, "--mode is 'ozaki2:21'", 'ozaki2[:2..20]')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'", 'native, df')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_ACCURACY='fp32'), 2, 'TANDEM_ACCURACY', "'fp32'", 'faithful')
-        self.assert_refused(self.tandem('run', '--accuracy', '9', 'env'), 2, "--accuracy is '9'", '10 to 52')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_STRATEGY='x'), 2, 'TANDEM_STRATEGY', "'x'", 'performant')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE', "'1Q'", '2M')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'", 'error')
-        self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY', "'gem'", 'gemm_ex')
+        self.assert_refused(self.tandem('run', '--mode', 'fd', 'env'), 2, "--mode is 'fd'",
+                            'native, df')
+        self.assert_refused(self.tandem('run', '--mode', 'ozaki2:21', 'env'), 2,
+                            "--mode is 'ozaki2:21'", 'ozaki2[:2..20]')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_MODE='fd'), 2, "TANDEM_MODE is 'fd'",
+                            'native, df')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_ACCURACY='fp32'), 2, 'TANDEM_ACCURACY',
+                            "'fp32'", 'faithful')
+        self.assert_refused(self.tandem('run', '--accuracy', '9', 'env'), 2, "--accuracy is '9'",
+                            '10 to 52')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_STRATEGY='x'), 2, 'TANDEM_STRATEGY',
+                            "'x'", 'performant')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE',
+                            "'1Q'", '2M')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_LOG='loud'), 2, 'TANDEM_LOG', "'loud'",
+                            'error')
+        self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY',
+                            "'gem'", 'gemm_ex')
 
     def test_values_are_passed_on(self):
         self.add_host_device()
-        given = {'--mode': 'auto', '--accuracy': '30', '--strategy': 'reproducible', '--workspace': '64M', '--report': 'r'}
-        seen = self.environment_of(self.tandem('run', *sum(given.items(), ()), 'env', TANDEM_STRATEGY='eager'))
+        given = {
+            '--mode': 'auto', '--accuracy': '30', '--strategy': 'reproducible',
+            '--workspace': '64M', '--report': 'r'
+        }
+        seen = self.environment_of(
+            self.tandem('run', *sum(given.items(), ()), 'env', TANDEM_STRATEGY='eager'))
         for name, value in given.items():
             self.assertEqual(seen['TANDEM_' + name[2:].upper()], value)
-        self.assert_refused(self.tandem('run', '--strategy', 'egaer', 'env'), 2, "--strategy is 'egaer'", 'did you mean eager?')
-        self.assert_refused(self.tandem('run', '--workspace', '1', 'env'), 2, "--workspace is '1'", '2M')
+        self.assert_refused(self.tandem('run', '--strategy', 'egaer', 'env'), 2,
+                            "--strategy is 'egaer'", 'did you mean eager?')
+        self.assert_refused(self.tandem('run', '--workspace', '1', 'env'), 2, "--workspace is '1'",
+                            '2M')
 
     def test_accuracy_without_auto_is_said(self):
         self.add_host_device()
-        warning = "tandem: warn: --accuracy 30 has no effect: it is for mode auto, and the mode is df\n"
+        warning = ("tandem: warn: --accuracy 30 has no effect: "
+                   "it is for mode auto, and the mode is df\n")
         for arguments, variables in [(['--mode', 'df'], {}), ([], {'TANDEM_MODE': 'df'})]:
-            self.assertIn(warning, self.tandem('run', *arguments, '--accuracy', '30', 'env', **variables).stderr)
+            self.assertIn(
+                warning,
+                self.tandem('run', *arguments, '--accuracy', '30', 'env', **variables).stderr)
         for arguments in (['--mode', 'auto'], []):
-            self.assertNotIn('warn', self.tandem('run', *arguments, '--accuracy', '30', 'env').stderr)
+            self.assertNotIn('warn',
+                             self.tandem('run', *arguments, '--accuracy', '30', 'env').stderr)
 
     def test_programs_that_cannot_run(self):
         self.add_host_device()
-        self.assert_refused(self.tandem('run', '--', 'no-such-program'), 127, "'no-such-program'", 'No such file')
+        self.assert_refused(self.tandem('run', '--', 'no-such-program'), 127, "'no-such-program'",
+                            'No such file')
         self.assert_refused(self.tandem('run', './missing'), 127, "'./missing'", 'No such file')
         self.assert_refused(self.tandem('run', ''), 127)
         (self.folder / 'plain').write_text('text')
         self.assert_refused(self.tandem('run', './plain'), 126, "'./plain'", 'Permission denied')
-        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH', 'is not executable')
+        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH',
+                            'is not executable')
         (self.folder / 'plain').chmod(0o755)
-        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'", 'not in PATH; write ./plain ')
+        self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'",
+                            'not in PATH; write ./plain ')
         self.assert_refused(self.tandem('run', '/tmp'), 126, "'/tmp'", 'Is a directory')
 
     def test_nothing_to_run_on(self):
@@ -390,12 +460,14 @@ class Run(Case):
         self.assert_refused(self.tandem('run', '--hostgpu', 'env'), 1, 'libtandem-hostgpu.so')
         self.add_cuda()
         self.add_driver(init=100)
-        self.assert_refused(self.tandem('run', 'env'), 1, 'no CUDA device found (no device is here)')
+        self.assert_refused(self.tandem('run', 'env'), 1,
+                            'no CUDA device found (no device is here)')
 
     def test_host_device(self):
         self.add_host_device()
         result = self.tandem('run', '--hostgpu', '--', 'env', LD_PRELOAD='libm.so.6')
-        self.assertEqual(result.stderr, 'tandem: using the host device, whose speed says nothing about a GPU\n')
+        self.assertEqual(result.stderr,
+                         'tandem: using the host device, whose speed says nothing about a GPU\n')
         paths = [str(self.folder.resolve() / name) for name in HOST_LIBRARIES]
         self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join([*paths, 'libm.so.6']))
 
@@ -404,8 +476,10 @@ class Run(Case):
         self.add_cuda()
         self.add_driver(init=100)
         result = self.tandem('run', 'env')
-        self.assertEqual(result.stderr, 'tandem: no CUDA device found (no device is here); using the host device, '
-                                        'whose speed says nothing about a GPU\n')
+        self.assertEqual(
+            result.stderr,
+            'tandem: no CUDA device found (no device is here); using the host device, '
+            'whose speed says nothing about a GPU\n')
         self.assertIn('libtandem-hostgpu.so', self.environment_of(result)['LD_PRELOAD'])
 
     def test_an_old_driver_counts_as_no_device(self):
@@ -420,7 +494,8 @@ class Run(Case):
         self.add_driver()
         result = self.tandem('run', 'env')
         self.assertEqual(result.stderr, '')
-        self.assertEqual(self.environment_of(result)['LD_PRELOAD'], str(self.folder.resolve() / CUDA_LIBRARY))
+        self.assertEqual(
+            self.environment_of(result)['LD_PRELOAD'], str(self.folder.resolve() / CUDA_LIBRARY))
 
     def test_mode_and_report_reach_the_program(self):
         self.add_host_device()
@@ -428,14 +503,17 @@ class Run(Case):
         self.assertEqual(self.environment_of(self.tandem(*run, 'env'))['TANDEM_MODE'], 'auto')
         kept = self.environment_of(self.tandem(*run, 'env', TANDEM_MODE='native'))
         self.assertEqual(kept['TANDEM_MODE'], 'native')
-        given = self.environment_of(self.tandem(*run, '--mode', 'native', '--accuracy', '40', '--report', 'r.json', 'env',
-                                                TANDEM_MODE='x'))
-        self.assertEqual([given['TANDEM_' + name] for name in ('MODE', 'ACCURACY', 'REPORT')], ['native', '40', 'r.json'])
+        given = self.environment_of(
+            self.tandem(*run, '--mode', 'native', '--accuracy', '40', '--report', 'r.json', 'env',
+                        TANDEM_MODE='x'))
+        self.assertEqual([given['TANDEM_' + name] for name in ('MODE', 'ACCURACY', 'REPORT')],
+                         ['native', '40', 'r.json'])
         self.assertNotIn('TANDEM_REPORT', kept)
 
     def test_arguments_and_status_of_the_program_are_its_own(self):
         self.add_host_device()
-        result = self.tandem('run', '--hostgpu', 'sh', '-c', 'echo "$0 $*"; exit 7', 'a', '--mode', 'b c')
+        result = self.tandem('run', '--hostgpu', 'sh', '-c', 'echo "$0 $*"; exit 7', 'a', '--mode',
+                             'b c')
         self.assertEqual((result.returncode, result.stdout), (7, 'a --mode b c\n'))
 
     def test_unsuitable_programs_get_a_warning(self):
@@ -467,7 +545,8 @@ class Doctor(Case):
         super().setUp()
         self.add_cuda()
         self.add_driver()
-        self.cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
+        self.cublas = library(self.folder, 'real/libcublas.so.13',
+                              'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
 
     def doctor(self, program, status, *texts):
         result = self.tandem('doctor', program)
@@ -481,37 +560,49 @@ class Doctor(Case):
 
     def test_imports(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
-        verdict = self.doctor(program, 0, 'intercepted: cublasDgemm_v2 (in program)', 'left alone:  1 other')
+        verdict = self.doctor(program, 0, 'intercepted: cublasDgemm_v2 (in program)',
+                              'left alone:  1 other')
         self.assertTrue(verdict.startswith('verdict:     works:'), verdict)
 
     def test_imports_of_a_library(self):
         for flag in ['--enable-new-dtags', '--disable-new-dtags']:
-            inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
-            outer = library(self.folder, 'outer/libouter.so', 'int inner(void); int outer(void) { return inner(); }',
-                            inner, '-Wl,-rpath,${ORIGIN}/../inner', '-Wl,' + flag)
-            program = compile_c(self.folder, 'program', 'int outer(void); int main(void) { return outer(); }', outer,
-                                '-Wl,-rpath,$ORIGIN/outer', '-Wl,' + flag, '-Wl,--allow-shlib-undefined',
-                                f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real')
+            inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                            self.cublas)
+            outer = library(self.folder, 'outer/libouter.so',
+                            'int inner(void); int outer(void) { return inner(); }', inner,
+                            '-Wl,-rpath,${ORIGIN}/../inner', '-Wl,' + flag)
+            program = compile_c(
+                self.folder, 'program', 'int outer(void); int main(void) { return outer(); }',
+                outer, '-Wl,-rpath,$ORIGIN/outer', '-Wl,' + flag, '-Wl,--allow-shlib-undefined',
+                f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real')
             verdict = self.doctor(program, 0, 'cublasDgemm_v2 (in libinner.so)')
             self.assertIn('works', verdict)
             (self.folder / 'inner' / 'libinner.so').unlink()
             self.assertIn('will not work', self.doctor(program, 1, 'not found:   libinner.so'))
 
     def test_rpath_is_inherited_and_runpath_is_not(self):
-        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                        self.cublas)
         elsewhere = f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real'
-        for of_program, of_outer, is_found in [('--disable-new-dtags', [], True), ('--enable-new-dtags', [], False),
-                                               ('--disable-new-dtags', ['-Wl,-rpath,/no', '-Wl,--enable-new-dtags'], False)]:
-            outer = library(self.folder, 'outer/libouter.so', 'int inner(void); int outer(void) { return inner(); }',
-                            inner, *of_outer)
-            program = compile_c(self.folder, 'program', 'int outer(void); int main(void) { return outer(); }', outer,
-                                '-Wl,-rpath,$ORIGIN/outer:$ORIGIN/inner', '-Wl,' + of_program, elsewhere)
+        for of_program, of_outer, is_found in [
+            ('--disable-new-dtags', [], True), ('--enable-new-dtags', [], False),
+            ('--disable-new-dtags', ['-Wl,-rpath,/no', '-Wl,--enable-new-dtags'], False)
+        ]:
+            outer = library(self.folder, 'outer/libouter.so',
+                            'int inner(void); int outer(void) { return inner(); }', inner,
+                            *of_outer)
+            program = compile_c(self.folder, 'program',
+                                'int outer(void); int main(void) { return outer(); }', outer,
+                                '-Wl,-rpath,$ORIGIN/outer:$ORIGIN/inner', '-Wl,' + of_program,
+                                elsewhere)
             shown = self.doctor(program, 0 if is_found else 1)
             self.assertEqual('works:' in shown, is_found, (of_program, of_outer))
 
     def test_library_path(self):
-        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
-        program = compile_c(self.folder, 'program', 'int inner(void); int main(void) { return inner(); }', inner,
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                        self.cublas)
+        program = compile_c(self.folder, 'program',
+                            'int inner(void); int main(void) { return inner(); }', inner,
                             f'-Wl,-rpath-link,{self.folder}/real')
         self.doctor(program, 1, 'not found:   libinner.so')
         self.library_path.append(str(self.folder / 'inner'))
@@ -522,47 +613,64 @@ class Doctor(Case):
         self.assertIn('neither it nor its libraries', self.doctor(program, 1))
 
     def test_plugins_may_come(self):
-        program = compile_c(self.folder, 'program',
-                            '#include <dlfcn.h>\nint main(int c, char **v) { return !dlopen(v[c - 1], RTLD_NOW); }', '-ldl')
+        program = compile_c(
+            self.folder, 'program',
+            '#include <dlfcn.h>\nint main(int c, char **v) { return !dlopen(v[c - 1], RTLD_NOW); }',
+            '-ldl')
         self.assertIn('(ctypes) are not, as this build', self.doctor(program, 0))
         library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
-        self.assertIn('may work: no cuBLAS found, but it loads libraries at run time: those that import from cuBLAS are '
-                      'intercepted, functions looked up with dlsym (ctypes) too', self.doctor(program, 0))
+        self.assertIn(
+            'may work: no cuBLAS found, but it loads libraries at run time: '
+            'those that import from cuBLAS are intercepted, '
+            'functions looked up with dlsym (ctypes) too', self.doctor(program, 0))
 
     def test_dlopen_of_cublas(self):
-        """Which way it goes: by names that it holds, by what the library stands before, and by TANDEM_DLSYM."""
+        """Which way it goes: by names that it holds, by what the library stands before, and by
+        TANDEM_DLSYM."""
         def opener(name):
-            return compile_c(self.folder, 'program', '#include <dlfcn.h>\nint main(void) {'
-                             f' return !dlsym(dlopen("libcublas.so.13", RTLD_NOW), "{name}"); }}', '-ldl')
+            return compile_c(
+                self.folder, 'program', '#include <dlfcn.h>\nint main(void) {'
+                f' return !dlsym(dlopen("libcublas.so.13", RTLD_NOW), "{name}"); }}', '-ldl')
 
         program = opener('cublasDgemm_v2')
         looked_up = 'looked up:   cublasDgemm_v2 (in program): '
         unseen = 'this build of Tandem does not stand before dlsym'
         verdict = self.doctor(program, 1, looked_up + 'not seen, as ' + unseen)
-        self.assertIn('program opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen, as ' + unseen,
-                      verdict)
+        self.assertIn(
+            'program opens cuBLAS with dlopen: '
+            'functions that it looks up with dlsym are not seen, as ' + unseen, verdict)
         library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
         verdict = self.doctor(program, 0, looked_up + 'intercepted\n')
-        self.assertIn('works: its products can be intercepted: program opens cuBLAS with dlopen', verdict)
+        self.assertIn('works: its products can be intercepted: program opens cuBLAS with dlopen',
+                      verdict)
         self.environment['TANDEM_DLSYM'] = 'off'
-        self.assertIn('are not seen, as TANDEM_DLSYM is off', self.doctor(program, 1, 'not seen, as TANDEM_DLSYM is off'))
+        self.assertIn('are not seen, as TANDEM_DLSYM is off',
+                      self.doctor(program, 1, 'not seen, as TANDEM_DLSYM is off'))
         del self.environment['TANDEM_DLSYM']
         verdict = self.doctor(opener('cublasSgemm_v2'), 0)
-        self.assertIn('may work: program opens cuBLAS with dlopen, but no function that Tandem intercepts is named', verdict)
+        self.assertIn(
+            'may work: program opens cuBLAS with dlopen, '
+            'but no function that Tandem intercepts is named',
+            verdict)
 
     def test_static_cublas(self):
-        program = compile_c(self.folder, 'program', 'void cublasDgemm_v2(void) {} int main(void) { cublasDgemm_v2(); return 0; }')
+        program = compile_c(
+            self.folder, 'program',
+            'void cublasDgemm_v2(void) {} int main(void) { cublasDgemm_v2(); return 0; }')
         self.assertIn('program holds cuBLAS itself', self.doctor(program, 1))
-        stripped = compile_c(self.folder, 'stripped', 'const char *volatile mark = "CUBLAS_LOGINFO_DBG";'
-                             'int main(void) { return !mark; }', '-s')
+        stripped = compile_c(
+            self.folder, 'stripped', 'const char *volatile mark = "CUBLAS_LOGINFO_DBG";'
+            'int main(void) { return !mark; }', '-s')
         self.assertIn('stripped holds cuBLAS itself', self.doctor(stripped, 1))
 
     def test_static_program(self):
         program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-static')
-        self.assertIn('statically linked', self.doctor(program, 1, 'kind:        statically linked, 64-bit'))
+        self.assertIn('statically linked',
+                      self.doctor(program, 1, 'kind:        statically linked, 64-bit'))
 
     def test_musl(self):
-        program = self.product('program', self.cublas, '-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1')
+        program = self.product('program', self.cublas,
+                               '-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1')
         self.assertIn('musl', self.doctor(program, 1))
 
     def test_privileges(self):
@@ -594,7 +702,8 @@ class Doctor(Case):
         self.environment['PATH'] += f':{self.folder}'
         self.doctor(self.script('#!/usr/bin/env -S program -x'), 0, f'interpreter: {program}')
         self.assertIn('/no/such', self.doctor(self.script('#!/no/such'), 1))
-        self.assertIn('may work: no cuBLAS found, but it starts programs', self.doctor(self.script('#!/bin/sh'), 0))
+        self.assertIn('may work: no cuBLAS found, but it starts programs',
+                      self.doctor(self.script('#!/bin/sh'), 0))
 
     def test_interpreters_that_are_scripts(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
@@ -604,11 +713,13 @@ class Doctor(Case):
         self.assertIn('its interpreters are scripts, more than 5 deep', self.doctor(circle, 1))
 
     def test_texts_without_interpreter(self):
-        """execvp gives them to sh, if they can be executed; else their suffix says what runs them, if anything."""
+        """execvp gives them to sh, if they can be executed; else their suffix says what runs them,
+        if anything."""
         self.assertIn('starts programs', self.doctor(self.script('text'), 0, 'interpreter: '))
         (self.folder / 'mine.py').write_text('import cupy\n')
         for name in ['./mine.py', 'mine.py', self.folder / 'mine.py']:
-            self.assertIn('may work', self.doctor(name, 0, 'run as:      python3 ', 'interpreter: '))
+            self.assertIn('may work', self.doctor(name, 0, 'run as:      python3 ',
+                                                  'interpreter: '))
         (self.folder / 'notes').write_text('text')
         for name in ['notes', './notes']:
             self.assertIn('neither an ELF program nor a script', self.doctor(name, 1))
@@ -619,25 +730,29 @@ class Doctor(Case):
         self.assertIn('starts programs', result.stdout)
 
     def test_libraries_that_cannot_be_loaded(self):
-        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'), self.cublas)
-        program = compile_c(self.folder, 'program', 'int inner(void); int main(void) { return inner(); }', inner,
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                        self.cublas)
+        program = compile_c(self.folder, 'program',
+                            'int inner(void); int main(void) { return inner(); }', inner,
                             f'-Wl,-rpath-link,{self.folder}/real', '-Wl,-rpath,$ORIGIN/inner')
         inner.write_text('no library')
         self.assertIn('the loader refuses it: ', self.doctor(program, 1))
 
     def test_nothing_of_the_program_runs(self):
         mark = self.folder / 'mark'
-        source = f'#include <stdio.h>\n__attribute__((constructor)) static void f(void) {{ fopen("{mark}", "w"); }}'
+        source = ('#include <stdio.h>\n__attribute__((constructor)) static void f(void) '
+                  f'{{ fopen("{mark}", "w"); }}')
         inner = library(self.folder, 'inner/libinner.so', source)
-        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-Wl,--no-as-needed', inner,
-                            '-Wl,-rpath,$ORIGIN/inner')
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }',
+                            '-Wl,--no-as-needed', inner, '-Wl,-rpath,$ORIGIN/inner')
         self.assertIn('neither it nor its libraries', self.doctor(program, 1))
         self.assertFalse(mark.exists())
 
     def test_json(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
         for arguments, status in [([program], 0), (['/bin/true'], 1), ([], 0)]:
-            text, result = self.tandem('doctor', *arguments).stdout, self.tandem('doctor', '--json', *arguments)
+            text = self.tandem('doctor', *arguments).stdout
+            result = self.tandem('doctor', '--json', *arguments)
             self.assertEqual((result.returncode, result.stderr), (status, ''))
             found = json.loads(result.stdout)
             lines = [f'{fact["name"] + ":":<12} {fact["text"]}' for fact in found['facts']]
@@ -646,27 +761,33 @@ class Doctor(Case):
         self.assert_refused(self.tandem('doctor', '--json', 'no-such'), 2, "'no-such'")
 
     def test_programs_that_use_no_cublas(self):
-        """Nothing is said to be possible of a program that loads and starts nothing, whatever system libraries do."""
-        library(self.folder, 'inner/libselinux.so.1', 'void dlopen(void), execve(void); void f(void) { dlopen(); execve(); }',
+        """Nothing is said to be possible of a program that loads and starts nothing, whatever
+        system libraries do."""
+        library(self.folder, 'inner/libselinux.so.1',
+                'void dlopen(void), execve(void); void f(void) { dlopen(); execve(); }',
                 '-Wl,--allow-shlib-undefined')
         plain = compile_c(self.folder, 'program', 'void f(void); int main(void) { f(); return 0; }',
                           self.folder / 'inner/libselinux.so.1', '-Wl,-rpath,$ORIGIN/inner')
         verdict = self.doctor(plain, 1)
         self.assertIn('it uses no cuBLAS: neither it nor its libraries', verdict)
         other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsv_v2(void) {}')
-        caller = compile_c(self.folder, 'caller', 'void cublasDtrsv_v2(void); int main(void) { cublasDtrsv_v2(); }', other,
+        caller = compile_c(self.folder, 'caller',
+                           'void cublasDtrsv_v2(void); int main(void) { cublasDtrsv_v2(); }', other,
                            '-Wl,-rpath,$ORIGIN/real', '-Wl,--disable-new-dtags')
         self.assertNotIn('uses no cuBLAS', self.doctor(caller, 1, 'left alone:  1 other'))
         gone = library(self.folder, 'inner/libgone.so')
-        needs = compile_c(self.folder, 'needs', 'int main(void) { return 0; }', '-Wl,--no-as-needed', gone)
+        needs = compile_c(self.folder, 'needs', 'int main(void) { return 0; }',
+                          '-Wl,--no-as-needed', gone)
         gone.unlink()
         self.assertNotIn('uses no cuBLAS', self.doctor(needs, 1, 'not found:   libgone.so'))
 
     def test_shims(self):
         """A version manager's shim has the interpreter's name, and is a script."""
         shim = self.script('#!/bin/bash\nexec real "$@"').rename(self.folder / 'python9')
-        verdict = self.doctor(self.script(f'#!{shim}'), 0, f'wrapper:     {shim}, a script itself\n', 'interpreter: ')
-        self.assertIn(f'its interpreter {shim} is a script itself, which starts another program', verdict)
+        verdict = self.doctor(self.script(f'#!{shim}'), 0,
+                              f'wrapper:     {shim}, a script itself\n', 'interpreter: ')
+        self.assertIn(f'its interpreter {shim} is a script itself, which starts another program',
+                      verdict)
         self.assertNotIn('wrapper', self.tandem('doctor', self.script('#!/bin/bash')).stdout)
 
     def test_damaged_files(self):
@@ -680,7 +801,8 @@ class Doctor(Case):
                 self.assertIn('its file is damaged', self.doctor(damaged, 1), length)
 
     def test_missing_program(self):
-        self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'", 'No such file')
+        self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
+                            'No such file')
         self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
 
 
@@ -694,23 +816,27 @@ class DoctorOnHostDevice(Case):
         return result.returncode, result.stdout.splitlines()[-1]
 
     def test_stand_ins_need_not_be_installed(self):
-        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
+        cublas = library(self.folder, 'real/libcublas.so.13',
+                         'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
         result = self.tandem('doctor', compile_c(self.folder, 'program', PRODUCT, cublas))
         self.assertEqual(result.returncode, 0, result)
         self.assertNotIn('not found', result.stdout)
 
     def test_what_is_not_implemented(self):
-        """Stubs are the weak symbols of the stand-ins, here of small ones; a program on a GPU hears nothing of them."""
+        """Stubs are the weak symbols of the stand-ins, here of small ones; a program on a GPU hears
+        nothing of them."""
         stub = '__attribute__((weak)) void {}(void) {{}}'
         names = [f'cublasStub{i}' for i in range(8)]
         source = 'void cublasDgemm_v2(void) {} ' + ' '.join(stub.format(name) for name in names)
         cublas = library(self.folder, 'hostgpu/libcublas.so.13', source)
-        runtime = library(self.folder, 'hostgpu/libcudart.so.13', stub.format('cudaStub') + ' void cudaThere(void) {}')
+        runtime = library(self.folder, 'hostgpu/libcudart.so.13',
+                          stub.format('cudaStub') + ' void cudaThere(void) {}')
 
         def program(calls):
             declared = ''.join(f'void {name}(void);' for name in calls)
             body = ''.join(f'{name}();' for name in calls)
-            return compile_c(self.folder, 'program', f'{declared} int main(void) {{ {body} return 0; }}', cublas, runtime)
+            return compile_c(self.folder, 'program',
+                             f'{declared} int main(void) {{ {body} return 0; }}', cublas, runtime)
 
         few = program(['cublasDgemm_v2', 'cudaThere', 'cudaStub', names[3]])
         result = self.tandem('doctor', few)
@@ -720,21 +846,25 @@ class DoctorOnHostDevice(Case):
         named, ending = lines[0].removeprefix('not there:   ').split(' (in program): ')
         self.assertEqual(set(named.split(', ')), {'cudaStub', names[3]})
         self.assertEqual(ending, 'the host device returns that they are not supported')
-        self.assertIn(' and 3 more (in program)', self.tandem('doctor', program(['cudaStub', *names])).stdout)
-        self.assertNotIn('not there', self.tandem('doctor', program(['cublasDgemm_v2', 'cudaThere'])).stdout)
+        self.assertIn(' and 3 more (in program)',
+                      self.tandem('doctor', program(['cudaStub', *names])).stdout)
+        self.assertNotIn('not there',
+                         self.tandem('doctor', program(['cublasDgemm_v2', 'cudaThere'])).stdout)
         self.add_cuda()
         self.add_driver()
         self.assertNotIn('not there', self.tandem('doctor', few).stdout)
 
     def test_static_runtime(self):
-        program = compile_c(self.folder, 'program', 'const char *volatile mark = "cudaErrorMissingConfiguration";'
-                            'int main(void) { return !mark; }')
+        program = compile_c(
+            self.folder, 'program', 'const char *volatile mark = "cudaErrorMissingConfiguration";'
+            'int main(void) { return !mark; }')
         status, verdict = self.verdict(program)
         self.assertEqual(status, 1)
         self.assertIn('cannot run on the host device', verdict)
 
     def test_kernels(self):
-        runtime = library(self.folder, 'real/libcudart.so.13', 'void __cudaRegisterFunction(void) {}')
+        runtime = library(self.folder, 'real/libcudart.so.13',
+                          'void __cudaRegisterFunction(void) {}')
         program = compile_c(self.folder, 'program', 'void __cudaRegisterFunction(void);'
                             'int main(void) { __cudaRegisterFunction(); return 0; }', runtime)
         status, verdict = self.verdict(program)
@@ -744,7 +874,8 @@ class DoctorOnHostDevice(Case):
     def test_other_versions_and_libraries(self):
         for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.12', 'libcuda.so.1']:
             needed = library(self.folder, 'real/' + name)
-            program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-Wl,--no-as-needed', needed)
+            program = compile_c(self.folder, 'program', 'int main(void) { return 0; }',
+                                '-Wl,--no-as-needed', needed)
             status, verdict = self.verdict(program)
             self.assertEqual(status, 1, name)
             self.assertIn(f'needs {name}, for which the host device has no stand-in', verdict)
@@ -753,21 +884,27 @@ class DoctorOnHostDevice(Case):
 class Calibrate(Case):
     def test_bad_arguments(self):
         for bad in ('0', '601', 'x', '1.5', '-1', ''):
-            self.assert_refused(self.tandem('calibrate', f'--seconds={bad}'), 2, f"--seconds is '{bad}'", '1 to 600')
-        self.assert_refused(self.tandem('calibrate', '--device', '64'), 2, "--device is '64'", '0 to 63')
+            self.assert_refused(self.tandem('calibrate', f'--seconds={bad}'), 2,
+                                f"--seconds is '{bad}'", '1 to 600')
+        self.assert_refused(self.tandem('calibrate', '--device', '64'), 2, "--device is '64'",
+                            '0 to 63')
         self.assert_refused(self.tandem('calibrate', 'x'), 2, "'x'", 'none')
 
     def on_host(self, *arguments, **variables):
         if not os.environ['TANDEM_ON_HOST']:
             self.skipTest('no host device in this build')
-        environment = {**self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'], 'HOSTGPU_MEMORY': '64M',
-                       'XDG_CACHE_HOME': str(self.folder / 'cache'), **variables}
-        return subprocess.run([os.environ['TANDEM_ON_HOST'], *map(str, arguments)], env=environment, cwd=self.folder,
-                              text=True, capture_output=True)
+        environment = {
+            **self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'],
+            'HOSTGPU_MEMORY': '64M', 'XDG_CACHE_HOME': str(self.folder / 'cache'), **variables
+        }
+        return subprocess.run([os.environ['TANDEM_ON_HOST'], *map(str, arguments)], env=environment,
+                              cwd=self.folder, text=True, capture_output=True)
 
     def test_host_device(self):
-        """It is measured, says so, and what it left is found by a plan for it. All that is asked of a table is asked of this one."""
-        self.assertIn('properties of NVIDIA GeForce RTX 4090, for which', self.on_host('plan', 64, 64, 64).stdout)
+        """It is measured, says so, and what it left is found by a plan for it. All that is asked of
+        a table is asked of this one."""
+        self.assertIn('properties of NVIDIA GeForce RTX 4090, for which',
+                      self.on_host('plan', 64, 64, 64).stdout)
         done = self.on_host('calibrate', '--seconds', 1)
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(done.stderr.count('\n'), 1)
@@ -775,7 +912,9 @@ class Calibrate(Case):
         self.assertRegex(done.stdout, r'(?m)^native +[1-9]')
         self.check_what_is_kept_short(done.stdout)
         path = pathlib.Path(re.search(r'(?m)^kept in (.*)$', done.stdout).group(1))
-        self.assertEqual(path, self.folder / f'cache/tandem/Tandem-host-device--no-GPU--driver-13.0-tandem-{VERSION}.txt')
+        self.assertEqual(
+            path, self.folder /
+            f'cache/tandem/Tandem-host-device--no-GPU--driver-13.0-tandem-{VERSION}.txt')
         self.assertIn(f'figures:  calibrated in {path}\n', self.on_host('plan', 64, 64, 64).stdout)
         self.assertEqual([file.name for file in path.parent.iterdir()], [path.name])
         self.check_routines(done.stdout, path)
@@ -786,36 +925,46 @@ class Calibrate(Case):
 
     def check_routines(self, table, path):
         """Routines of level 3 are rows beside the modes, and count for plans of their own alone."""
-        for row in ('native:dsymm', 'native:dsyrk', 'native:dsyr2k', 'native:dtrmm', 'native:dtrsm', 'native:zhemm', 'native:zherk',
-                    'native:zher2k', 'native:ztrmm', 'native:ztrsm', 'dgemm:dsyrk', 'block:dtrsm', 'block:ztrsm'):
+        for row in ('native:dsymm', 'native:dsyrk', 'native:dsyr2k', 'native:dtrmm', 'native:dtrsm',
+                    'native:zhemm', 'native:zherk', 'native:zher2k', 'native:ztrmm', 'native:ztrsm',
+                    'dgemm:dsyrk', 'block:dtrsm', 'block:ztrsm'):
             self.assertRegex(table, rf'(?m)^{row} +[1-9]\d* +\d+\.\d\d$')
         lines = path.read_text().splitlines(keepends=True)
 
         def native(row, factor, *plan):
             numbers = f' {factor}' * 412
-            path.write_text(''.join(f'{row}{numbers}\n' if line.startswith(row + ' ') else line for line in lines))
+            path.write_text(''.join(f'{row}{numbers}\n' if line.startswith(row + ' ') else line
+                                    for line in lines))
             done = self.on_host('plan', '--json', *plan)
             self.assertEqual(done.stderr, '')
             return json.loads(done.stdout)['modes'][0]['seconds']
 
-        for row, plan in (('native:dsyrk', ('--routine', 'dsyrk', 1000, 300)), ('native:ztrsm', ('--routine', 'ztrsm', 1000, 300))):
+        for row, plan in (('native:dsyrk', ('--routine', 'dsyrk', 1000, 300)),
+                          ('native:ztrsm', ('--routine', 'ztrsm', 1000, 300))):
             self.assertAlmostEqual(native(row, 32, *plan) / native(row, 0, *plan), 2, 6)
             self.assertEqual(native(row, 32, 1000, 1000, 300), native(row, 0, 1000, 1000, 300))
 
     def check_what_is_kept_short(self, table):
-        """The host device is hundreds of times slower than the card that it stands for, and the table says so."""
+        """The host device is hundreds of times slower than the card that it stands for, and the
+        table says so."""
         self.assertRegex(table, r'(?m)^ts +[1-9]\d* +[1-9]\d+\.\d\d$')
         self.assertNotRegex(table, r'(?m)^\S+ +\d+ +15\.66$')
-        self.assertRegex(table, r'(?m)^[1-9]\d* of [1-9]\d* are more than 15\.66 times what was predicted, .* kept as that$')
+        self.assertRegex(
+            table,
+            r'(?m)^[1-9]\d* of [1-9]\d* are more than 15\.66 times what was predicted, '
+            r'.* kept as that$')
 
     def test_little_time_is_for_little_memory(self):
         """Operands that take longer to make than there is time are not made."""
-        environment = {**self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'], 'HOSTGPU_MEMORY': '64G',
-                       'XDG_CACHE_HOME': str(self.folder / 'cache')}
+        environment = {
+            **self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'],
+            'HOSTGPU_MEMORY': '64G', 'XDG_CACHE_HOME': str(self.folder / 'cache')
+        }
         if not os.environ['TANDEM_ON_HOST']:
             self.skipTest('no host device in this build')
-        process = subprocess.Popen([os.environ['TANDEM_ON_HOST'], 'calibrate', '--seconds', '1'], env=environment,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([os.environ['TANDEM_ON_HOST'], 'calibrate', '--seconds', '1'],
+                                   env=environment, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0)
@@ -823,7 +972,8 @@ class Calibrate(Case):
 
     def test_rows(self):
         done = self.on_host('calibrate', '--seconds', 1, '--rows')
-        self.assertRegex(done.stdout, r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')
+        self.assertRegex(done.stdout,
+                         r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')
         self.assertRegex(done.stdout, r'(?m)^MEASURED\(.*, "native:dtrsm",$')
         self.assertFalse((self.folder / 'cache').exists())
 
@@ -853,9 +1003,11 @@ class DoctorOfMachine(Case):
         library(self.folder, 'driver/libcublas.so.12')
         result = self.tandem('doctor')
         self.assertEqual(result.returncode, 0)
-        for line in ['driver:      CUDA 13.0', 'device 0:    Toy 1, compute capability 9.1, 1.5 GiB',
-                     f'library:     libcublas.so.12 is {self.folder.resolve()}/driver/libcublas.so.12',
-                     'verdict:     works: programs run on the GPU']:
+        for line in [
+                'driver:      CUDA 13.0', 'device 0:    Toy 1, compute capability 9.1, 1.5 GiB',
+                f'library:     libcublas.so.12 is {self.folder.resolve()}/driver/libcublas.so.12',
+                'verdict:     works: programs run on the GPU'
+        ]:
             self.assertIn(line, result.stdout.splitlines())
 
 

@@ -1,5 +1,6 @@
-"""What the tests of the launcher share: a copy of it in a folder of its own, with small stand-ins for Tandem's libraries,
-built here, so that nothing else needs to be built and no GPU is asked for. Its test programs' first arguments are
+"""What the tests of the launcher share: a copy of it in a folder of its own, with small stand-ins
+for Tandem's libraries, built here, so that nothing else needs to be built and no GPU is asked for.
+Its test programs' first arguments are
 
     LAUNCHER VERSION COMPILER...
 """
@@ -12,8 +13,10 @@ import tempfile
 import unittest
 
 LAUNCHER, VERSION, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
-HOST_LIBRARIES = ['interpose/libtandem-hostgpu.so', 'hostgpu/libcudart.so.13', 'hostgpu/libcublas.so.13',
-                  'hostgpu/libcublasLt.so.13']
+HOST_LIBRARIES = [
+    'interpose/libtandem-hostgpu.so', 'hostgpu/libcudart.so.13', 'hostgpu/libcublas.so.13',
+    'hostgpu/libcublasLt.so.13'
+]
 CUDA_LIBRARY = 'interpose/libtandem.so'
 
 # A driver with one device, or one whose cuInit fails with 100, for machines of either kind.
@@ -21,13 +24,32 @@ DRIVER = r'''
 #include <stddef.h>
 #include <stdio.h>
 int cuInit(unsigned flags) { (void)flags; return INIT; }
-int cuGetErrorString(int error, const char **text) { *text = error == 100 ? "no device is here" : 0; return !*text; }
+int cuGetErrorString(int error, const char **text)
+{
+    *text = error == 100 ? "no device is here" : 0;
+    return !*text;
+}
 int cuDriverGetVersion(int *version) { *version = DRIVER_VERSION; return 0; }
 int cuDeviceGetCount(int *count) { *count = 1; return 0; }
 int cuDeviceGet(int *device, int number) { *device = number; return 0; }
-int cuDeviceGetName(char *name, int bytes, int device) { (void)device; snprintf(name, (size_t)bytes, "Toy 1"); return 0; }
-int cuDeviceGetAttribute(int *value, int which, int device) { (void)device; *value = which == 75 ? 9 : 1; return 0; }
-int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = (size_t)3 << 29; return 0; }
+int cuDeviceGetName(char *name, int bytes, int device)
+{
+    (void)device;
+    snprintf(name, (size_t)bytes, "Toy 1");
+    return 0;
+}
+int cuDeviceGetAttribute(int *value, int which, int device)
+{
+    (void)device;
+    *value = which == 75 ? 9 : 1;
+    return 0;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = (size_t)3 << 29;
+    return 0;
+}
 '''
 
 
@@ -42,11 +64,13 @@ def compile_c(folder, name, source, *arguments):
 
 
 def library(folder, name, source='', *arguments):
-    return compile_c(folder, name, source, '-shared', '-fPIC', f'-Wl,-soname,{pathlib.Path(name).name}', *arguments)
+    return compile_c(folder, name, source, '-shared', '-fPIC',
+                     f'-Wl,-soname,{pathlib.Path(name).name}', *arguments)
 
 
 class Case(unittest.TestCase):
-    """A copy of the launcher in a tree like the build folder's: tools/tandem, interpose/, hostgpu/."""
+    """A copy of the launcher in a tree like the build folder's: tools/tandem, interpose/,
+    hostgpu/."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix='tandem-cli-'))
@@ -56,7 +80,8 @@ class Case(unittest.TestCase):
         shutil.copy(LAUNCHER, self.launcher)
         # A sanitized launcher minds that LD_PRELOAD comes before its runtime; here it is meant to.
         self.environment = {'PATH': os.environ['PATH'], 'ASAN_OPTIONS': 'verify_asan_link_order=0'}
-        # A launcher that was linked to the host device finds it beside itself only in its own place.
+        # A launcher that was linked to the host device finds it beside itself only in its own
+        # place.
         self.library_path = [os.environ['TANDEM_STANDINS']]
 
     def add_host_device(self):
@@ -67,16 +92,20 @@ class Case(unittest.TestCase):
         library(self.folder, CUDA_LIBRARY)
 
     def add_driver(self, init=0, version=13000):
-        library(self.folder, 'driver/libcuda.so.1', DRIVER, f'-DINIT={init}', f'-DDRIVER_VERSION={version}')
+        library(self.folder, 'driver/libcuda.so.1', DRIVER, f'-DINIT={init}',
+                f'-DDRIVER_VERSION={version}')
         self.library_path.insert(0, str(self.folder / 'driver'))
 
     def tandem(self, *arguments, **variables):
-        environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path), **variables}
-        return subprocess.run([self.launcher, *map(str, arguments)], env=environment, cwd=self.folder, text=True,
-                              capture_output=True)
+        environment = {
+            **self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path), **variables
+        }
+        return subprocess.run([self.launcher, *map(str, arguments)], env=environment,
+                              cwd=self.folder, text=True, capture_output=True)
 
     def assert_refused(self, result, status, *texts):
-        """One line on stderr, an error with these texts in it, nothing on stdout, and the exit status."""
+        """One line on stderr, an error with these texts in it, nothing on stdout, and the exit
+        status."""
         self.assertEqual(result.returncode, status, result)
         self.assertEqual(result.stdout, '')
         self.assertEqual(result.stderr.count('\n'), 1, result.stderr)

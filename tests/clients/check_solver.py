@@ -14,15 +14,23 @@ program, *folders = sys.argv[1:]
 
 def run(*arguments):
     environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(folders)}
-    return subprocess.run([program, "--order", "100", *arguments], env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([program, "--order", "100", *arguments], env=environment,
+                          capture_output=True, text=True, check=False)
 
 
 class Solver(unittest.TestCase):
     def test_all_residuals_are_small(self):
         done = run()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        found = {" ".join(line.split()[4:6]): float(line.split()[1]) for line in done.stdout.splitlines()}
-        self.assertEqual(set(found), {f"{name} {kind}" for name in ("getrf", "potrf", "syevd", "gesvd") for kind in "dz"})
+        found = {
+            " ".join(line.split()[4:6]): float(line.split()[1])
+            for line in done.stdout.splitlines()
+        }
+        self.assertEqual(
+            set(found),
+            {f"{name} {kind}"
+             for name in ("getrf", "potrf", "syevd", "gesvd")
+             for kind in "dz"})
         for name, residual in found.items():
             self.assertTrue(0.0 < residual < 100 * 2.0**-52, f"{name}: {residual}")
 

@@ -1,13 +1,15 @@
-"""Which FP64 products of PyTorch, CuPy, JAX and a cuSOLVER program Tandem sees, against what cuBLAS's own log shows, and how
-exact results are.
+"""Which FP64 products of PyTorch, CuPy, JAX and a cuSOLVER program Tandem sees, against what
+cuBLAS's own log shows, and how exact results are.
 
 usage: coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] LIBRARY [WORK ...]
 
-LIBRARY is libtandem.so; PROGRAM is tests/clients/solver of the build, whose libcusolver is in FOLDER (that of Python's package
-nvidia, if there is one). Each piece of work runs in two processes of its own: natively, with the logs of cuBLAS and cublasLt,
-and with the library preloaded. Prints a line for each: the calls of FP64 level 3 routines that cuBLAS logged, the calls that
-Tandem's report has and how many of them a mode ran, and the residual of both runs in units of n 2^-53. Exit status 1 if a
-logged call is missing in the report, or a residual is more than ten times the native one and above 30.
+LIBRARY is libtandem.so; PROGRAM is tests/clients/solver of the build, whose libcusolver is in
+FOLDER (that of Python's package nvidia, if there is one). Each piece of work runs in two processes
+of its own: natively, with the logs of cuBLAS and cublasLt, and with the library preloaded. Prints a
+line for each: the calls of FP64 level 3 routines that cuBLAS logged, the calls that Tandem's report
+has and how many of them a mode ran, and the residual of both runs in units of n 2^-53. Exit status
+1 if a logged call is missing in the report, or a residual is more than ten times the native one and
+above 30.
 """
 
 import argparse
@@ -25,16 +27,18 @@ import numpy as np
 
 N = 1024
 UNIT = N * 2.0**-53
-LEVEL3 = re.compile(r"cublas(Xt)?([DZ](gemm|symm|hemm|syrk|herk|syrkx|herkx|syr2k|her2k|trmm|trsm)|Gemm\w*Ex)")
+LEVEL3 = re.compile(
+    r"cublas(Xt)?([DZ](gemm|symm|hemm|syrk|herk|syrkx|herkx|syr2k|her2k|trmm|trsm)|Gemm\w*Ex)")
 
 
 def relative(residual, *scale):
-    """The largest element of a residual beside the products of the largest of the operands, in units."""
+    """The largest element of a residual beside the products of the largest of the operands, in
+    units."""
     size = np.prod([np.abs(s).max() for s in scale])
     return float(np.abs(residual).max() / size / UNIT)
 
 
-# ---- work: each takes a module's adapter and returns (residual, the matrices it is to be measured beside) ----
+# ---- work: takes a module's adapter, returns (residual, the matrices to measure it beside) ----
 
 
 def product(f, kind):
@@ -108,7 +112,8 @@ class Torch:
         return self.t.randn(*shape, dtype=self.types[kind], device="cuda")
 
     def dominant(self, n, kind):
-        return self.random(n, n, kind) + 4.0 * n**0.5 * self.t.eye(n, dtype=self.types[kind], device="cuda")
+        eye = self.t.eye(n, dtype=self.types[kind], device="cuda")
+        return self.random(n, n, kind) + 4.0 * n**0.5 * eye
 
     def adjoint(self, a):
         return a.mH
@@ -132,12 +137,15 @@ class Torch:
     def added(self, kind):
         a, b, c = (self.random(N, N, kind) for _ in range(3))
         d = self.t.addmm(c, a, b, beta=0.5, alpha=-2.0)
-        return self.host(d) - (0.5 * self.host(c) - 2.0 * self.host(a) @ self.host(b)), [self.host(a), self.host(b)]
+        a, b, c, d = (self.host(x) for x in (a, b, c, d))
+        return d - (0.5 * c - 2.0 * a @ b), [a, b]
 
     def pivoted(self, kind):
         a = self.random(N, N, kind)
         p, l, u = self.t.linalg.lu(a)
-        return self.host(p) @ self.host(l) @ self.host(u) - self.host(a), [self.host(l), self.host(u)]
+        return self.host(p) @ self.host(l) @ self.host(u) - self.host(a), [
+            self.host(l), self.host(u)
+        ]
 
 
 class Cupy:
@@ -176,12 +184,14 @@ class Jax:
         self.j, self.n, self.key = jax, jax.numpy, 0
         self.matmul, self.solve = jax.jit(self.n.matmul), jax.jit(self.n.linalg.solve)
         self.einsum = jax.jit(self.n.einsum, static_argnums=0)
-        self.inv, self.eigh, self.cholesky = self.n.linalg.inv, self.n.linalg.eigh, jax.jit(self.n.linalg.cholesky)
+        self.inv, self.eigh = self.n.linalg.inv, self.n.linalg.eigh
+        self.cholesky = jax.jit(self.n.linalg.cholesky)
 
     def random(self, *shape_and_kind):
         *shape, kind = shape_and_kind
         self.key += 1
-        return self.j.random.normal(self.j.random.key(self.key), shape, dtype={"d": "float64", "z": "complex128"}[kind])
+        return self.j.random.normal(self.j.random.key(self.key), shape,
+                                    dtype={"d": "float64", "z": "complex128"}[kind])
 
     def dominant(self, n, kind):
         return self.random(n, n, kind) + 4.0 * n**0.5 * self.n.eye(n)
@@ -196,11 +206,26 @@ class Jax:
         return np.asarray(a)
 
 
-COMMON = [product, transposed, stack, contraction, solution, inverse, eigenvectors, singular, factor]
+COMMON = [
+    product, transposed, stack, contraction, solution, inverse, eigenvectors, singular, factor
+]
 FRAMEWORKS = {"torch": Torch, "cupy": Cupy, "jax": Jax}
-WORK = {f"{name} {w.__name__} {kind}": (name, w, kind) for name in FRAMEWORKS for w in COMMON for kind in "dz"}
-WORK.update({f"torch {w} {kind}": ("torch", w, kind) for w in ("captured", "added", "pivoted") for kind in "dz"})
-WORK.update({f"cusolver {w} {kind}": ("cusolver", w, kind) for w in ("getrf", "potrf", "syevd", "gesvd") for kind in "dz"})
+WORK = {
+    f"{name} {w.__name__} {kind}": (name, w, kind)
+    for name in FRAMEWORKS
+    for w in COMMON
+    for kind in "dz"
+}
+WORK.update({
+    f"torch {w} {kind}": ("torch", w, kind)
+    for w in ("captured", "added", "pivoted")
+    for kind in "dz"
+})
+WORK.update({
+    f"cusolver {w} {kind}": ("cusolver", w, kind)
+    for w in ("getrf", "potrf", "syevd", "gesvd")
+    for kind in "dz"
+})
 
 
 def run_work(name):
@@ -222,15 +247,16 @@ def command(name, options):
     if framework != "cusolver":
         return [sys.executable, __file__, "--run", name], 1.0
     folder = ["--folder", options.folder] if options.folder else []
-    return [options.solver, "--order", str(N), *folder, work, kind], UNIT  # whose residuals are in no units
+    # whose residuals are in no units
+    return [options.solver, "--order", str(N), *folder, work, kind], UNIT
 
 
 def process(name, options, environment):
     words, unit = command(name, options)
     if not os.path.exists(words[0]):
         raise RuntimeError(f"skipped: there is no {words[0]}")
-    done = subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
+    done = subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False)
     found = re.search(r"^residual (\S+)", done.stdout, re.M)
     if found:
         return float(found.group(1)) / unit
@@ -241,7 +267,7 @@ def process(name, options, environment):
 def logged_calls(blas, lt):
     calls = collections.Counter()
     for line in open(blas, errors="replace"):
-        found = re.search(r"function cublasStatus_t (cublas\w+)\(", line) or re.search(r"function (cublas\w+)\(", line)
+        found = re.search(r"function (?:cublasStatus_t )?(cublas\w+)\(", line)
         if found and LEVEL3.match(found.group(1)) and ("Ex" not in found.group(1) or "64F" in line):
             calls[found.group(1)] += 1
     if os.path.exists(lt):
@@ -269,8 +295,11 @@ def compare(name, options):
         try:
             native = process(name, options, {"CUBLAS_LOGINFO_DBG": "1", "CUBLAS_LOGDEST_DBG": blas,
                                              "CUBLASLT_LOG_LEVEL": "5", "CUBLASLT_LOG_FILE": lt})
-            tandem = process(name, options, {"LD_PRELOAD": os.path.abspath(options.library), "TANDEM_MODE": options.mode,
-                                             "TANDEM_REPORT": report})
+            tandem = process(
+                name, options, {
+                    "LD_PRELOAD": os.path.abspath(options.library), "TANDEM_MODE": options.mode,
+                    "TANDEM_REPORT": report
+                })
             logged = logged_calls(blas, lt)
             seen, emulated = reported_calls(report) if os.path.exists(report) else ({}, {})
         except (RuntimeError, OSError) as reason:
@@ -290,12 +319,15 @@ def nvidia_folder():
 
 
 def main():
-    parser = argparse.ArgumentParser(usage="coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] "
-                                     "LIBRARY [WORK ...]")
+    parser = argparse.ArgumentParser(
+        usage="coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] "
+        "LIBRARY [WORK ...]")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--mode", default="ozaki2")
     parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--solver", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "tests/clients/solver"))
+    parser.add_argument(
+        "--solver", default=os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                         "tests/clients/solver"))
     parser.add_argument("--folder", default=nvidia_folder())
     parser.add_argument("library", nargs="?")
     parser.add_argument("work", nargs="*", help="words that names of work contain")

@@ -1,10 +1,12 @@
-"""Stacks of matrices through PyTorch and CuPy: inverses, factors and solutions, with and without Tandem preloaded.
+"""Stacks of matrices through PyTorch and CuPy: inverses, factors and solutions, with and without
+Tandem preloaded.
 
 usage: lu_stacks.py [--pivots FILE]
 
-Prints one line for each piece of work: the median time of a whole call in milliseconds, by the host's clock, and its residual
-in units of n norm(A) epsilon, or n norm(A) norm(X) epsilon. Residuals above 30, where LAPACK's own tests fail, are an error.
-With FILE the pivots are written to it, or, if it is there, compared with it.
+Prints one line for each piece of work: the median time of a whole call in milliseconds, by the
+host's clock, and its residual in units of n norm(A) epsilon, or n norm(A) norm(X) epsilon.
+Residuals above 30, where LAPACK's own tests fail, are an error. With FILE the pivots are written to
+it, or, if it is there, compared with it.
 """
 
 import os
@@ -62,7 +64,8 @@ def torch_work(count, n, dtype):
     a, b = torch.from_numpy(a_host).cuda(), torch.from_numpy(b_host).cuda()
     wait = torch.cuda.synchronize
     ms, inverse = median_ms(lambda: torch.linalg.inv(a), wait)
-    yield "torch.linalg.inv", ms, product_residual(a_host, inverse.cpu().numpy(), identity(a_host)), None
+    residual = product_residual(a_host, inverse.cpu().numpy(), identity(a_host))
+    yield "torch.linalg.inv", ms, residual, None
     ms, (factors, pivots) = median_ms(lambda: torch.linalg.lu_factor(a), wait)
     p, lower, upper = torch.lu_unpack(factors[:50].cpu(), pivots[:50].cpu())
     error = norm((p @ lower @ upper).numpy() - a_host[:50])
@@ -80,7 +83,8 @@ def cupy_work(count, n, dtype):
     a_host = matrices(count, n, dtype)
     a = cupy.asarray(a_host)
     ms, inverse = median_ms(lambda: cupy.linalg.inv(a), cupy.cuda.Device().synchronize)
-    yield "cupy.linalg.inv", ms, product_residual(a_host, cupy.asnumpy(inverse), identity(a_host)), None
+    yield "cupy.linalg.inv", ms, product_residual(a_host, cupy.asnumpy(inverse),
+                                                  identity(a_host)), None
     b_host = matrices(count, n, dtype, n // 2)
     b = cupy.asarray(b_host)
     ms, x = median_ms(lambda: cupy.linalg.solve(a, b), cupy.cuda.Device().synchronize)
@@ -108,7 +112,8 @@ def same_pivots(path, pivots):
     with np.load(path) as before:
         differences = {k: int((before[k] != pivots[k]).any(axis=-1).sum()) for k in pivots}
     print("members with other pivots:", differences)
-    return not any(count for name, count in differences.items() if name.endswith(("float64", "complex128")))
+    return not any(
+        count for name, count in differences.items() if name.endswith(("float64", "complex128")))
 
 
 def main():
@@ -116,7 +121,8 @@ def main():
     for work, count, n, dtype in WORK:
         try:
             for name, ms, residual, found in work(count, n, dtype):
-                print(f"{name:24} {np.dtype(dtype).name:10} {count:6} x {n:3}  {ms:9.3f} ms  residual {residual:.3g}")
+                print(f"{name:24} {np.dtype(dtype).name:10} {count:6} x {n:3}  {ms:9.3f} ms  "
+                      f"residual {residual:.3g}")
                 bad += not residual <= WORST
                 if found is not None:
                     pivots[f"{count}_{n}_{np.dtype(dtype).name}"] = found

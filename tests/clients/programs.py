@@ -1,10 +1,12 @@
-"""What people compute in FP64 with PyTorch, CuPy and JAX: ordinary programs that know nothing of Tandem.
+"""What people compute in FP64 with PyTorch, CuPy and JAX: ordinary programs that know nothing of
+Tandem.
 
 usage: programs.py [--small] [--csv FILE] [FRAMEWORK ...]
 
-Prints a line for each piece of work: the median time of a whole call in milliseconds, by the host's clock, and how wrong its
-result is, in units of rounding: |residual| / (n 2^-53 |operands|) by sampled rows in long double. An error above 30, where
-LAPACK's own tests fail, is an error. --small takes sizes that a first look needs; a framework that is not installed is left out.
+Prints a line for each piece of work: the median time of a whole call in milliseconds, by the host's
+clock, and how wrong its result is, in units of rounding: |residual| / (n 2^-53 |operands|) by
+sampled rows in long double. An error above 30, where LAPACK's own tests fail, is an error. --small
+takes sizes that a first look needs; a framework that is not installed is left out.
 tests/clients/compare.py puts several of these tables side by side.
 """
 
@@ -40,7 +42,8 @@ def product_error(c, a, b):
 
 
 def normwise(residual, a, x, n):
-    return float(np.max(np.abs(residual))) / (UNIT * n * float(np.max(np.abs(a))) * float(np.max(np.abs(x))))
+    beside = float(np.max(np.abs(a))) * float(np.max(np.abs(x)))
+    return float(np.max(np.abs(residual))) / (UNIT * n * beside)
 
 
 def host(x):
@@ -108,7 +111,8 @@ class Torch(Framework):
 
     def bmm(self, count, n):
         stacks = [self.random(s, count, n, n) for s in (4, 5)]
-        return lambda: self.torch.bmm(*stacks), lambda c: product_error(c[-1], stacks[0][-1], stacks[1][-1])
+        return lambda: self.torch.bmm(*stacks), lambda c: product_error(
+            c[-1], stacks[0][-1], stacks[1][-1])
 
     def solve(self, n):
         a, b = self.random(6, n, n), self.random(7, n, 3)
@@ -152,7 +156,9 @@ class Torch(Framework):
             residual = wide(host(a)) @ wide(vectors[:, some]) - vectors[:, some] * values[some]
             apart = wide(vectors[:, some]).T @ wide(vectors[:, some]) - np.eye(len(some))
             scale = UNIT * n
-            return max(float(np.abs(residual).max()) / (scale * np.abs(values).max()), float(np.abs(apart).max()) / scale)
+            return max(
+                float(np.abs(residual).max()) / (scale * np.abs(values).max()),
+                float(np.abs(apart).max()) / scale)
 
         return lambda: self.torch.linalg.eigh(a), error
 
@@ -164,21 +170,26 @@ class Torch(Framework):
             y = host(self.torch.matrix_exp(-a))
             x = host(x)
             residual = wide(x[rows]) @ wide(y[:, rows]) - np.eye(len(rows))
-            return float(np.abs(residual).max() / (UNIT * n * (np.abs(x[rows]) @ np.abs(y[:, rows])).max()))
+            return float(
+                np.abs(residual).max() / (UNIT * n * (np.abs(x[rows]) @ np.abs(y[:, rows])).max()))
 
         return lambda: self.torch.matrix_exp(a), error
 
     def gaussian_process(self, points):
-        """Negative logarithm of the marginal likelihood, and its gradient in length, scale and noise."""
+        """Negative logarithm of the marginal likelihood, and its gradient in length, scale and
+        noise."""
         torch = self.torch
         x = 10.0 * torch.sigmoid(self.random(12, points, 3))
         y = torch.sin(x.sum(dim=1, keepdim=True))
-        logs = torch.tensor([0.0, 0.0, -4.0], dtype=torch.float64, device="cuda", requires_grad=True)
+        logs = torch.tensor([0.0, 0.0, -4.0], dtype=torch.float64, device="cuda",
+                            requires_grad=True)
 
         def kernel():
             length, scale, noise = torch.exp(logs)
-            distance = ((x[:, None, :] - x[None, :, :]) ** 2).sum(dim=2) if points <= 2000 else torch.cdist(x, x) ** 2
-            return scale * torch.exp(-0.5 * distance / length**2) + noise * torch.eye(points, dtype=x.dtype, device="cuda")
+            distance = (((x[:, None, :] - x[None, :, :])**2).sum(dim=2) if points <= 2000 else
+                        torch.cdist(x, x)**2)
+            eye = torch.eye(points, dtype=x.dtype, device="cuda")
+            return scale * torch.exp(-0.5 * distance / length**2) + noise * eye
 
         def work():
             logs.grad = None
@@ -196,7 +207,8 @@ class Torch(Framework):
         return work, error
 
     def coupled_cluster(self, occupied, virtual):
-        """The term of coupled-cluster doubles that takes the most time: particles by particles, t_ij^cd v_cd^ab."""
+        """The term of coupled-cluster doubles that takes the most time: particles by particles,
+        t_ij^cd v_cd^ab."""
         t = self.random(13, occupied**2, virtual**2)
         v = self.random(14, virtual**2, virtual**2)
         shape = (occupied, occupied, virtual, virtual)
@@ -275,7 +287,8 @@ class Jax(Framework):
     def dot(self, n):
         a, b = (self.random(seed, n, n) for seed in (1, 2))
         product = self.jax.jit(self.jax.numpy.dot)
-        return lambda: product(a, b).block_until_ready(), lambda c: product_error(host(c), host(a), host(b))
+        return lambda: product(a, b).block_until_ready(), lambda c: product_error(
+            host(c), host(a), host(b))
 
     def cholesky(self, n):
         a = self.random(8, n, n)
@@ -320,7 +333,7 @@ def run(framework, small, csv):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--small", action="store_true", help="small sizes")
     parser.add_argument("--csv", help="write the table there, too")
     parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help=", ".join(FRAMEWORKS))

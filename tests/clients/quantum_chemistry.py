@@ -84,7 +84,7 @@ def rows(name, system, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--basis", default="def2-tzvp")
     parser.add_argument("--runs", type=int, default=3, metavar="COUNT", help="default: 3")
     parser.add_argument("molecules", nargs="*", type=molecule, metavar="MOLECULE",

@@ -1,13 +1,15 @@
-"""Products spread over two GPUs or more, native and emulated. With a process a GPU, float64 ones of PyTorch: DTensor's by
-rows, by columns and by terms, as tensor-parallel programs have them, and SUMMA with NCCL (van de Geijn and Watts, 1997).
-With one process for all GPUs: cublasXtDgemm of matrices in the host's memory, and complex128 ones of JAX, sharded by rows.
+"""Products spread over two GPUs or more, native and emulated. With a process a GPU, float64 ones of
+PyTorch: DTensor's by rows, by columns and by terms, as tensor-parallel programs have them, and
+SUMMA with NCCL (van de Geijn and Watts, 1997). With one process for all GPUs: cublasXtDgemm of
+matrices in the host's memory, and complex128 ones of JAX, sharded by rows.
 
 usage: two_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER] [SIZE]
 
-Starts a rank for each GPU by torchrun, and the process that has all of them, once without Tandem and once under `tandem
-run`. A line for each way has both median times in milliseconds and both errors (in the units of programs.py), and `tandem
-report` of all processes follows. The status is 1 if an error is above what programs.py allows or a process emulated nothing,
-and 77, with one line, where there is no PyTorch or one GPU alone. Without JAX its line is missing.
+Starts a rank for each GPU by torchrun, and the process that has all of them, once without Tandem
+and once under `tandem run`. A line for each way has both median times in milliseconds and both
+errors (in the units of programs.py), and `tandem report` of all processes follows. The status is 1
+if an error is above what programs.py allows or a process emulated nothing, and 77, with one line,
+where there is no PyTorch or one GPU alone. Without JAX its line is missing.
 """
 
 import argparse
@@ -45,7 +47,8 @@ def dtensor_products(mesh, a, b):
     """Names, and what makes all of C on each rank."""
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
-    for name, of_a, of_b in (("rows of A", Shard(0), Replicate()), ("columns of B", Replicate(), Shard(1)),
+    for name, of_a, of_b in (("rows of A", Shard(0), Replicate()),
+                             ("columns of B", Replicate(), Shard(1)),
                              ("terms", Shard(1), Shard(0))):
         parts = distribute_tensor(a, mesh, [of_a]), distribute_tensor(b, mesh, [of_b])
         yield f"DTensor, {name}", lambda parts=parts: (parts[0] @ parts[1]).full_tensor()
@@ -64,7 +67,8 @@ def summa(a, b):
         c = torch.zeros_like(own_b)
         for start in range(0, size, PANEL):
             owner, at = divmod(start, width)
-            panel = own_a[:, at:at + PANEL].contiguous() if owner == rank else a.new_empty(size, PANEL)
+            panel = (own_a[:, at:at + PANEL].contiguous() if owner == rank else
+                     a.new_empty(size, PANEL))
             dist.broadcast(panel, owner)
             c.addmm_(panel, own_b[start:start + PANEL])
         whole = [torch.empty_like(c) for _ in range(ranks)]
@@ -75,8 +79,8 @@ def summa(a, b):
 
 
 def timed(work):
-    """The result, and the median time of a call in milliseconds. All ranks make the same number of calls, as each is theirs
-    together."""
+    """The result, and the median time of a call in milliseconds. All ranks make the same number of
+    calls, as each is theirs together."""
     import torch
 
     result, times = work(), []
@@ -103,7 +107,8 @@ def be_rank(size):
     for name, work in (*dtensor_products(mesh, a, b), summa(a, b)):
         c, milliseconds = timed(work)
         if dist.get_rank() == 0:
-            print(json.dumps({"name": name, "ms": milliseconds, "error": product_error(c, a, b)}), flush=True)
+            print(json.dumps({"name": name, "ms": milliseconds, "error": product_error(c, a, b)}),
+                  flush=True)
     dist.destroy_process_group()
 
 
@@ -118,14 +123,16 @@ def xt_product(a, b, cards):
     handle, size = ctypes.c_void_p(), ctypes.c_size_t(a.shape[0])
     one, zero = ctypes.c_double(1.0), ctypes.c_double(0.0)
     for status in (cublas.cublasXtCreate(ctypes.byref(handle)),
-                   cublas.cublasXtDeviceSelect(handle, cards, (ctypes.c_int * cards)(*range(cards)))):
+                   cublas.cublasXtDeviceSelect(handle, cards,
+                                               (ctypes.c_int * cards)(*range(cards)))):
         assert status == 0, status
     c = numpy.empty_like(a)
 
     def multiply():
-        status = cublas.cublasXtDgemm(handle, 0, 0, size, size, size, ctypes.byref(one), ctypes.c_void_p(b.ctypes.data), size,
-                                      ctypes.c_void_p(a.ctypes.data), size, ctypes.byref(zero), ctypes.c_void_p(c.ctypes.data),
-                                      size)
+        status = cublas.cublasXtDgemm(handle, 0, 0, size, size, size, ctypes.byref(one),
+                                      ctypes.c_void_p(b.ctypes.data), size,
+                                      ctypes.c_void_p(a.ctypes.data), size, ctypes.byref(zero),
+                                      ctypes.c_void_p(c.ctypes.data), size)
         assert status == 0, status
         return c
 
@@ -139,7 +146,8 @@ def jax_product(a, b, cards):
 
     jax.config.update("jax_enable_x64", True)
     mesh = jax.make_mesh((cards,), ("cards",))
-    a, b = (jax.device_put(x, NamedSharding(mesh, PartitionSpec(of, None))) for x, of in ((a, "cards"), (b, None)))
+    a, b = (jax.device_put(x, NamedSharding(mesh, PartitionSpec(of, None)))
+            for x, of in ((a, "cards"), (b, None)))
     product = jax.jit(lambda x, y: x @ y)
     return "JAX, rows of A", lambda: product(a, b).block_until_ready()
 
@@ -158,7 +166,10 @@ def be_alone(size, cards):
     for x, y, way in ways:
         name, work = way(x, y, cards)
         c, milliseconds = timed(work)
-        print(json.dumps({"name": name, "ms": milliseconds, "error": product_error(numpy.array(c), x, y)}), flush=True)
+        print(
+            json.dumps(
+                {"name": name, "ms": milliseconds, "error": product_error(numpy.array(c), x, y)}),
+            flush=True)
 
 
 # ---- the program that starts them ----
@@ -173,13 +184,22 @@ def rows_of(command):
 
 def start_ranks(options, launcher):
     """What rank 0 printed."""
-    return rows_of([*launcher, sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node",
-                    str(options.ranks), os.path.abspath(__file__), "--rank", str(options.size)])
+    return rows_of([
+        *launcher, sys.executable, "-m", "torch.distributed.run", "--standalone",
+        "--nproc-per-node",
+        str(options.ranks),
+        os.path.abspath(__file__), "--rank",
+        str(options.size)
+    ])
 
 
 def start_alone(options, launcher):
-    return rows_of([*launcher, sys.executable, os.path.abspath(__file__), "--alone", "--ranks", str(options.ranks),
-                    str(options.size)])
+    return rows_of([
+        *launcher, sys.executable,
+        os.path.abspath(__file__), "--alone", "--ranks",
+        str(options.ranks),
+        str(options.size)
+    ])
 
 
 def emulated_of(path):
@@ -192,18 +212,24 @@ def compare(options, folder):
     from programs import WORST
 
     run = [options.tandem, "run", "--mode", options.mode, "--report"]
-    reports = [os.path.join(folder, f"rank-{rank}.json") for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
+    reports = [os.path.join(folder, f"rank-{rank}.json")
+               for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
     native = {**start_ranks(options, []), **start_alone(options, [])}
     emulated = {**start_ranks(options, [*run, os.path.join(folder, "rank-%r.json"), "--"]),
                 **start_alone(options, [*run, reports[-1], "--"])}
-    print(f"{'n = ' + str(options.size):24}  native ms  {options.mode + ' ms':>12}  native error  error")
+    print(f"{'n = ' + str(options.size):24}  native ms  {options.mode + ' ms':>12}  "
+          "native error  error")
     for name, row in native.items():
         other = emulated[name]
-        print(f"{name:24}  {row['ms']:9.2f}  {other['ms']:12.2f}  {row['error']:12.2f}  {other['error']:5.2f}")
+        print(f"{name:24}  {row['ms']:9.2f}  {other['ms']:12.2f}  {row['error']:12.2f}  "
+              f"{other['error']:5.2f}")
     subprocess.run([options.tandem, "report", *reports], check=True)
     idle = [path for path in reports if emulated_of(path) == 0]
-    wrong = [row["name"] for row in (*native.values(), *emulated.values()) if not row["error"] <= WORST]
-    for fault in [f"no product was emulated: {path}" for path in idle] + [f"wrong: {name}" for name in wrong]:
+    wrong = [
+        row["name"] for row in (*native.values(), *emulated.values()) if not row["error"] <= WORST
+    ]
+    for fault in [f"no product was emulated: {path}"
+                  for path in idle] + [f"wrong: {name}" for name in wrong]:
         print(fault)
     return 1 if idle or wrong else 0
 
@@ -223,7 +249,8 @@ def main():
     if options.alone:
         return be_alone(options.size, options.ranks)
     if options.size < 1 or options.ranks < 1 or options.size % (PANEL * options.ranks):
-        parser.error(f"SIZE is {options.size}; allowed: multiples of {PANEL} times the ranks, {options.ranks}")
+        parser.error(f"SIZE is {options.size}; allowed: multiples of {PANEL} times the ranks, "
+                     f"{options.ranks}")
     reason = why_not(options.ranks)
     if reason:
         print(f"skipped: {reason}")

@@ -2,7 +2,8 @@
 
 usage: check_docs.py SOURCE_ROOT
 
-- Every path in README.md and docs/*.md exists: what stands below a folder of the tree, and the target of every link.
+- Every path in README.md and docs/*.md exists: what stands below a folder of the tree, and the
+target of every link.
 - Every stage of kernels/ has its page, of at most 300 words besides diagrams and tables.
 - A sentence of README.md has at most 25 words.
 - Every word that a file name of kernels/ and lib/ uses is in docs/glossary.md.
@@ -14,7 +15,8 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(sys.argv[1])
-# A path begins with one of these folders. A program is named as the build names it, without its source's suffix.
+# A path begins with one of these folders. A program is named as the build names it, without its
+# source's suffix.
 FOLDERS = "bench|docs|examples|hostgpu|include|interpose|kernels|lib|scripts|tests|tools"
 PATH = re.compile(rf"(?<![\w/.{{}}-])((?:{FOLDERS})/[\w.+/-]*\w)(\.?\{{[\w,]+\}})?(?![\w*/])")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
@@ -27,7 +29,10 @@ WORDS_OF_A_PAGE, WORDS_OF_A_SENTENCE = 300, 25
 
 
 def documents():
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "kernels").glob("*.md"))]
+    return [
+        ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(
+            (ROOT / "docs" / "kernels").glob("*.md"))
+    ]
 
 
 def read(path):
@@ -45,7 +50,8 @@ def sentences(text):
     """Of paragraphs and of items of lists; code in backquotes is one word."""
     text = re.sub(r"`[^`]*`", "code", prose(text))
     for paragraph in re.split(r"\n\s*\n|\n(?=- )", text):
-        yield from filter(None, re.split(r"(?<=[.!?])\s+(?=\S)", " ".join(paragraph.split()).removeprefix("- ")))
+        yield from filter(
+            None, re.split(r"(?<=[.!?])\s+(?=\S)", " ".join(paragraph.split()).removeprefix("- ")))
 
 
 def is_there(path):
@@ -83,7 +89,9 @@ class Docs(unittest.TestCase):
             self.assertIn("```", read(page), f"{page.name} has no diagram")
 
     def test_sentences_of_the_readme_are_short(self):
-        long = [s for s in sentences(read(ROOT / "README.md")) if len(s.split()) > WORDS_OF_A_SENTENCE]
+        long = [
+            s for s in sentences(read(ROOT / "README.md")) if len(s.split()) > WORDS_OF_A_SENTENCE
+        ]
         self.assertEqual(long, [])
 
     def test_glossary_has_the_words_of_file_names(self):

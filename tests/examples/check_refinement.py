@@ -1,5 +1,5 @@
-"""The example programs in emulated arithmetic, on the host device: refinement by products, where it stalls and how far it
-gets; and errors of single products.
+"""The example programs in emulated arithmetic, on the host device: refinement by products, where it
+stalls and how far it gets; and errors of single products.
 
 usage: check_refinement.py TANDEM REFSYEV LU_SOLVE GEMM_TIME FOLDER_WITH_MATRICES
 """
@@ -15,13 +15,14 @@ TANDEM, REFSYEV, LU_SOLVE, GEMM_TIME, MATRICES = sys.argv[1:6]
 WEST = os.path.join(MATRICES, "west0479.mtx")
 ORDER = 70
 
-# Arithmetics that round products as they round vectors, and what is left of both measures at least: errors of ozaki2's
-# sums are below one rounding, of native ones some.
+# Arithmetics that round products as they round vectors, and what is left of both measures at least:
+# errors of ozaki2's sums are below one rounding, of native ones some.
 SHORT = {"native": 1e-15, "ozaki2": 1e-16}
 
-# Arithmetics that round a product as if it were exact, as far as binary64 vectors can tell, and what they leave of
-# |I - X'X| when X has two parts: products of ts err by 2^-66 |A||B| at most, of dd by 2^-101, divided by the
-# eigenvalues' distance from 0.0005 up; rounding A X's lower part leaves 1e-30. At spread 1e8 the distance is 2e-9.
+# Arithmetics that round a product as if it were exact, as far as binary64 vectors can tell, and
+# what they leave of |I - X'X| when X has two parts: products of ts err by 2^-66 |A||B| at most, of
+# dd by 2^-101, divided by the eigenvalues' distance from 0.0005 up; rounding A X's lower part
+# leaves 1e-30. At spread 1e8 the distance is 2e-9.
 LONG = {"ts": {"spread": 1e-13, "pairs": 1e-17}, "dd": {"spread": 1e-15, "pairs": 1e-28},
         "faithful": {"spread": 1e-15, "pairs": 1e-29}}
 # One line; argp(3), which knows the options, adds a hint of its own to what it refuses itself.
@@ -50,7 +51,8 @@ class RefSyEv(unittest.TestCase):
         self.assertEqual(totals["intercepted"], products * (len(steps) - 1))
         self.assertEqual(totals["emulated"], 0 if mode == "native" else totals["intercepted"])
         # The start: the vectors' errors, uniform in [-5e-7, 5e-7), twice in every element of X'X.
-        self.assertAlmostEqual(steps[0]["orthogonality"] / (ORDER * 1e-6 * (2 / 12) ** 0.5), 1, delta=0.05)
+        self.assertAlmostEqual(steps[0]["orthogonality"] / (ORDER * 1e-6 * (2 / 12)**0.5), 1,
+                               delta=0.05)
         self.assertLess(steps[1]["orthogonality"], 1e-9)
         return steps
 
@@ -120,8 +122,9 @@ class RefSyEv(unittest.TestCase):
         self.assertIn("10 of 10", done.stdout)
 
     def test_bad_options(self):
-        for arguments in (["--order", "0"], ["--order", "9x"], ["--spread", "0.5"], ["--spread", "inf"],
-                          ["--perturb", "-1"], ["--steps", "-1"], ["--multiple", "0"], ["--seed", "x"],
+        for arguments in (["--order", "0"], ["--order", "9x"], ["--spread", "0.5"], [
+                "--spread", "inf"
+        ], ["--perturb", "-1"], ["--steps", "-1"], ["--multiple", "0"], ["--seed", "x"],
                           ["--four", "--pairs"], ["--pairs", "--four"], ["--nonsense"], ["a", "b"]):
             done = run(REFSYEV, *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
@@ -142,7 +145,8 @@ class RefSyEv(unittest.TestCase):
 class LuSolve(unittest.TestCase):
     def refine(self, mode):
         result, totals = emulated(mode, LU_SOLVE, "--json", "--refine", "3", WEST)
-        # Products of seven blocks and of three residuals; solves of seven blocks, and two for each of four solutions.
+        # Products of seven blocks and of three residuals; solves of seven blocks, and two for each
+        # of four solutions.
         calls = 7 + 3 + 7 + 2 * 4
         self.assertEqual(totals["intercepted"], calls)
         self.assertEqual(totals["emulated"], 0 if mode == "native" else calls)
@@ -179,7 +183,9 @@ class LuSolve(unittest.TestCase):
 class GemmTime(unittest.TestCase):
     """Errors relative to |A||B|: of sums as long as the largest k here, and of what rounds to C."""
 
-    LIMITS = {"df": 2.0**-43, **dict.fromkeys(("ts", "dd", "d+s", "faithful", "faithful:fp64"), 2.0**-53)}
+    LIMITS = {
+        "df": 2.0**-43, **dict.fromkeys(("ts", "dd", "d+s", "faithful", "faithful:fp64"), 2.0**-53)
+    }
     CERTIFIED = (4 * 129**0.5 + 1) * 2.0**-53  # of all others
 
     def test_every_mode(self):
@@ -188,7 +194,8 @@ class GemmTime(unittest.TestCase):
                 continue
             limit = self.LIMITS.get(mode, self.CERTIFIED)
             for trans in ("NN", "TN", "NT"):
-                result, totals = emulated(mode, GEMM_TIME, "--json", "--trans", trans, "--reps", "1", "33x70x129")
+                result, totals = emulated(mode, GEMM_TIME, "--json", "--trans", trans, "--reps",
+                                          "1", "33x70x129")
                 self.assertEqual((totals["intercepted"], totals["emulated"]), (2, 2), mode)
                 self.assertLessEqual(result["error"], limit, mode)
 

@@ -1,4 +1,5 @@
-"""Reports of programs under every mode are what docs/report.schema.json says, and docs/report.md names each member.
+"""Reports of programs under every mode are what docs/report.schema.json says, and docs/report.md
+names each member.
 
 usage: check_report.py TANDEM GEMM_TIME DOCS
 """
@@ -21,8 +22,8 @@ VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 def run(*arguments, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TANDEM_")}
-    return subprocess.run([TANDEM, *arguments], env={**environment, **variables}, capture_output=True, text=True,
-                          check=True)
+    return subprocess.run([TANDEM, *arguments], env={**environment, **variables},
+                          capture_output=True, text=True, check=True)
 
 
 def tandem(*arguments):
@@ -51,14 +52,18 @@ class Report(unittest.TestCase):
             return json.load(file)
 
     def assert_valid(self, report):
-        errors = [f"{list(error.absolute_path)}: {error.message}" for error in VALIDATOR.iter_errors(report)]
+        errors = [
+            f"{list(error.absolute_path)}: {error.message}"
+            for error in VALIDATOR.iter_errors(report)
+        ]
         self.assertEqual(errors, [])
 
     def assert_explained(self, report):
         """What was chosen by prediction has its reason, and the figures that it is from."""
         self.assertTrue(all(device["figures"] for device in report["devices"]))
         for call in report["calls"]:
-            self.assertTrue(call["choice"] if call["native_reason"] is None else "predicted" in call["native_reason"])
+            self.assertTrue(call["choice"] if call["native_reason"] is None else "predicted" in
+                            call["native_reason"])
             self.assertGreater(call["predicted"]["native_seconds"], 0.0)
             self.assertGreater(call["predicted"]["seconds"], 0.0)
 
@@ -76,7 +81,8 @@ class Report(unittest.TestCase):
                     self.assertEqual(report["totals"]["emulated"], 0 if mode == "native" else 4)
 
     def test_tiles_in_binary64_are_counted(self):
-        """All 3 x 3 tiles of each product whose elements lie far apart, and none of one that is easy."""
+        """All 3 x 3 tiles of each product whose elements lie far apart, and none of one that is
+        easy."""
         for spread, tiles in (("60", 2 * 9), ("0", 0)):
             report = self.report("ozaki2", GEMM_TIME, "--reps", "1", "--phi", spread, "130x140x40")
             (call,) = report["calls"]
@@ -93,7 +99,8 @@ class Report(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path))
 
     def test_children_without_calls_take_no_calls_away(self):
-        """Neither those that know nothing of cuBLAS nor those that make no call, before, while or after it is called."""
+        """Neither those that know nothing of cuBLAS nor those that make no call, before, while or
+        after it is called."""
         children = f"/bin/true; {GEMM_TIME} --help >/dev/null"
         script = f"{children}; {GEMM_TIME} --reps 1 20 >/dev/null; {children}"
         report = self.report("df", "/bin/sh", "-c", script)
@@ -104,9 +111,11 @@ class Report(unittest.TestCase):
         opens = "import ctypes; ctypes.CDLL('libcublas.so.13').cublasDgemm_v2"
         for program in (["/bin/true"], [sys.executable, "-c", opens]):
             said = run("run", "--hostgpu", "--report", "-", "--", *program).stderr
-            self.assertIn("made no call that Tandem intercepts: nothing that it loaded is linked to cuBLAS, and "
-                          "it called no product that it had looked up with dlsym\n", said)
-            said = run("run", "--hostgpu", "--report", "-", "--", *program, TANDEM_DLSYM="off").stderr
+            self.assertIn(
+                "made no call that Tandem intercepts: nothing that it loaded is linked to cuBLAS, "
+                "and it called no product that it had looked up with dlsym\n", said)
+            said = run("run", "--hostgpu", "--report", "-", "--", *program,
+                       TANDEM_DLSYM="off").stderr
             self.assertIn("functions looked up with dlsym (as ctypes does) are not seen\n", said)
 
     def test_call_that_runs_native(self):
@@ -117,7 +126,8 @@ class Report(unittest.TestCase):
     def test_faults_are_found(self):
         """Each member is required, and none may hold what it cannot mean."""
         report = self.report("df", GEMM_TIME, "--reps", "1", "20")
-        for where in (lambda r: r, lambda r: r["totals"], lambda r: r["calls"][0], lambda r: r["devices"][0]):
+        for where in (lambda r: r, lambda r: r["totals"], lambda r: r["calls"][0],
+                      lambda r: r["devices"][0]):
             for name in where(report):
                 broken = copy.deepcopy(report)
                 del where(broken)[name]

@@ -1,4 +1,5 @@
-"""What the demo finds fault with, and how results are counted: usage: check_scripts.py SCRIPTS_LIB"""
+"""What the demo finds fault with, and how results are counted: usage: check_scripts.py
+SCRIPTS_LIB"""
 
 import contextlib
 import io
@@ -37,10 +38,13 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(self.faults("gemm_time 512", "native", 10, 1, error=0.0)), 1)
 
     def test_times_of_the_host_device_are_explained(self):
-        """Where auto takes a mode that is slower here than native, the figures that it goes by are named."""
+        """Where auto takes a mode that is slower here than native, the figures that it goes by are
+        named."""
         said = " ".join(demo.notes_of_host({"that follow from the properties of a card"}))
         self.assertIn("say nothing about a GPU", said)
-        self.assertIn("auto does not go by them, but by figures that follow from the properties of a card.", said)
+        self.assertIn(
+            "auto does not go by them, but by figures that follow from the properties of a card.",
+            said)
 
     def test_accuracy(self):
         self.assertEqual(len(self.faults("gemm_time 512", "df", 1, 1, error=2.0**-42)), 1)
@@ -84,7 +88,9 @@ class Count(unittest.TestCase):
             path = os.path.join(folder, "build", "meson-logs", "testlog.json")
             os.makedirs(os.path.dirname(path))
             with open(path, "w", encoding="utf-8") as log:
-                log.writelines(json.dumps({"result": "OK", "name": f"t{i}", "duration": i}) + "\n" for i in range(12))
+                log.writelines(
+                    json.dumps({"result": "OK", "name": f"t{i}", "duration": i}) + "\n"
+                    for i in range(12))
             lines = self.count(path)[0].splitlines()
             self.assertEqual(lines[0].split(), ["11.0", "s", "build:", "t11"])
             self.assertEqual(len(lines), count.SLOWEST + 1)

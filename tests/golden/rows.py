@@ -1,7 +1,9 @@
-"""Writes the golden bits of all modes as rows of one C table: the file's name without its suffix, and what a line holds.
+"""Writes the golden bits of all modes as rows of one C table: the file's name without its suffix,
+and what a line holds.
 
 usage: rows.py FOLDER OUTPUT DEPENDENCIES
-DEPENDENCIES is a file for Ninja: the folder itself is among them, so that a new mode's file is noticed.
+DEPENDENCIES is a file for Ninja: the folder itself is among them, so that a new mode's file is
+noticed.
 """
 
 import pathlib

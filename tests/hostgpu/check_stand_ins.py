@@ -1,5 +1,5 @@
-"""Every function that the CUDA toolkit's headers declare is there in the host device's libraries, and no stub (a weak symbol) is in the way
-of what Tandem calls or intercepts.
+"""Every function that the CUDA toolkit's headers declare is there in the host device's libraries,
+and no stub (a weak symbol) is in the way of what Tandem calls or intercepts.
 
 usage: check_stand_ins.py INCLUDE TANDEM CUDART CUBLAS CUBLASLT
 """
@@ -18,7 +18,8 @@ COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def declared(header, word):
-    """Names in the header's text, whatever macros say, with those that it gives them for a default stream of each thread."""
+    """Names in the header's text, whatever macros say, with those that it gives them for a default
+    stream of each thread."""
     text = COMMENT.sub(" ", header.read_text(encoding="utf-8"))
     names = set(re.findall(rf"\b{word}\s+(\w+)\s*\(", text))
     for name, kind in re.findall(r"#\s*define\s+(\w+)\s+__CUDART_API_(PTDS|PTSZ)\(\1\)", text):
@@ -29,7 +30,8 @@ def declared(header, word):
 
 def symbols(library, *what):
     """Names and kinds of dynamic symbols."""
-    done = subprocess.run(["nm", "-D", *what, library], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(["nm", "-D", *what, library], stdout=subprocess.PIPE, text=True,
+                          check=True)
     return {line.split()[-1].split("@")[0]: line.split()[-2] for line in done.stdout.splitlines()}
 
 
@@ -46,7 +48,9 @@ def main(include, tandem, *libraries):
             count += len(names)
             if not names:
                 wrong.append(f"{header}: no function is found in it")
-            wrong += [f"{header}: {name} lacks {function}" for function in sorted(names - set(exported))]
+            wrong += [
+                f"{header}: {name} lacks {function}" for function in sorted(names - set(exported))
+            ]
     for function in sorted(stubs & set(symbols(tandem, "--undefined-only"))):
         wrong.append(f"Tandem calls {function}, which is a stub")
     for function in sorted(stubs & set(symbols(tandem, "--defined-only"))):

@@ -1,4 +1,5 @@
-"""What is installed for programs that call Tandem by name: the header, and a tandem.pc that names a library beside it.
+"""What is installed for programs that call Tandem by name: the header, and a tandem.pc that names a
+library beside it.
 
 usage: check_installed.py SOURCE_ROOT BUILD_FOLDER VERSION MESON CUDA_ROOT COMPILER...
 """
@@ -20,7 +21,8 @@ int main(void) { return puts(tandem_version()) < 0; }
 
 
 def output(*command, **variables):
-    done = subprocess.run(command, env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env={**os.environ, **variables}, stdout=subprocess.PIPE,
+                          text=True, check=True)
     return done.stdout
 
 
@@ -33,20 +35,24 @@ class Installed(unittest.TestCase):
     def test_a_program_is_linked_by_pkg_config(self):
         output(MESON, "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.folder)
         (package,) = self.folder.rglob("tandem.pc")
-        flags = output("pkg-config", "--cflags", "--libs", "tandem", PKG_CONFIG_PATH=str(package.parent),
-                       PKG_CONFIG_SYSROOT_DIR=str(self.folder))
+        flags = output("pkg-config", "--cflags", "--libs", "tandem",
+                       PKG_CONFIG_PATH=str(package.parent), PKG_CONFIG_SYSROOT_DIR=str(self.folder))
         source, program = self.folder / "program.c", self.folder / "program"
         source.write_text(PROGRAM, encoding="utf-8")
         subprocess.run([*COMPILER, source, "-o", program, *flags.split()], check=True)
-        self.assertEqual(output(program, LD_LIBRARY_PATH=str(package.parent.parent)), VERSION + "\n")
+        self.assertEqual(output(program, LD_LIBRARY_PATH=str(package.parent.parent)),
+                         VERSION + "\n")
 
     def test_without_cuda_it_names_the_host_devices_library(self):
-        subprocess.run([MESON, "setup", self.folder / "build", SOURCE, "-Dcuda=disabled", "-Dtests=false",
-                        f"-Dtoolkit={CUDA_ROOT}"], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run([
+            MESON, "setup", self.folder / "build", SOURCE, "-Dcuda=disabled", "-Dtests=false",
+            f"-Dtoolkit={CUDA_ROOT}"
+        ], stdout=subprocess.DEVNULL, check=True)
         plan = json.loads(output(MESON, "introspect", "--install-plan", self.folder / "build"))
         names = {pathlib.Path(file).name for group in plan.values() for file in group}
         self.assertLessEqual({"tandem.h", "tandem.pc", "libtandem-hostgpu.so"}, names)
-        package = (self.folder / "build" / "meson-private" / "tandem.pc").read_text(encoding="utf-8")
+        package = (self.folder / "build" / "meson-private" /
+                   "tandem.pc").read_text(encoding="utf-8")
         self.assertRegex(package, r"(?m)^Libs:.* -ltandem-hostgpu$")
 
 

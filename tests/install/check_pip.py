@@ -1,9 +1,10 @@
-"""`pip install .` into a fresh environment, as the README has it: the command, its libraries and its pages are there and work.
+"""`pip install .` into a fresh environment, as the README has it: the command, its libraries and
+its pages are there and work.
 
 usage: check_pip.py SOURCE_ROOT FOLDER GEMM_TIME
-FOLDER is made anew, always under the same name, so that a compiler's cache knows the sources again. GEMM_TIME is a
-program that is linked to cuBLAS. Ends with 77, skipped, where there is no module venv or
-PyPI cannot be reached.
+FOLDER is made anew, always under the same name, so that a compiler's cache knows the sources again.
+GEMM_TIME is a program that is linked to cuBLAS. Ends with 77, skipped, where there is no module
+venv or PyPI cannot be reached.
 """
 
 import json
@@ -21,9 +22,13 @@ SKIPPED = 77
 
 def run(*command, **options):
     # Neither Tandem's variables nor Python's of the environment that runs this test.
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "PYTHON", "VIRTUAL_ENV"))}
-    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False, **options)
+    environment = {
+        k: v
+        for k, v in os.environ.items() if not k.startswith(("TANDEM_", "PYTHON", "VIRTUAL_ENV"))
+    }
+    return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                          **options)
 
 
 def need(done, what):
@@ -42,14 +47,19 @@ def skip_unless(done, reason):
 def install():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    skip_unless(run(sys.executable, "-m", "venv", ENVIRONMENT), "python3 has no module venv that works (python3-venv)")
-    skip_unless(run(*PIP, "download", "--retries=1", "--no-deps", "--dest", FOLDER / "reached", "meson-python"),
-                "pip cannot bring meson-python from PyPI")
-    # Without a GPU it is the host device alone that is built, whether there is nvcc or not. For a GPU it would take minutes.
-    # It only has to work: without optimisations it compiles in a sixth of the time.
+    skip_unless(run(sys.executable, "-m", "venv", ENVIRONMENT),
+                "python3 has no module venv that works (python3-venv)")
+    skip_unless(
+        run(*PIP, "download", "--retries=1", "--no-deps", "--dest", FOLDER / "reached",
+            "meson-python"), "pip cannot bring meson-python from PyPI")
+    # Without a GPU it is the host device alone that is built, whether there is nvcc or not. For a
+    # GPU it would take minutes. It only has to work: without optimisations it compiles in a sixth
+    # of the time.
     settings = [f"build-dir={FOLDER / 'build'}", "setup-args=-Doptimization=0"]
     settings += ["setup-args=-Dcuda=disabled"] if shutil.which("nvidia-smi") else []
-    need(run(*PIP, "install", *(f"--config-settings={setting}" for setting in settings), ".", cwd=SOURCE), "pip install .")
+    need(
+        run(*PIP, "install", *(f"--config-settings={setting}" for setting in settings), ".",
+            cwd=SOURCE), "pip install .")
 
 
 def check():
@@ -59,7 +69,9 @@ def check():
     assert "CUDA:        not built" in said, said
 
     report = FOLDER / "report.json"
-    need(run(tandem, "run", "--mode", "df", "--report", report, "--", GEMM_TIME, "--reps", "1", "30"), "tandem run")
+    need(
+        run(tandem, "run", "--mode", "df", "--report", report, "--", GEMM_TIME, "--reps", "1",
+            "30"), "tandem run")
     totals = json.loads(report.read_text(encoding="utf-8"))["totals"]
     assert 0 < totals["emulated"] == totals["intercepted"], totals
 

@@ -2,18 +2,19 @@
 
 usage: check_arrows.py SOURCE_ROOT
 
-Every #include "..." of these folders must lead to where the table says. Of lib and tools no two modules (a .c file
-with its header) include one another, not even by way of others. Only one file reads the environment.
+Every #include "..." of these folders must lead to where the table says. Of lib and tools no two
+modules (a .c file with its header) include one another, not even by way of others. Only one file
+reads the environment.
 """
 
 import os
 import re
 import sys
 
-# The folders of kernels as data flow through them: headers of a folder are for itself and for those after it.
-STAGES = (
-    "device arithmetic view unfold measure select residue igemm crt slice fused multifloat repair lu solve verify sample".split()
-)
+# The folders of kernels as data flow through them: headers of a folder are for itself and for those
+# after it.
+STAGES = ("device arithmetic view unfold measure select residue igemm crt slice fused multifloat "
+          "repair lu solve verify sample").split()
 
 
 def rows_of_stages():
@@ -22,7 +23,8 @@ def rows_of_stages():
         yield f"kernels/{stage}", before + ["include", "kernels/routes.h"]
 
 
-# Folder: the folders whose headers it may include, with single files named. A folder stands for all that is in it.
+# Folder: the folders whose headers it may include, with single files named. A folder stands for all
+# that is in it.
 ARROWS = {
     **dict(rows_of_stages()),
     "kernels/device": ["kernels/device", "hostgpu/kernel.h"],
@@ -36,7 +38,10 @@ ARROWS = {
         "lib/loader/site.h",
     ],
     "lib/loader": ["lib/loader", "lib/options/log.h", "lib/call/entries.h"],
-    "lib/cuda": ["lib/cuda", "lib/options/launcher.h", "lib/options/log.h", "lib/call/problem.h", "lib/call/run_status.h", "kernels"],
+    "lib/cuda": [
+        "lib/cuda", "lib/options/launcher.h", "lib/options/log.h", "lib/call/problem.h",
+        "lib/call/run_status.h", "kernels"
+    ],
     "lib/engines": [
         "lib/engines",
         "kernels",
@@ -61,7 +66,8 @@ ARROWS = {
 EXCEPTIONS = {"interpose": ["lib/engines"]}
 
 SOURCE = re.compile(r"\.(c|h|cu|cpp)$")
-# What else has one place: the environment, which counts for nothing in programs with more rights than their user's.
+# What else has one place: the environment, which counts for nothing in programs with more rights
+# than their user's.
 ENVIRONMENT = re.compile(r'\b(?:secure_)?getenv\b|(?<!")\benviron\b')
 READS_ENVIRONMENT = "lib/options/environment.c"
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
@@ -88,7 +94,8 @@ def includes(root, path):
     with open(os.path.join(root, path), encoding="utf-8") as file:
         for name in INCLUDE.findall(file.read()):
             near = os.path.normpath(os.path.join(os.path.dirname(path), name))
-            yield near if os.path.exists(os.path.join(root, near)) or not is_in(path, ["tools"]) else name
+            yield near if os.path.exists(os.path.join(root,
+                                                      near)) or not is_in(path, ["tools"]) else name
 
 
 def wrong_arrows(root):
@@ -103,7 +110,8 @@ def wrong_arrows(root):
             if not os.path.exists(os.path.join(root, header)):
                 yield f"{path}: {header} does not exist"
             elif not is_in(header, ARROWS[folder]) or is_in(header, EXCEPTIONS.get(folder, [])):
-                yield f"{path}: must not include {header}; {folder} may include: {', '.join(ARROWS[folder])}"
+                yield (f"{path}: must not include {header}; {folder} may include: "
+                       f"{', '.join(ARROWS[folder])}")
     if count < 50:
         yield f"{root} holds only {count} sources: is it Tandem's source folder?"
 

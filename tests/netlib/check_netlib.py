@@ -1,9 +1,11 @@
-"""Netlib's tests of level 3 (Debian's package libblas-test) on a BLAS that calls cuBLAS, with Tandem preloaded.
+"""Netlib's tests of level 3 (Debian's package libblas-test) on a BLAS that calls cuBLAS, with
+Tandem preloaded.
 
 usage: check_netlib.py d|z TANDEM LIBBLAS PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 
-Without the folder there is a GPU, and the real libraries. Skipped (status 77) where the package is missing. The tests of error
-exits are left out: which argument is wrong is for a BLAS to say, and cuBLAS does not.
+Without the folder there is a GPU, and the real libraries. Skipped (status 77) where the package is
+missing. The tests of error exits are left out: which argument is wrong is for a BLAS to say, and
+cuBLAS does not.
 """
 
 import glob
@@ -18,12 +20,17 @@ import unittest
 
 kind = sys.argv[1]
 tandem, blas, preload, *hostgpu = map(os.path.abspath, sys.argv[2:6])
-STAND_INS = [os.path.join(folder, name) for folder in hostgpu for name in ("libcudart.so.13", "libcublas.so.13")]
+STAND_INS = [
+    os.path.join(folder, name) for folder in hostgpu
+    for name in ("libcudart.so.13", "libcublas.so.13")
+]
 
-# The largest errors that pass, in units of 2^-52 of abs(A)abs(B): netlib's own, and what df promises.
+# The largest errors that pass, in units of 2^-52 of abs(A)abs(B): netlib's own, and what df
+# promises.
 THRESHOLDS = {"native": 16.0, "df": 16.0 + 2.0**(52 - 42), "ozaki2": 16.0, "faithful": 16.0}
 # What Fortran's STOP says of the processor's flags, which the host device's kernels set.
-NOTE = re.compile(r"^Note: The following floating-point exceptions are signalling:.*\n", re.MULTILINE)
+NOTE = re.compile(r"^Note: The following floating-point exceptions are signalling:.*\n",
+                  re.MULTILINE)
 
 
 def find(name):
@@ -40,14 +47,16 @@ ROUTINES = re.findall(r"^([DZ]\w+) +T ", INPUT, re.MULTILINE)
 
 
 def directions(mode, threshold):
-    """The package's own, with another threshold and without error exits. Orders are at most 9: an emulated mode, which has
-    one tile for each of them, does with four of six, and with a third of the products."""
+    """The package's own, with another threshold and without error exits. Orders are at most 9: an
+    emulated mode, which has one tile for each of them, does with four of six, and with a third of
+    the products."""
     text = re.sub(r"^T( +LOGICAL FLAG, T TO TEST ERROR EXITS)", r"F\1", INPUT, flags=re.MULTILINE)
     text, count = re.subn(r"^16\.0( +THRESHOLD)", rf"{threshold}\1", text, flags=re.MULTILINE)
     assert count == 1
     if mode == "native" or "TEST_EVERYTHING" in os.environ:
         return text
-    text, count = re.subn(r"^6( +NUMBER OF VALUES OF N)\n0 1 2 3 5 9 ", r"4\1\n0 1 3 9 ", text, flags=re.MULTILINE)
+    text, count = re.subn(r"^6( +NUMBER OF VALUES OF N)\n0 1 2 3 5 9 ", r"4\1\n0 1 3 9 ", text,
+                          flags=re.MULTILINE)
     assert count == 1
     return text
 
@@ -56,19 +65,28 @@ class Netlib(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """The functions that the mode must run: those of the program's that are intercepted."""
-        entries = json.loads(subprocess.run([tandem, "doctor", "--entries", "--json"], capture_output=True, text=True,
-                                            check=True).stdout)
+        entries = json.loads(
+            subprocess.run([tandem, "doctor", "--entries", "--json"], capture_output=True,
+                           text=True, check=True).stdout)
         called = {f"cublas{name[0]}{name[1:].lower()}_v2" for name in ROUTINES}
-        cls.intercepted = {row["function"] for row in entries if row["function"] in called and row["family"]}
+        cls.intercepted = {
+            row["function"]
+            for row in entries if row["function"] in called and row["family"]
+        }
 
     def run_program(self, mode, threshold):
         """What the program writes, and the calls of the report."""
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.json")
-            environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-            environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, blas]), TANDEM_MODE=mode, TANDEM_REPORT=report)
-            done = subprocess.run([PROGRAM], input=directions(mode, threshold), cwd=folder, env=environment, text=True,
-                                  capture_output=True, timeout=1000, check=False)
+            environment = {
+                k: v
+                for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
+            }
+            environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, blas]), TANDEM_MODE=mode,
+                               TANDEM_REPORT=report)
+            done = subprocess.run([PROGRAM], input=directions(mode, threshold), cwd=folder,
+                                  env=environment, text=True, capture_output=True, timeout=1000,
+                                  check=False)
             self.assertEqual((done.returncode, NOTE.sub("", done.stderr)), (0, ""), mode)
             calls = json.loads(pathlib.Path(report).read_text(encoding="utf-8"))["calls"]
             return pathlib.Path(folder, f"{kind}blat3.out").read_text(encoding="ascii"), calls

@@ -1,10 +1,11 @@
-"""Programs that find cuBLAS by name, with two cuBLAS in the process, beside other libraries that stand before dlsym or
-malloc.
+"""Programs that find cuBLAS by name, with two cuBLAS in the process, beside other libraries that
+stand before dlsym or malloc.
 
-usage: check_dlsym.py PROGRAM SANITIZED LIBRARY_12 LIBRARY_13 OPENED_LIBRARY PRELOAD_LIBRARY SHIM LIBASAN
+usage: check_dlsym.py PROGRAM SANITIZED LIBRARY_12 LIBRARY_13 OPENED_LIBRARY PRELOAD_LIBRARY SHIM
+LIBASAN
 
-PROGRAM and SANITIZED, the same with AddressSanitizer ("": none), are client_lookup.c; LIBRARY_12 and LIBRARY_13 stand-ins
-for cuBLAS; SHIM is shim_dlsym.c that forwards.
+PROGRAM and SANITIZED, the same with AddressSanitizer ("": none), are client_lookup.c; LIBRARY_12
+and LIBRARY_13 stand-ins for cuBLAS; SHIM is shim_dlsym.c that forwards.
 """
 
 import ctypes.util
@@ -22,17 +23,23 @@ program, sanitized, library_12, library_13, opened, preload, shim, libasan = (
 ROUNDS, THREADS = 20, 8
 BOTH = 2 * ROUNDS
 # Ways, and how many products the process makes that writes the report.
-WAYS = {"local": BOTH, "global": BOTH, "deepbind": BOTH, "versioned": BOTH, "threads": THREADS * BOTH, "fork": 2 * BOTH}
+WAYS = {
+    "local": BOTH, "global": BOTH, "deepbind": BOTH, "versioned": BOTH, "threads": THREADS * BOTH,
+    "fork": 2 * BOTH
+}
 SHIM_SAYS = "shim_dlsym: dlsym was asked for functions of cuBLAS\n"
 
 
 def run(way, *preloaded, of=program, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "ASAN_"))}
+    environment = {
+        k: v
+        for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "ASAN_"))
+    }
     environment["LD_PRELOAD"] = ":".join(preloaded)
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
-    with subprocess.Popen([of, way, library_12, library_13, opened], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([of, way, library_12, library_13, opened], env=environment,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         stdout, stderr = process.communicate(timeout=300)
     done = subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
     done.pid = process.pid
@@ -49,7 +56,8 @@ class Dlsym(unittest.TestCase):
         self.assertEqual((process.returncode, process.stdout, process.stderr), (0, "right\n", said))
 
     def assert_seen(self, way, process):
-        """That Tandem has seen the process's products: matrices are on the host, so all are native."""
+        """That Tandem has seen the process's products: matrices are on the host, so all are
+        native."""
         with open(self.report.replace("%p", str(process.pid)), encoding="utf-8") as file:
             self.assertEqual(json.load(file)["totals"]["native"], WAYS[way])
 
@@ -79,13 +87,18 @@ class Dlsym(unittest.TestCase):
     def test_nothing_else_changes(self):
         plain = run("rules")
         self.assertEqual((plain.returncode, plain.stderr), (0, ""))
-        self.assertIn("next: of the program 1, of the first 2, of the second 0, of an opened one 0\n", plain.stdout)
+        self.assertIn(
+            "next: of the program 1, of the first 2, of the second 0, of an opened one 0\n",
+            plain.stdout)
         self.assertIn("default: of the program 0, of an opened one 1\n", plain.stdout)
         self.assertIn("qsort by version: libc.so.6, no error\n", plain.stdout)
         for value in ("on", "off"):
             process = run("rules", preload, TANDEM_DLSYM=value)
-            self.assertEqual((process.returncode, process.stdout, process.stderr), (0, plain.stdout, ""))
-            self.assertEqual(run("rules", preload, shim, TANDEM_DLSYM=value).stdout, run("rules", shim).stdout)
+            self.assertEqual((process.returncode, process.stdout, process.stderr),
+                             (0, plain.stdout, ""))
+            self.assertEqual(
+                run("rules", preload, shim, TANDEM_DLSYM=value).stdout,
+                run("rules", shim).stdout)
         # The shim calls the next dlsym, and does not jump there: else the lines could not tell.
         self.assertNotEqual(run("rules", shim).stdout, plain.stdout)
 

@@ -1,10 +1,11 @@
-"""Programs that cancel, fork, exit and misuse cuBLAS: what they get without Tandem they get with it, and nothing hangs.
+"""Programs that cancel, fork, exit and misuse cuBLAS: what they get without Tandem they get with
+it, and nothing hangs.
 
 usage: check_faults.py CLIENT ESCAPE_CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER OLD_CUBLAS
 
-OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its argument says, and
-ESCAPE_CLIENT, client_escape.cpp, leaves products from within. The host
-device is where it can be tried without harm.
+OLD_CUBLAS has next to no functions (standin_cublas.c). CLIENT, client_faults.c, does what its
+argument says, and ESCAPE_CLIENT, client_escape.cpp, leaves products from within. The host device is
+where it can be tried without harm.
 """
 
 import json
@@ -16,10 +17,15 @@ import tempfile
 import unittest
 
 client, escape_client, preload, hostgpu, old_cublas = sys.argv[1:6]
-STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
+STAND_INS = [
+    os.path.join(hostgpu, name)
+    for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")
+]
 MODES = ["df", "ts", "dd", "d+s", "fp64", "ozaki2", "ozaki1", "ozaki-sgemm", "faithful", "auto"]
 # Without those whose host code is another one's: that of df, and that of ozaki1.
-ENGINES = MODES if "TEST_EVERYTHING" in os.environ else [m for m in MODES if m not in ("ts", "dd", "d+s", "ozaki-sgemm")]
+ENGINES = MODES if "TEST_EVERYTHING" in os.environ else [
+    m for m in MODES if m not in ("ts", "dd", "d+s", "ozaki-sgemm")
+]
 PATIENCE = 600  # seconds, for what takes some at most: a hang would last for ever
 
 
@@ -32,8 +38,8 @@ def run(*arguments, mode, program=(client,), stand_ins=STAND_INS, **variables):
     if mode:
         environment["TANDEM_MODE"] = mode
     environment.update(variables)
-    return subprocess.run([*program, *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE,
-                          check=False)
+    return subprocess.run([*program, *arguments], env=environment, capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
 
 
 def said(process):
@@ -49,7 +55,8 @@ class Faults(unittest.TestCase):
         for mode in modes:
             with self.subTest(way=way, mode=mode):
                 process = run(way, mode=mode, **variables)
-                self.assertEqual((process.returncode, process.stdout, said(process)), (0, "right\n", []), process.stderr)
+                self.assertEqual((process.returncode, process.stdout, said(process)),
+                                 (0, "right\n", []), process.stderr)
 
     def check_same(self, way, modes=MODES):
         """The same statuses as without Tandem."""
@@ -86,13 +93,15 @@ class Faults(unittest.TestCase):
         self.check_right("longjmp")
 
     def test_products_that_are_left_from_within(self):
-        """Tandem sees all products after a native one that longjmp or an exception has left, and loses no timer to it."""
+        """Tandem sees all products after a native one that longjmp or an exception has left, and
+        loses no timer to it."""
         for way in ("longjmp", "exception"):
             for mode in ("", "native", "df", "ozaki2"):
                 with self.subTest(way=way, mode=mode), tempfile.TemporaryDirectory() as folder:
                     report = os.path.join(folder, "report.json")
                     process = run(way, mode=mode, program=(escape_client,), TANDEM_REPORT=report)
-                    self.assertEqual((process.returncode, process.stdout, said(process)), (0, "right\n", []), process.stderr)
+                    self.assertEqual((process.returncode, process.stdout, said(process)),
+                                     (0, "right\n", []), process.stderr)
                     if mode:
                         self.check_all_are_seen(read(report), mode)
 
@@ -101,7 +110,8 @@ class Faults(unittest.TestCase):
         left = [call for call in report["calls"] if call["m"] < 40]
         self.assertEqual([(call["mode"], call["count"]) for call in products], [(mode, 301)])
         self.assertEqual(products[0]["timed"], 16 + 300 // 16)
-        self.assertEqual((sum(call["count"] for call in left), sum(call["timed"] for call in left)), (300, 0))
+        self.assertEqual((sum(call["count"] for call in left), sum(call["timed"] for call in left)),
+                         (300, 0))
         self.assertEqual({call["mode"] for call in left}, {"native"})
 
     def test_handles_that_are_none(self):
@@ -115,7 +125,8 @@ class Faults(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.json")
             run("destroyed stream", mode="df", TANDEM_REPORT=report)
-            self.assertEqual([call["native_reason"] for call in read(report)["calls"]], [None, "stream refused"])
+            self.assertEqual([call["native_reason"] for call in read(report)["calls"]],
+                             [None, "stream refused"])
 
     def test_operands_that_are_not_there(self):
         self.check_same("operands")
@@ -132,16 +143,19 @@ class Faults(unittest.TestCase):
         for mode in MODES:
             with self.subTest(mode):
                 process = run("devices", mode=mode, HOSTGPU_DEVICES="2")
-                self.assertEqual((process.returncode, process.stdout), (0, plain.stdout), process.stderr)
+                self.assertEqual((process.returncode, process.stdout), (0, plain.stdout),
+                                 process.stderr)
 
     def test_random_calls_in_threads_and_streams(self):
         self.check_right("streams", ["df"])
 
     def test_any_call_of_the_runtime_may_fail(self):
-        """Each allocation, launch and load, one after another and all of them, and each allocation on the host."""
+        """Each allocation, launch and load, one after another and all of them, and each allocation
+        on the host."""
         for mode in ENGINES:
             with self.subTest(mode):
-                process = run("faults", mode=mode, TANDEM_REPORT="/dev/null", TANDEM_STRATEGY="eager")
+                process = run("faults", mode=mode, TANDEM_REPORT="/dev/null",
+                              TANDEM_STRATEGY="eager")
                 self.assertEqual(process.returncode, 0, process.stderr)
                 *lines, right = process.stdout.splitlines()
                 counts = dict(line.split(": ") for line in lines)
@@ -155,17 +169,21 @@ class Faults(unittest.TestCase):
         for mode in MODES:
             with self.subTest(mode), tempfile.TemporaryDirectory() as folder:
                 report = os.path.join(folder, "report.json")
-                process = run("once", mode=mode, stand_ins=[STAND_INS[0], old_cublas], TANDEM_REPORT=report)
-                self.assertEqual((process.returncode, process.stdout), (0, "right\n"), process.stderr)
+                process = run("once", mode=mode, stand_ins=[STAND_INS[0], old_cublas],
+                              TANDEM_REPORT=report)
+                self.assertEqual((process.returncode, process.stdout), (0, "right\n"),
+                                 process.stderr)
                 (call,) = read(report)["calls"]
-                self.assertIn(call["native_reason"], (None, "no cuBLAS for the mode", "predicted to gain too little"))
+                self.assertIn(call["native_reason"],
+                              (None, "no cuBLAS for the mode", "predicted to gain too little"))
 
     def test_no_device(self):
         plain = run("no device", mode="", HOSTGPU_DEVICES="0")
         self.assertIn("count: 100\n", plain.stdout)  # cudaErrorNoDevice
         for mode in MODES:
             process = run("no device", mode=mode, HOSTGPU_DEVICES="0")
-            self.assertEqual((process.returncode, process.stdout, said(process)), (0, plain.stdout, []))
+            self.assertEqual((process.returncode, process.stdout, said(process)),
+                             (0, plain.stdout, []))
 
 
 def read(path):
@@ -176,7 +194,9 @@ def read(path):
 def counts(path):
     """Program and product count of each report at the name, or with something behind it."""
     folder, name = os.path.split(path)
-    reports = [read(os.path.join(folder, found)) for found in os.listdir(folder) if found.startswith(name)]
+    reports = [
+        read(os.path.join(folder, found)) for found in os.listdir(folder) if found.startswith(name)
+    ]
     return sorted(report["totals"]["intercepted"] for report in reports)
 
 
@@ -191,13 +211,15 @@ class Reports(unittest.TestCase):
         return run(*arguments, mode="df", TANDEM_REPORT=self.report, **variables)
 
     def test_an_end_without_handlers_loses_no_product(self):
-        for way, status in (("_exit", 0), ("quick_exit", 0), ("abort", -signal.SIGABRT), ("SIGTERM", -signal.SIGTERM),
-                            ("SIGINT", -signal.SIGINT), ("SIGKILL", -signal.SIGKILL)):
+        for way, status in (("_exit", 0), ("quick_exit", 0), ("abort", -signal.SIGABRT),
+                            ("SIGTERM", -signal.SIGTERM), ("SIGINT", -signal.SIGINT),
+                            ("SIGKILL", -signal.SIGKILL)):
             with self.subTest(way):
                 with open(self.report, "w", encoding="utf-8") as file:
                     file.write('{"an old report": true}')
                 process = self.run_way(way, TANDEM_REPORT_EVERY="0")
-                self.assertEqual((process.returncode, process.stdout, said(process)), (status, "right\n", []))
+                self.assertEqual((process.returncode, process.stdout, said(process)),
+                                 (status, "right\n", []))
                 report = read(self.report)
                 self.assertEqual(report["totals"]["intercepted"], 3)
                 self.assertEqual(report["is_complete"], way == "quick_exit")

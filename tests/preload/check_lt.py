@@ -1,4 +1,5 @@
-"""Products by cublasLtMatmul, linked and looked up: those that a mode can make are its own, all others cublasLt's.
+"""Products by cublasLtMatmul, linked and looked up: those that a mode can make are its own, all
+others cublasLt's.
 
 usage: check_lt.py CLIENT INNER PRELOAD_LIBRARY HOSTGPU_FOLDER
 """
@@ -11,7 +12,10 @@ import tempfile
 import unittest
 
 client, inner, preload, hostgpu = map(os.path.abspath, sys.argv[1:5])
-STAND_INS = [os.path.join(hostgpu, name) for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")]
+STAND_INS = [
+    os.path.join(hostgpu, name)
+    for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")
+]
 WAYS = ("linked", "looked-up")
 PRODUCTS = 194  # of client_lt.c
 COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c; the latter stay cublasLt's
@@ -21,7 +25,8 @@ def run(mode, way, tandem=True, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
     environment.update(variables)
-    return subprocess.run([client, mode, way, inner], env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([client, mode, way, inner], env=environment, capture_output=True,
+                          text=True, check=False)
 
 
 def parse(process):
@@ -61,21 +66,24 @@ class Lt(unittest.TestCase):
         kinds = [name.split()[1] for name in others]
         self.assertEqual((kinds.count("product"), kinds.count("conjugate")), (COMPLEX, CONJUGATES))
         self.assertEqual(set(others.values()), {("status 0", "right")})
-        self.assertEqual({name: line for name, line in lines.items() if name not in {**products, **others}}, {
-            "native: pedantic": ("status 0", "right"),
-            "native: an epilogue": ("status 15", "refused"),
-            "native: a vector of alpha": ("status 15", "refused"),
-            "native: no handle": ("status 1", "refused"),
-            "native: cuBLAS's own call": ("status 0", "right"),
-            "native: cuBLAS's own call again": ("status 0", "right"),
-        })
+        self.assertEqual(
+            {name: line
+             for name, line in lines.items() if name not in {**products, **others}}, {
+                 "native: pedantic": ("status 0", "right"),
+                 "native: an epilogue": ("status 15", "refused"),
+                 "native: a vector of alpha": ("status 15", "refused"),
+                 "native: no handle": ("status 1", "refused"),
+                 "native: cuBLAS's own call": ("status 0", "right"),
+                 "native: cuBLAS's own call again": ("status 0", "right"),
+             })
 
     def expected(self, mode):
         return {name: ("status 0", mode) if name.startswith("product") else line
                 for name, line in parse(self.plain).items()}
 
     def test_products_are_the_modes(self):
-        for mode, way in (("df", "linked"), ("df", "looked-up"), ("ozaki2", "linked"), ("fp64", "looked-up")):
+        for mode, way in (("df", "linked"), ("df", "looked-up"), ("ozaki2", "linked"),
+                          ("fp64", "looked-up")):
             with self.subTest(mode=mode, way=way):
                 process = run(mode, way, TANDEM_MODE=mode, TANDEM_REPORT=self.report)
                 self.assert_ran(process)
@@ -86,8 +94,8 @@ class Lt(unittest.TestCase):
     def test_products_are_verified(self):
         """What beta multiplies may be another matrix than the result."""
         for mode in ("native", "faithful"):
-            process = run("df" if mode == "native" else mode, "linked", TANDEM_MODE=mode, TANDEM_VERIFY="sample:2",
-                          TANDEM_REPORT=self.report)
+            process = run("df" if mode == "native" else mode, "linked", TANDEM_MODE=mode,
+                          TANDEM_VERIFY="sample:2", TANDEM_REPORT=self.report)
             self.assert_ran(process)
             totals = self.calls()["totals"]
             self.assertEqual(totals["outside"], 0, mode)
@@ -102,16 +110,19 @@ class Lt(unittest.TestCase):
             self.assertEqual((totals["emulated"], totals["native"]), (0, PRODUCTS + COMPLEX))
 
     def test_it_can_be_left_out(self):
-        for variables, ways in (({"TANDEM_ENTRY": "gemm"}, WAYS), ({"TANDEM_DLSYM": "off"}, ("looked-up",))):
+        for variables, ways in (({"TANDEM_ENTRY": "gemm"}, WAYS), ({"TANDEM_DLSYM": "off"},
+                                                                   ("looked-up", ))):
             for way in ways:
                 process = run("df", way, TANDEM_MODE="df", **variables)
                 self.assert_ran(process)
                 self.assertEqual(process.stdout, self.plain.stdout)
 
     def test_out_of_memory_falls_back(self):
-        process = run("df", "linked", TANDEM_MODE="df", TANDEM_REPORT=self.report, HOSTGPU_MEMORY="9M")
+        process = run("df", "linked", TANDEM_MODE="df", TANDEM_REPORT=self.report,
+                      HOSTGPU_MEMORY="9M")
         self.assertEqual(process.returncode, 0)
-        self.assertEqual(set(parse(process).values()) - {("status 0", "df")}, set(parse(self.plain).values()))
+        self.assertEqual(
+            set(parse(process).values()) - {("status 0", "df")}, set(parse(self.plain).values()))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""Programs that know nothing of Tandem, with and without it preloaded, on the host device or on a GPU.
+"""Programs that know nothing of Tandem, with and without it preloaded, on the host device or on a
+GPU.
 
-usage: check_preload.py TANDEM CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER SHIM_WRONG [NVTX_TOOL]]
+usage: check_preload.py TANDEM CLIENT CLIENT_NOW CLIENT_DLOPEN PRELOAD_LIBRARY [HOSTGPU_FOLDER
+SHIM_WRONG [NVTX_TOOL]]
 
-CLIENT calls every intercepted function in every way and prints a line for each call: client.c. Its lines without
-Tandem are what its lines with Tandem must be, but that products become those of the mode.
+CLIENT calls every intercepted function in every way and prints a line for each call: client.c. Its
+lines without Tandem are what its lines with Tandem must be, but that products become those of the
+mode.
 """
 
 import json
@@ -21,11 +24,14 @@ nvtx_tool = sys.argv[8] if len(sys.argv) > 8 else None
 stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in stand_ins]
 
-names = subprocess.run([launcher, "modes", "--names"], capture_output=True, text=True, check=True).stdout.split()
-# Emulated ones; ozaki1 and ozaki-sgemm, which are slow here, differ from ozaki2 in nothing that a program meets.
-MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "ozaki-sgemm")] + ["ozaki2:9"]
-# These make every call; the others, whose kernels have tests of their own, each another eighth of the operations, sizes and
-# special values of every function.
+names = subprocess.run([launcher, "modes", "--names"], capture_output=True, text=True,
+                       check=True).stdout.split()
+# Emulated ones; ozaki1 and ozaki-sgemm, which are slow here, differ from ozaki2 in nothing that a
+# program meets.
+MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "ozaki-sgemm")
+         ] + ["ozaki2:9"]
+# These make every call; the others, whose kernels have tests of their own, each another eighth of
+# the operations, sizes and special values of every function.
 THOROUGH = MODES if hostgpu is None or "TEST_EVERYTHING" in os.environ else ["df"]
 STRIDE = 8
 ORDINARY = ["df", "70", "35", "50"]
@@ -59,8 +65,11 @@ def parse(text):
 
 
 def said(process):
-    """Lines on stderr, but for the host device's own: it names each misuse of cuBLAS that it refuses."""
-    return [line for line in process.stderr.splitlines() if not line.startswith("tandem: host device: ")]
+    """Lines on stderr, but for the host device's own: it names each misuse of cuBLAS that it
+    refuses."""
+    return [
+        line for line in process.stderr.splitlines() if not line.startswith("tandem: host device: ")
+    ]
 
 
 def read_report(path):
@@ -69,7 +78,8 @@ def read_report(path):
 
 
 def counted(name):
-    """How many calls the report has for a line: a call of groups is one for each of the client's two."""
+    """How many calls the report has for a line: a call of groups is one for each of the client's
+    two."""
     return 2 if "Grouped" in name else 1
 
 
@@ -82,7 +92,8 @@ class Preload(unittest.TestCase):
         cls.plain = run(client, ["df"], tandem=False)
         cls.native = run(client, ["df"], TANDEM_MODE="native", TANDEM_REPORT=cls.path("native"))
         cls.emulated = {
-            mode: run(client, everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=cls.path(mode)) for mode in MODES
+            mode: run(client, everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=cls.path(mode))
+            for mode in MODES
         }
 
     @classmethod
@@ -145,7 +156,8 @@ class Preload(unittest.TestCase):
                     self.assertIn(became, (f"c {mode}", "c unchanged"))
                     expected = [parts[0], became, *parts[2:]]
                     if not hostgpu and " scalars 0 " in name:
-                        # cuBLAS 13.1 multiplies NaN by alpha = 0 if alpha is in device memory, or matrices are in arrays.
+                        # cuBLAS 13.1 multiplies NaN by alpha = 0 if alpha is in device memory, or
+                        # matrices are in arrays.
                         expected[2] = lines[name][2]
                     self.assertEqual(lines[name], expected)
 
@@ -186,12 +198,15 @@ class Preload(unittest.TestCase):
         for mode in ("native", "df", "faithful", "ozaki2:9"):
             with self.subTest(mode):
                 path = self.path("verified-" + mode)
-                process = run(client, ["df"] if mode == "native" else everything(mode), TANDEM_MODE=mode, TANDEM_REPORT=path,
-                              TANDEM_VERIFY="sample:5")
+                process = run(client, ["df"] if mode == "native" else everything(mode),
+                              TANDEM_MODE=mode, TANDEM_REPORT=path, TANDEM_VERIFY="sample:5")
                 self.assert_ran(process)
                 # cuBLAS 13.1 multiplies NaN by an alpha of 0 in device memory.
                 expects_nan = hostgpu is None and mode == "native"
-                self.assertEqual([line for line in said(process) if not expects_nan or " of C is nan, " not in line], [])
+                self.assertEqual([
+                    line
+                    for line in said(process) if not expects_nan or " of C is nan, " not in line
+                ], [])
                 plain = self.native if mode == "native" else self.emulated[mode]
                 self.assertEqual(process.stdout, plain.stdout)
                 self.check_verified(read_report(path), mode)
@@ -200,7 +215,9 @@ class Preload(unittest.TestCase):
         unseen = {"invalid arguments", "nothing to compute"}
         if hostgpu or mode != "native":
             self.assertEqual(report["totals"]["outside"], 0)
-        self.assertEqual(report["totals"]["verified"], sum((c["verified"] or {"elements": 0})["elements"] for c in report["calls"]))
+        self.assertEqual(
+            report["totals"]["verified"],
+            sum((c["verified"] or {"elements": 0})["elements"] for c in report["calls"]))
         self.assertGreater(report["totals"]["verified"], 5 * 100)
         for call in report["calls"]:
             verified = call["verified"]
@@ -216,11 +233,14 @@ class Preload(unittest.TestCase):
     def test_wrong_products_of_cublas_are_said(self):
         dump = os.path.join(self.folder.name, "dump")
         os.makedirs(dump)
-        process = run(client, ["df", "9", "7", "5"], shim=[shim_wrong], TANDEM_MODE="native", TANDEM_VERIFY="full",
-                      TANDEM_VERIFY_DUMP=dump, TANDEM_REPORT=self.path("wrong"))
+        process = run(client, ["df", "9", "7", "5"], shim=[shim_wrong], TANDEM_MODE="native",
+                      TANDEM_VERIFY="full", TANDEM_VERIFY_DUMP=dump,
+                      TANDEM_REPORT=self.path("wrong"))
         lines = said(process)
         self.assertEqual(len(lines), 2, process.stderr)
-        self.assertIn("error: cublasDgemm_v2 NN m=9 n=7 k=5, mode native: element (0, 0) of C is off by ", lines[0])
+        self.assertIn(
+            "error: cublasDgemm_v2 NN m=9 n=7 k=5, mode native: element (0, 0) of C is off by ",
+            lines[0])
         (name,) = os.listdir(dump)
         self.assertIn(os.path.join(dump, name), lines[1])
         (call,) = read_report(self.path("wrong"))["calls"]
@@ -231,9 +251,12 @@ class Preload(unittest.TestCase):
     @unittest.skipUnless(nvtx_tool, "this build has no NVTX")
     def test_profilers_see_products(self):
         for mode in ("df", "native"):
-            process = run(client, ORDINARY, TANDEM_MODE=mode, TANDEM_VERIFY="sample", NVTX_INJECTION64_PATH=nvtx_tool)
+            process = run(client, ORDINARY, TANDEM_MODE=mode, TANDEM_VERIFY="sample",
+                          NVTX_INJECTION64_PATH=nvtx_tool)
             self.assert_ran(process)
-            self.assertEqual(said(process), ["domain Tandem", f"range 0 cublasDgemm_v2 NN m=70 n=35 k=50, mode {mode}"])
+            self.assertEqual(
+                said(process),
+                ["domain Tandem", f"range 0 cublasDgemm_v2 NN m=70 n=35 k=50, mode {mode}"])
 
     def rules(self, text):
         path = os.path.join(self.folder.name, "rules")
@@ -244,33 +267,39 @@ class Preload(unittest.TestCase):
     def test_rules_give_calls_their_modes(self):
         for rule, became, mode, reason, choice in (
             ("m=70 -> native", "c other", "native", "a rule of TANDEM_RULES", None),
-            ("m=..69 -> native\nfunction=cublasDgemm* k=50 -> faithful", "c faithful", "faithful", None, "a rule of TANDEM_RULES"),
+            ("m=..69 -> native\nfunction=cublasDgemm* k=50 -> faithful", "c faithful", "faithful",
+             None, "a rule of TANDEM_RULES"),
             ("m=..69 -> native", "c df", "df", None, None),
             ("caller=client* -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
             ("caller=another -> fp64", "c df", "df", None, None),
         ):
             with self.subTest(rule):
                 arguments = [became[2:] if became != "c other" else "df", *ORDINARY[1:]]
-                process = run(client, arguments, TANDEM_MODE="df", TANDEM_RULES=self.rules(rule), TANDEM_REPORT=self.path("rules"))
+                process = run(client, arguments, TANDEM_MODE="df", TANDEM_RULES=self.rules(rule),
+                              TANDEM_REPORT=self.path("rules"))
                 self.assert_ran(process)
                 self.assertEqual(said(process), [])
                 self.assertEqual(self.what_became_of_c(process), became)
                 (call,) = read_report(self.path("rules"))["calls"]
-                self.assertEqual((call["mode"], call["native_reason"], call["choice"]), (mode, reason, choice))
+                self.assertEqual((call["mode"], call["native_reason"], call["choice"]),
+                                 (mode, reason, choice))
 
     def test_names_count_from_where_the_process_starts(self):
         self.rules("m=70 -> native")
         process = subprocess.run(
-            [os.path.abspath(client), *ORDINARY], cwd=self.folder.name, capture_output=True, text=True, check=False,
-            env={**os.environ, "LD_PRELOAD": ":".join(map(os.path.abspath, [preload, *stand_ins])), "TANDEM_MODE": "df",
-                 "TANDEM_RULES": "rules"})
+            [os.path.abspath(client), *ORDINARY], cwd=self.folder.name, capture_output=True,
+            text=True, check=False, env={
+                **os.environ, "LD_PRELOAD": ":".join(map(os.path.abspath, [preload, *stand_ins])),
+                "TANDEM_MODE": "df", "TANDEM_RULES": "rules"
+            })
         self.assert_ran(process)
         self.assertEqual(said(process), [])
         self.assertEqual(self.what_became_of_c(process), "c other")
 
     def test_faults_of_rules_leave_products_native(self):
         path = self.rules("m=70 -> faithful\nm=70 -> nonsense\n")
-        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_RULES=path, TANDEM_REPORT=self.path("rules"))
+        process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_RULES=path,
+                      TANDEM_REPORT=self.path("rules"))
         self.assert_ran(process)
         lines = said(process)
         self.assertEqual(len(lines), 2, process.stderr)
@@ -281,7 +310,8 @@ class Preload(unittest.TestCase):
 
     def test_callers_are_told_apart(self):
         for sites, expected in (("on", "client+0x"), ("off", None)):
-            process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_SITES=sites, TANDEM_REPORT=self.path("sites"))
+            process = run(client, ORDINARY, TANDEM_MODE="df", TANDEM_SITES=sites,
+                          TANDEM_REPORT=self.path("sites"))
             self.assert_ran(process)
             (call,) = read_report(self.path("sites"))["calls"]
             self.assertEqual(call["site"] and call["site"][:len("client+0x")], expected)
@@ -289,7 +319,8 @@ class Preload(unittest.TestCase):
                 self.assertGreater(call["native_seconds"], 0.0)
 
     def test_report_of_native_counts_the_same_calls(self):
-        native, df = read_report(self.path("native"))["totals"], read_report(self.path("df"))["totals"]
+        native, df = read_report(self.path("native"))["totals"], read_report(
+            self.path("df"))["totals"]
         self.assertEqual(native["intercepted"], df["intercepted"])
         self.assertEqual(native["emulated"], 0)
         self.assertEqual(native["native"], native["intercepted"])
@@ -299,8 +330,8 @@ class Preload(unittest.TestCase):
         self.assert_ran(process)
         self.assertEqual(process.stdout, self.emulated["df"].stdout)
         self.assertEqual(
-            read_report(self.path("now"))["totals"]["emulated"], read_report(self.path("df"))["totals"]["emulated"]
-        )
+            read_report(self.path("now"))["totals"]["emulated"],
+            read_report(self.path("df"))["totals"]["emulated"])
 
     def test_program_that_opens_cublas_itself(self):
         process = run(client_dlopen, TANDEM_MODE="df", TANDEM_REPORT=self.path("dlopen"))
@@ -309,7 +340,8 @@ class Preload(unittest.TestCase):
         self.assertEqual(read_report(self.path("dlopen"))["totals"]["emulated"], 1)
 
     def test_program_that_opens_cublas_itself_can_stay_native(self):
-        process = run(client_dlopen, TANDEM_MODE="df", TANDEM_DLSYM="off", TANDEM_REPORT=self.path("unseen"))
+        process = run(client_dlopen, TANDEM_MODE="df", TANDEM_DLSYM="off",
+                      TANDEM_REPORT=self.path("unseen"))
         self.assert_ran(process)
         self.assertEqual((process.stdout, said(process)), ("native\n", []))
         # The stand-in is in every process, so that it counts for nothing that it is there.
@@ -327,17 +359,20 @@ class Preload(unittest.TestCase):
     def test_small_workspace_gives_the_same_bits(self):
         for mode in ("df", "fp64", "ozaki2", "faithful"):
             with self.subTest(mode):
-                process = run(client, [mode, "300", "200", "2000"], TANDEM_MODE=mode, TANDEM_WORKSPACE="2M")
+                process = run(client, [mode, "300", "200", "2000"], TANDEM_MODE=mode,
+                              TANDEM_WORKSPACE="2M")
                 self.assert_ran(process)
                 self.assertEqual(self.what_became_of_c(process), f"c {mode}")
 
     def test_malformed_values_leave_the_program_native(self):
         for variables, words in (
-            ({"TANDEM_MODE": "nonsense"}, ("TANDEM_MODE", "nonsense", "so products run native; allowed: native, df")),
+            ({"TANDEM_MODE": "nonsense"}, ("TANDEM_MODE", "nonsense",
+                                           "so products run native; allowed: native, df")),
             ({"TANDEM_MODE": "df:3"}, ("TANDEM_MODE", "df:3")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "12Q"}, ("TANDEM_WORKSPACE", "12Q", "2M")),
             ({"TANDEM_MODE": "df", "TANDEM_WORKSPACE": "-1"}, ("TANDEM_WORKSPACE", "-1")),
-            ({"TANDEM_MODE": "df", "TANDEM_VERIFY": "sample:0"}, ("TANDEM_VERIFY", "sample:0", "65536")),
+            ({"TANDEM_MODE": "df",
+              "TANDEM_VERIFY": "sample:0"}, ("TANDEM_VERIFY", "sample:0", "65536")),
             ({"TANDEM_MODE": "df", "TANDEM_LOG": "loud"}, ("TANDEM_LOG", "loud", "debug")),
             ({"TANDEM_MODE": "df", "TANDEM_ENTRY": "trsv"}, ("TANDEM_ENTRY", "trsv", "gemm")),
         ):
@@ -358,7 +393,8 @@ class Preload(unittest.TestCase):
 
     @unittest.skipUnless(hostgpu, "the host device can be given little memory")
     def test_out_of_memory_falls_back(self):
-        """Matrices of 3.6 MiB on a device of 4 MiB: products run native, which is said once and counted."""
+        """Matrices of 3.6 MiB on a device of 4 MiB: products run native, which is said once and
+        counted."""
         for workspace in ("auto", "2M"):
             with self.subTest(workspace):
                 process = run(
@@ -372,21 +408,26 @@ class Preload(unittest.TestCase):
                 self.assert_one_line(process, "memory", "native")
                 self.assertEqual(self.what_became_of_c(process), "c other")
                 (call,) = read_report(self.path("memory"))["calls"]
-                self.assertEqual((call["count"], call["native_reason"]), (1, "out of device memory"))
+                self.assertEqual((call["count"], call["native_reason"]),
+                                 (1, "out of device memory"))
 
     @unittest.skipUnless(hostgpu, "a GPU's own test has no time for it")
     def test_too_large_falls_back(self):
-        """More rows than residues are made of, in next to no memory: native, with a reason of its own."""
+        """More rows than residues are made of, in next to no memory: native, with a reason of its
+        own."""
         rows = 2**24 + 1
-        process = run(client, ["df", str(rows), "1", "1"], TANDEM_MODE="ozaki2", TANDEM_REPORT=self.path("large"))
+        process = run(client, ["df", str(rows), "1", "1"], TANDEM_MODE="ozaki2",
+                      TANDEM_REPORT=self.path("large"))
         self.assert_one_line(process, "rows", "native")
         self.assertEqual(self.what_became_of_c(process), "c other")
         (call,) = read_report(self.path("large"))["calls"]
-        self.assertEqual((call["m"], call["count"], call["native_reason"]), (rows, 1, "too large for the mode"))
+        self.assertEqual((call["m"], call["count"], call["native_reason"]),
+                         (rows, 1, "too large for the mode"))
         self.assertIsNone(call["repaired"])
 
     def test_graphs_use_the_callers_workspace(self):
-        """One that the handle has for its stream; else memory that needs no nodes: the graph is cloned."""
+        """One that the handle has for its stream; else memory that needs no nodes: the graph is
+        cloned."""
         for mode in ("df", "ozaki2"):
             process = run(client_graph, TANDEM_MODE=mode, TANDEM_REPORT=self.path("graph-" + mode))
             self.assert_ran(process)
@@ -404,55 +445,64 @@ class Preload(unittest.TestCase):
             self.assertEqual([call["mode"] for call in report["calls"]], [mode])
 
     def planned(self, *arguments, **variables):
-        """What `tandem plan` says that auto takes, and why, on the card that the host device stands for."""
+        """What `tandem plan` says that auto takes, and why, on the card that the host device stands
+        for."""
         device = ["--device", "Tandem host device (no GPU)"]
-        done = subprocess.run([launcher, "plan", *device, *arguments], env={**os.environ, **variables},
-                              capture_output=True, text=True, check=True)
+        done = subprocess.run([launcher, "plan", *device, *arguments],
+                              env={**os.environ,
+                                   **variables}, capture_output=True, text=True, check=True)
         (line,) = [line for line in done.stdout.splitlines() if line.startswith("auto: ")]
         mode, reason = line.removeprefix("auto: ").split(", ", 1)
         return mode, reason.split(" (")[0]
 
     @unittest.skipIf(hostgpu is None, "the client knows what emulated bits are, not native ones")
     def test_auto_takes_what_is_planned(self):
-        for arguments, accuracy in (
-            (["300", "200", "400"], "fp64"), (["300", "200", "400"], "faithful"), (["9", "9", "9"], "fp64"), (["70", "35", "50"], "40")
-        ):
+        for arguments, accuracy in ((["300", "200", "400"], "fp64"), (["300", "200",
+                                                                       "400"], "faithful"),
+                                    (["9", "9", "9"], "fp64"), (["70", "35", "50"], "40")):
             mode, reason = self.planned(*arguments, "--accuracy", accuracy)
             asked = "df" if mode == "native" else mode
             process = run(client, [asked, *arguments], TANDEM_MODE="auto", TANDEM_ACCURACY=accuracy,
                           TANDEM_REPORT=self.path("auto"))
             self.assert_ran(process)
             self.assertEqual(said(process), [])
-            self.assertEqual(self.what_became_of_c(process), "c other" if mode == "native" else f"c {mode}")
+            self.assertEqual(self.what_became_of_c(process),
+                             "c other" if mode == "native" else f"c {mode}")
             report = read_report(self.path("auto"))
-            self.assertEqual(report["options"]["TANDEM_ACCURACY"], {"value": accuracy, "origin": "environment"})
+            self.assertEqual(report["options"]["TANDEM_ACCURACY"],
+                             {"value": accuracy, "origin": "environment"})
             (device,), (call,) = report["devices"], report["calls"]
             self.assertIn("for which the host device stands", device["figures"])
-            self.assertEqual((call["mode"], call["choice"] or call["native_reason"]), (mode, reason))
+            self.assertEqual((call["mode"], call["choice"] or call["native_reason"]),
+                             (mode, reason))
             self.assertGreater(call["predicted"]["native_seconds"], 0)
-        self.assertEqual({self.planned("300", "200", "400")[0], self.planned("9", "9", "9")[0]}, {"ozaki2", "native"})
+        self.assertEqual({self.planned("300", "200", "400")[0],
+                          self.planned("9", "9", "9")[0]}, {"ozaki2", "native"})
 
     @unittest.skipIf(hostgpu is None, "the GPU's name is not known here")
     def test_strategies(self):
         small = ["9", "9", "9"]
         eager = self.planned(*small, TANDEM_STRATEGY="eager")[0]
-        for mode, strategy, name, expected in (
-            ("auto", "eager", eager, f"c {eager}"), ("ts", "performant", "ts", "c other"), ("ts", "eager", "ts", "c ts")
-        ):
+        for mode, strategy, name, expected in (("auto", "eager", eager, f"c {eager}"),
+                                               ("ts", "performant", "ts",
+                                                "c other"), ("ts", "eager", "ts", "c ts")):
             process = run(client, [name, *small], TANDEM_MODE=mode, TANDEM_STRATEGY=strategy)
             self.assert_ran(process)
             self.assertEqual(self.what_became_of_c(process), expected)
 
     @unittest.skipIf(hostgpu is None, "the GPU's name is not known here")
     def test_damaged_calibration_is_ignored(self):
-        version = subprocess.run([launcher, "version"], capture_output=True, text=True, check=True).stdout.split()[1]
+        version = subprocess.run([launcher, "version"], capture_output=True, text=True,
+                                 check=True).stdout.split()[1]
         folder = os.path.join(self.folder.name, "tandem")
         os.makedirs(folder)
         name = f"Tandem-host-device--no-GPU--driver-13.0-tandem-{version}.txt"
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write("tandem calibration 3\nnonsense\n")
-        process = run(client, ["df", "9", "9", "9"], TANDEM_MODE="auto", XDG_CACHE_HOME=self.folder.name)
-        self.assert_one_line(process, "warn: calibration", name, "line 2", "ignored", "tandem calibrate")
+        process = run(client, ["df", "9", "9", "9"], TANDEM_MODE="auto",
+                      XDG_CACHE_HOME=self.folder.name)
+        self.assert_one_line(process, "warn: calibration", name, "line 2", "ignored",
+                             "tandem calibrate")
 
     def test_enough_memory_does_not(self):
         """The same device does emulate what fits."""

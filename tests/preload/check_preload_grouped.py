@@ -1,4 +1,5 @@
-"""A program that knows nothing of Tandem multiplies groups of several sizes, some of which stay native.
+"""A program that knows nothing of Tandem multiplies groups of several sizes, some of which stay
+native.
 
 usage: check_preload_grouped.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 """
@@ -12,7 +13,8 @@ import unittest
 from preloading import run
 
 FORMS = {"cublasDgemmGroupedBatched", "cublasGemmGroupedBatchedEx"}
-SIZES = {8: 1, 9: 2, 40: 1, 41: 3, 7: 0, 48: 1, 12: 3}  # the rows of each group's C, and its members
+SIZES = {8: 1, 9: 2, 40: 1, 41: 3, 7: 0, 48: 1,
+         12: 3}  # the rows of each group's C, and its members
 
 
 class PreloadGrouped(unittest.TestCase):
@@ -32,7 +34,10 @@ class PreloadGrouped(unittest.TestCase):
             found = {call["m"]: (call["batch"], call["mode"], call["count"]) for call in calls
                      if call["function"] == function and call["m"] >= 0}
             self.assertEqual(found, {m: (members, mode_of(m), 1) for m, members in SIZES.items()})
-            refused = [call["native_reason"] for call in calls if call["function"] == function and call["m"] < 0]
+            refused = [
+                call["native_reason"] for call in calls
+                if call["function"] == function and call["m"] < 0
+            ]
             self.assertEqual(refused, ["invalid arguments"])
 
     @classmethod
@@ -49,7 +54,8 @@ class PreloadGrouped(unittest.TestCase):
 
     def test_some_groups_stay_native(self):
         self.check("m=..20 -> native\n", lambda m: "native" if m <= 20 else "fp64")
-        self.check("m=41 -> native\nm=..8 -> native\n", lambda m: "native" if m in (41, 7, 8) else "fp64")
+        self.check("m=41 -> native\nm=..8 -> native\n", lambda m: "native"
+                   if m in (41, 7, 8) else "fp64")
 
     def test_all_groups_stay_native(self):
         self.check("m=..64 -> native\n", lambda m: "native")

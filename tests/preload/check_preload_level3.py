@@ -12,10 +12,16 @@ import unittest
 from preloading import run, said_by_client
 
 
-BLAS = ["Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm", "Ztrmm",
-        "Dtrsm", "Ztrsm"]
+BLAS = [
+    "Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm",
+    "Ztrmm", "Dtrsm", "Ztrsm"
+]
 FUNCTIONS = {f"cublas{name}{form}" for name in BLAS for form in ("", "_v2", "_v2_64")}
-FUNCTIONS |= {f"cublas{name}{form}" for name in ("Dsyrkx", "Zsyrkx", "Zherkx") for form in ("", "_64")}
+FUNCTIONS |= {
+    f"cublas{name}{form}"
+    for name in ("Dsyrkx", "Zsyrkx", "Zherkx")
+    for form in ("", "_64")
+}
 
 # What errors relative to abs(A)abs(B) may be for the client's 75 terms.
 MODES = {
@@ -45,7 +51,9 @@ def of_form(form):
         return {name for name in FUNCTIONS if name.endswith("_64")}
     if form == "legacy":
         return {f"cublas{name}" for name in BLAS}
-    return {f"cublas{name}_v2" for name in BLAS} | {f"cublas{name}" for name in ("Dsyrkx", "Zsyrkx", "Zherkx")}
+    return {f"cublas{name}_v2"
+            for name in BLAS} | {f"cublas{name}"
+                                 for name in ("Dsyrkx", "Zsyrkx", "Zherkx")}
 
 
 class PreloadLevel3(unittest.TestCase):
@@ -66,7 +74,10 @@ class PreloadLevel3(unittest.TestCase):
             return process, json.load(file)["calls"]
 
     def check_results(self, name, process, forms):
-        wanted = {call: result for call, result in lines(self.plain).items() if call.split()[1] in forms}
+        wanted = {
+            call: result
+            for call, result in lines(self.plain).items() if call.split()[1] in forms
+        }
         self.assertEqual((self.plain.returncode, process.returncode), (0, 0), name + process.stderr)
         given = lines(process)
         self.assertEqual(given.keys(), wanted.keys())
@@ -84,7 +95,8 @@ class PreloadLevel3(unittest.TestCase):
             self.assertLessEqual((error, touched), (MODES["native"], 0), call)
 
     def check_report(self, name, calls, functions):
-        """Every function is seen and emulated, with every side, triangle, operation and diagonal."""
+        """Every function is seen and emulated, with every side, triangle, operation and
+        diagonal."""
         self.assertEqual({call["function"] for call in calls}, functions)
         seen = {}
         for call in calls:
@@ -99,15 +111,18 @@ class PreloadLevel3(unittest.TestCase):
             has_side = any(kind in function for kind in ("symm", "hemm", "trmm", "trsm"))
             self.assertEqual(seen[function, "uplo"], {"L", "U"}, function)
             self.assertEqual(seen[function, "side"], {"L", "R"} if has_side else {None}, function)
-            self.assertEqual(seen[function, "diag"], {"N", "U"} if "tr" in function else {None}, function)
-            operations = ("N" if "mm" in function and "trmm" not in function else
-                          "NTC" if "D" in function or "tr" in function else "NC" if "Zher" in function else "NT")
+            self.assertEqual(seen[function, "diag"], {"N", "U"} if "tr" in function else {None},
+                             function)
+            operations = ("N" if "mm" in function and "trmm" not in function else "NTC" if "D"
+                          in function or "tr" in function else "NC" if "Zher" in function else "NT")
             self.assertEqual(seen[function, "op_a"], set(operations), function)
 
     def test_modes(self):
         for i, name in enumerate(MODES):
             form = FORMS[i % len(FORMS)]
-            arguments, forms, functions = ([], FORMS, FUNCTIONS) if name in THOROUGH else ([form], [form], of_form(form))
+            arguments, forms, functions = ([], FORMS,
+                                           FUNCTIONS) if name in THOROUGH else ([form], [form],
+                                                                                of_form(form))
             process, calls = self.report(name.replace(":", "-"), *arguments, TANDEM_MODE=name)
             self.check_results(name, process, forms)
             if name not in ("native", "auto"):
@@ -116,25 +131,30 @@ class PreloadLevel3(unittest.TestCase):
     def test_table(self):
         lines_ = run("plain", TANDEM_MODE="df", TANDEM_REPORT="-").stderr.splitlines()
         rows = {tuple(line.split()[1:3]) for line in lines_ if line.startswith("tandem: ")}
-        wanted = {("Dsyrk_v2", "LN"), ("Dsyrk_v2", "UT"), ("Dsymm_v2", "LU"), ("Dsymm_v2", "RL"), ("Dtrmm_v2", "LLNN"),
-                  ("Ztrmm_v2", "LUTN"), ("Zherkx", "LC"), ("Dtrsm_v2", "RUNU")}
+        wanted = {("Dsyrk_v2", "LN"), ("Dsyrk_v2", "UT"), ("Dsymm_v2", "LU"), ("Dsymm_v2", "RL"),
+                  ("Dtrmm_v2", "LLNN"), ("Ztrmm_v2", "LUTN"), ("Zherkx", "LC"),
+                  ("Dtrsm_v2", "RUNU")}
         self.assertTrue(wanted <= rows, wanted - rows)
 
     def test_every_routine_is_verified(self):
         """Products by their elements, solves by their residuals."""
         for name, form in (("native", "device"), ("df", "plain")):
-            process, calls = self.report("verified", form, TANDEM_MODE=name, TANDEM_VERIFY="sample:2")
+            process, calls = self.report("verified", form, TANDEM_MODE=name,
+                                         TANDEM_VERIFY="sample:2")
             self.assertEqual((process.returncode, process.stderr), (0, ""), name)
             verified = [call for call in calls if call["verified"]]
             self.assertEqual({call["function"] for call in verified}, of_form(form), name)
             self.assertEqual([call for call in verified if call["verified"]["outside"]], [], name)
             for call in calls:
-                is_run = call["native_reason"] not in ("invalid arguments", "nothing to compute", "mode native")
+                is_run = call["native_reason"] not in ("invalid arguments", "nothing to compute",
+                                                       "mode native")
                 self.assertTrue(call["verified"] or not is_run, f"{name} {call}")
             for call in verified:
-                is_solve, parts = "trsm" in call["function"], 2 if call["type"] == "complex binary64" else 1
+                is_solve, parts = "trsm" in call[
+                    "function"], 2 if call["type"] == "complex binary64" else 1
                 self.assertEqual(call["verified"]["worst_ulps"] is None, is_solve, call)
-                self.assertEqual(call["verified"]["bound"] is None, is_solve and call["mode"] == "native", call)
+                self.assertEqual(call["verified"]["bound"] is None, is_solve and
+                                 call["mode"] == "native", call)
                 self.assertEqual(call["verified"]["elements"] % parts, 0, call)
 
     def test_switched_off(self):
@@ -143,11 +163,17 @@ class PreloadLevel3(unittest.TestCase):
         self.assertEqual(lines(process), lines(run("plain", tandem=False)))
 
     def test_families(self):
-        for family, names in {"symm": "symm hemm", "syrk": "syrk herk", "syr2k": "syr2k her2k", "trmm": "trmm",
-                              "trsm": "trsm"}.items():
+        for family, names in {
+                "symm": "symm hemm", "syrk": "syrk herk", "syr2k": "syr2k her2k", "trmm": "trmm",
+                "trsm": "trsm"
+        }.items():
             _, calls = self.report(family, "plain", TANDEM_MODE="df", TANDEM_ENTRY=family)
-            self.assertEqual({call["function"] for call in calls},
-                             {function for function in of_form("plain") if any(name in function for name in names.split())})
+            self.assertEqual({call["function"]
+                              for call in calls}, {
+                                  function
+                                  for function in of_form("plain") if any(name in function
+                                                                          for name in names.split())
+                              })
 
     def test_auto_emulates_what_is_large(self):
         process, calls = self.report("eager", "plain", TANDEM_MODE="auto", TANDEM_STRATEGY="eager")

@@ -1,4 +1,5 @@
-"""A program that knows nothing of Tandem calls cuBLAS's batched LU routines, with and without it preloaded.
+"""A program that knows nothing of Tandem calls cuBLAS's batched LU routines, with and without it
+preloaded.
 
 usage: check_preload_lu.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 """
@@ -67,7 +68,8 @@ class PreloadLu(unittest.TestCase):
     def test_report(self):
         by_mode = {}
         for call in self.calls("df"):
-            by_mode.setdefault((call["mode"], call["native_reason"]), set()).add((call["function"], call["n"]))
+            by_mode.setdefault((call["mode"], call["native_reason"]), set()).add(
+                (call["function"], call["n"]))
         ours = set().union(*(calls for (mode, _), calls in by_mode.items() if mode == "lu"))
         for type_ in "SDCZ":
             for order in (64, 100, 280):

@@ -1,4 +1,5 @@
-"""A program that knows nothing of Tandem calls cublasXt's level 3 routines, with and without it preloaded.
+"""A program that knows nothing of Tandem calls cublasXt's level 3 routines, with and without it
+preloaded.
 
 usage: check_preload_xt.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 """
@@ -43,15 +44,22 @@ class PreloadXt(unittest.TestCase):
         process = run(*arguments, TANDEM_REPORT=path, **variables)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
         with open(path, encoding="utf-8") as file:
-            return process, [call for call in json.load(file)["calls"] if call["function"] in FUNCTIONS]
+            return process, [
+                call for call in json.load(file)["calls"] if call["function"] in FUNCTIONS
+            ]
 
     def test_cublasxt_alone(self):
         found = lines(self.plain)
         self.assertEqual((self.plain.returncode, self.plain.stderr), (0, ""))
-        refused = {name for name, line in found.items() if not line.startswith("status 0 ; same ; ")}
-        self.assertEqual(refused, {f"{function} a bad argument" for function in FUNCTIONS}
-                         | {"cublasXtDgemm no device", "cublasXtZtrsm no device", "cublasXtDeviceSelect",
-                            "cublasXtDgemm no such device"})
+        refused = {
+            name
+            for name, line in found.items() if not line.startswith("status 0 ; same ; ")
+        }
+        self.assertEqual(refused, {f"{function} a bad argument"
+                                   for function in FUNCTIONS} | {
+                                       "cublasXtDgemm no device", "cublasXtZtrsm no device",
+                                       "cublasXtDeviceSelect", "cublasXtDgemm no such device"
+                                   })
 
     def test_results_have_the_bits_of_the_device(self):
         plain = lines(self.plain)
@@ -63,15 +71,19 @@ class PreloadXt(unittest.TestCase):
                 for name, line in found.items():
                     wanted = plain[name].replace("device 0", f"device {int(devices) - 1}")
                     self.assertEqual(line, wanted, name)
-                self.assertEqual({call["function"] for call in calls if call["mode"] == mode}, FUNCTIONS)
-                self.assertLessEqual({call["native_reason"] for call in calls},
-                                     {None, "invalid arguments", "nothing to compute", "nothing to multiply",
-                                      "unsupported device"})
+                self.assertEqual({call["function"]
+                                  for call in calls if call["mode"] == mode}, FUNCTIONS)
+                self.assertLessEqual({call["native_reason"]
+                                      for call in calls}, {
+                                          None, "invalid arguments", "nothing to compute",
+                                          "nothing to multiply", "unsupported device"
+                                      })
 
     def test_native_changes_nothing(self):
         for mode in ("native", "auto"):
-            process, calls = self.report(TANDEM_MODE=mode,
-                                         TANDEM_VERIFY="sample" if "TEST_EVERYTHING" in os.environ else "sample:2")
+            process, calls = self.report(
+                TANDEM_MODE=mode,
+                TANDEM_VERIFY="sample" if "TEST_EVERYTHING" in os.environ else "sample:2")
             self.assertEqual(process.stdout, self.plain.stdout)
             self.assertEqual({call["function"] for call in calls}, FUNCTIONS)
             if mode == "native":
@@ -84,13 +96,14 @@ class PreloadXt(unittest.TestCase):
     def check_tiles(self, calls, function, mode):
         """A function's two large calls, by tiles that are all of the result."""
         mine = [call for call in calls if call["function"] == function]
-        self.assertEqual({(call["mode"], call["native_reason"]) for call in mine}, {(mode, None)}, mine)
+        self.assertEqual({(call["mode"], call["native_reason"])
+                          for call in mine}, {(mode, None)}, mine)
         self.assertGreater(sum(call["count"] for call in mine), 2)
         self.assertEqual({call["device"] for call in mine}, {0, 1})
         area = sum(call["m"] * call["n"] * call["count"] for call in mine)
         if function[9:] in ("gemm", "symm", "hemm", "trmm", "trsm"):
             self.assertEqual(area, 2 * 70 * (1120 if "trsm" in function else 560))
-        else:  # tiles of two triangles, with those on the diagonal, or of two products that are such
+        else:  # tiles of two triangles with the diagonal, or of two products that are such
             products = 2 if function == "cublasXtZher2k" else 1
             self.assertTrue(300 * 300 * products < area <= 2 * 300 * 300 * products, area)
 
@@ -98,7 +111,8 @@ class PreloadXt(unittest.TestCase):
         whole, calls = self.report(*TILES, TANDEM_MODE="fp64")
         self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
         self.assertEqual({call["device"] for call in calls}, {0})
-        tiled, calls = self.report(*TILES, TANDEM_MODE="fp64", HOSTGPU_MEMORY=MEMORY, HOSTGPU_DEVICES="2")
+        tiled, calls = self.report(*TILES, TANDEM_MODE="fp64", HOSTGPU_MEMORY=MEMORY,
+                                   HOSTGPU_DEVICES="2")
         wanted, found = lines(whole), lines(tiled)
         for side in ("left", "right"):  # its two products add up the terms in another order
             self.assertTrue(found.pop(f"cublasXtZher2k {side}").startswith("status 0 ; "))
@@ -111,24 +125,29 @@ class PreloadXt(unittest.TestCase):
         arguments = [*TILES, "Zher2k"]
         whole, calls = self.report(*arguments, TANDEM_MODE="faithful")
         self.assertEqual([call["count"] for call in calls], [1, 1])
-        tiled, calls = self.report(*arguments, TANDEM_MODE="faithful", HOSTGPU_MEMORY="3M", HOSTGPU_DEVICES="2")
-        self.assertEqual(tiled.stdout, whole.stdout)  # elements of both products are correctly rounded
+        tiled, calls = self.report(*arguments, TANDEM_MODE="faithful", HOSTGPU_MEMORY="3M",
+                                   HOSTGPU_DEVICES="2")
+        self.assertEqual(tiled.stdout,
+                         whole.stdout)  # elements of both products are correctly rounded
         self.check_tiles(calls, "cublasXtZher2k", "faithful")
 
     def test_a_solve_whose_a_does_not_fit_is_done_in_stages(self):
         for mode in ("fp64", "df"):
             whole, calls = self.report("stages", "32", TANDEM_MODE=mode)
             self.assertEqual([call["count"] for call in calls], [1] * 4)
-            staged, calls = self.report("stages", "32", TANDEM_MODE=mode, HOSTGPU_MEMORY="8M", HOSTGPU_DEVICES="2")
+            staged, calls = self.report("stages", "32", TANDEM_MODE=mode, HOSTGPU_MEMORY="8M",
+                                        HOSTGPU_DEVICES="2")
             self.assertEqual(staged.stdout, whole.stdout)
-            self.assertEqual({(call["mode"], call["native_reason"]) for call in calls}, {(mode, None)}, calls)
+            self.assertEqual({(call["mode"], call["native_reason"])
+                              for call in calls}, {(mode, None)}, calls)
             terms = {call["k"] for call in calls if call["function"] == "cublasXtZtrsm"}
             self.assertIn(0, terms)  # of solves
             self.assertGreater(max(terms), 0)  # of products
 
     def test_a_stage_without_memory_is_native(self):
         plain = lines(run("stages", "32", tandem=False))
-        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY="3M")
+        process, calls = self.report("stages", "32", TANDEM_MODE="df", TANDEM_LOG="error",
+                                     HOSTGPU_MEMORY="3M")
         self.assertEqual({line.split(" ; ")[0] for line in lines(process).values()}, {"status 0"})
         self.assertEqual(lines(process).keys(), plain.keys())
         self.assertEqual({call["mode"] for call in calls}, {"df", "native"})
@@ -138,16 +157,18 @@ class PreloadXt(unittest.TestCase):
         plain = run(TILES[0], "2048", tandem=False)
         process, calls = self.report(TILES[0], "2048", TANDEM_MODE="df", HOSTGPU_MEMORY="1M")
         self.assertEqual(process.stdout, plain.stdout)
-        self.assertEqual({(call["function"], call["mode"], call["native_reason"]) for call in calls},
-                         {(function, "native", "out of device memory") for function in FUNCTIONS})
+        self.assertEqual({(call["function"], call["mode"], call["native_reason"])
+                          for call in calls}, {(function, "native", "out of device memory")
+                                               for function in FUNCTIONS})
 
     def test_a_tile_that_fails_is_done_otherwise(self):
-        process, calls = self.report("faults", "32", TANDEM_MODE="df", TANDEM_LOG="error", HOSTGPU_MEMORY=MEMORY,
-                                     HOSTGPU_DEVICES="2")
+        process, calls = self.report("faults", "32", TANDEM_MODE="df", TANDEM_LOG="error",
+                                     HOSTGPU_MEMORY=MEMORY, HOSTGPU_DEVICES="2")
         found = [line.split(" ; ") for line in process.stdout.splitlines()]
         self.assertEqual(len(found), 2 * 3, process.stdout)
         self.assertTrue(all(int(count) > 0 for _, _, count in found))
-        self.assertEqual({call["mode"] for call in calls}, {"df", "fp64"})  # nothing is left to cublasXt
+        self.assertEqual({call["mode"]
+                          for call in calls}, {"df", "fp64"})  # nothing is left to cublasXt
 
 
 if __name__ == "__main__":

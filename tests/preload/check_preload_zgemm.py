@@ -1,4 +1,5 @@
-"""A program that knows nothing of Tandem multiplies complex matrices in all forms, with and without it preloaded.
+"""A program that knows nothing of Tandem multiplies complex matrices in all forms, with and without
+it preloaded.
 
 usage: check_preload_zgemm.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 """
@@ -18,7 +19,8 @@ FORMS = {"cublasZgemm_v2", "cublasZgemm3m", "cublasZgemmStridedBatched", "cublas
 FORMS |= {name + "_64" for name in FORMS} | {"cublasZgemm"}
 OPERATIONS = {a + b for a in "NTC" for b in "NTC"}
 
-# What errors relative to the sum of the real products' magnitudes may be for the client's 114 real terms.
+# What errors relative to the sum of the real products' magnitudes may be for the client's 114 real
+# terms.
 MODES = {
     "native": 2**-45, "df": 2**-42, "ts": 2**-51, "dd": 2**-51, "d+s": 2**-51, "ozaki1": 2**-48,
     "ozaki-sgemm": 2**-48, "ozaki2": 2**-48, "ozaki2:16": 2**-45, "faithful": 2**-51,
@@ -29,7 +31,8 @@ THOROUGH = ["native", "df", "ozaki2"] + ["faithful"] * ("TEST_EVERYTHING" in os.
 
 
 def is_cublas_own(call):
-    """True if alpha is 0, so that cuBLAS makes C in every mode, and may do so in a way of its own."""
+    """True if alpha is 0, so that cuBLAS makes C in every mode, and may do so in a way of its
+    own."""
     return CUBLAS_MULTIPLIES_BY_0 and re.search(r"x\d+,0\+0i,", call) is not None
 
 
@@ -54,14 +57,18 @@ class PreloadZgemm(unittest.TestCase):
         cls.folder.cleanup()
 
     def report(self, name, *forms, **variables):
-        """The client's process under these variables, and the calls of its report; a form: no others."""
+        """The client's process under these variables, and the calls of its report; a form: no
+        others."""
         path = os.path.join(self.folder.name, name.replace(":", "-") + ".json")
         process = run(*forms, TANDEM_REPORT=path, **variables)
         with open(path, encoding="utf-8") as file:
             return process, json.load(file)["calls"]
 
     def check_results(self, name, process, forms):
-        wanted = {call: result for call, result in lines(self.plain).items() if call.split()[0] in forms}
+        wanted = {
+            call: result
+            for call, result in lines(self.plain).items() if call.split()[0] in forms
+        }
         self.assertEqual((self.plain.returncode, process.returncode), (0, 0), name + process.stderr)
         given = lines(process)
         self.assertEqual(given.keys(), wanted.keys())
@@ -96,22 +103,30 @@ class PreloadZgemm(unittest.TestCase):
         reasons = {None, "invalid arguments", "nothing to compute", "nothing to multiply"}
         self.assertLessEqual({call["native_reason"] for call in calls}, reasons, name)
         for function in forms:
-            emulated = [call for call in calls if (call["function"], call["mode"]) == (function, name)]
-            self.assertEqual({call["op_a"] + call["op_b"] for call in emulated}, OPERATIONS, f"{name} {function}")
+            emulated = [
+                call for call in calls if (call["function"], call["mode"]) == (function, name)
+            ]
+            self.assertEqual({call["op_a"] + call["op_b"]
+                              for call in emulated}, OPERATIONS, f"{name} {function}")
         bits = {}
         for call, result in lines(process).items():
             if not is_cublas_own(call):
-                bits.setdefault(call.split(" ", 1)[1].removesuffix(" device"), set()).add(result[-1])
+                bits.setdefault(call.split(" ", 1)[1].removesuffix(" device"),
+                                set()).add(result[-1])
         self.assertEqual({case: found for case, found in bits.items() if len(found) > 1}, {}, name)
 
     def test_products_are_verified(self):
-        for name, form in (("native", "cublasZgemm_v2"), ("native", "cublasZgemm3m"), ("df", "cublasZgemmBatched")):
-            process, calls = self.report("verified", form, TANDEM_MODE=name, TANDEM_VERIFY="sample:6")
+        for name, form in (("native", "cublasZgemm_v2"), ("native", "cublasZgemm3m"),
+                           ("df", "cublasZgemmBatched")):
+            process, calls = self.report("verified", form, TANDEM_MODE=name,
+                                         TANDEM_VERIFY="sample:6")
             self.assertEqual((process.returncode, said_by_tandem(process)), (0, []), name)
             verified = [call for call in calls if call["verified"]]
             self.assertGreater(len(verified), 9, name)
             outside = [call for call in verified if call["verified"]["outside"]]
-            self.assertTrue(all(CUBLAS_MULTIPLIES_BY_0 and call["mode"] == "native" for call in outside), outside)
+            self.assertTrue(
+                all(CUBLAS_MULTIPLIES_BY_0 and call["mode"] == "native" for call in outside),
+                outside)
             for call in verified:
                 is_unbound = call["mode"] == "native" and "3m" in call["function"]
                 self.assertEqual(call["verified"]["bound"] is None, is_unbound, call)
@@ -123,14 +138,17 @@ class PreloadZgemm(unittest.TestCase):
 
     def test_small_workspace_gives_the_same_bits(self):
         for name in ("df", "ozaki2"):
-            usual, small = (lines(run("cublasZgemm_v2", TANDEM_MODE=name, **more)) for more in ({}, {"TANDEM_WORKSPACE": "2M"}))
+            usual, small = (lines(run("cublasZgemm_v2", TANDEM_MODE=name, **more))
+                            for more in ({}, {"TANDEM_WORKSPACE": "2M"}))
             self.assertEqual(usual, small)
 
     def test_families(self):
         """Each family alone leaves the forms of the others native."""
-        for family, functions in (("gemm", {"cublasZgemm", "cublasZgemm_v2", "cublasZgemm_v2_64", "cublasZgemm3m",
-                                            "cublasZgemm3m_64"}),
-                                  ("gemm_ex", {name for name in FORMS if name.startswith("cublasGemm")})):
+        for family, functions in (("gemm", {
+                "cublasZgemm", "cublasZgemm_v2", "cublasZgemm_v2_64", "cublasZgemm3m",
+                "cublasZgemm3m_64"
+        }), ("gemm_ex", {name
+                         for name in FORMS if name.startswith("cublasGemm")})):
             _, calls = self.report(family, TANDEM_MODE="df", TANDEM_ENTRY=family)
             self.assertEqual({call["function"] for call in calls}, functions)
 

@@ -1,5 +1,5 @@
-"""A set-user-ID program that is linked to libtandem does not do what the environment of whoever starts it says: usage:
-check_secure.py CLIENT_SECURE
+"""A set-user-ID program that is linked to libtandem does not do what the environment of whoever
+starts it says: usage: check_secure.py CLIENT_SECURE
 
 Ends with 77, skipped, where this user cannot make such a program.
 """
@@ -39,7 +39,8 @@ class Secure(unittest.TestCase):
         os.chmod(self.program, mode)
         variables = {"TANDEM_MODE": "df", "TANDEM_REPORT": os.path.join(self.own, "report.json"),
                      "TANDEM_LOG": "debug:" + os.path.join(self.own, "log")}
-        return subprocess.run([self.program], env=variables, cwd="/", capture_output=True, text=True, check=False, **user)
+        return subprocess.run([self.program], env=variables, cwd="/", capture_output=True,
+                              text=True, check=False, **user)
 
     def test_ordinary_program_does(self):
         done = self.run_program(0o755)

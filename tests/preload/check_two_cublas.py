@@ -1,4 +1,5 @@
-"""A process that holds cuBLAS 12 and 13, also where dlsym is another library's: every call goes where it is bound.
+"""A process that holds cuBLAS 12 and 13, also where dlsym is another library's: every call goes
+where it is bound.
 
 usage: check_two_cublas.py PROGRAM LIBRARY_12 LIBRARY_13 PRELOAD_LIBRARY SHIM
 """
@@ -21,8 +22,8 @@ def run(way, *preloaded, **variables):
     environment["LD_PRELOAD"] = ":".join(preloaded)
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
-    return subprocess.run([program, way, library_12, library_13], env=environment, capture_output=True,
-                          text=True, timeout=300, check=False)
+    return subprocess.run([program, way, library_12, library_13], env=environment,
+                          capture_output=True, text=True, timeout=300, check=False)
 
 
 class TwoCublas(unittest.TestCase):
@@ -42,13 +43,15 @@ class TwoCublas(unittest.TestCase):
                 for shims in ([], [shim]):
                     for mode in ("native", "df"):
                         with self.subTest(way=way, shims=shims, mode=mode):
-                            self.assert_right(run(way, preload, *shims, TANDEM_MODE=mode, TANDEM_REPORT=report))
+                            self.assert_right(
+                                run(way, preload, *shims, TANDEM_MODE=mode, TANDEM_REPORT=report))
                             self.check_report(report, uses)
                 with self.subTest(way=way, order="the shim first"):
                     self.assert_right(run(way, shim, preload, TANDEM_MODE="df"))
 
     def check_report(self, path, uses):
-        """That Tandem has seen the calls, and not only been passed by: matrices are on the host, so all are native."""
+        """That Tandem has seen the calls, and not only been passed by: matrices are on the host, so
+        all are native."""
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual(report["totals"]["native"], uses * HANDLES * CALLS_OF_A_HANDLE)

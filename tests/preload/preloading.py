@@ -1,6 +1,8 @@
-"""What the tests share whose client knows nothing of Tandem: it runs with and without the library preloaded.
+"""What the tests share whose client knows nothing of Tandem: it runs with and without the library
+preloaded.
 
-Their arguments are CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]; without the folder there is a GPU, and the real libraries.
+Their arguments are CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]; without the folder there is a GPU, and
+the real libraries.
 """
 
 import os
@@ -18,7 +20,8 @@ def run(*arguments, tandem=True, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
     environment.update(variables)
-    return subprocess.run([client, *arguments], env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([client, *arguments], env=environment, capture_output=True, text=True,
+                          timeout=300, check=False)
 
 
 def said_by_client(process):
@@ -26,11 +29,15 @@ def said_by_client(process):
     return [line for line in process.stdout.splitlines() if not line.startswith(" ** On entry to ")]
 
 
-# cuBLAS 13.1 multiplies NaN by an alpha of 0 if that is in device memory, or if matrices are in arrays; the host device does not.
+# cuBLAS 13.1 multiplies NaN by an alpha of 0 if that is in device memory, or if matrices are in
+# arrays; the host device does not.
 CUBLAS_MULTIPLIES_BY_0 = hostgpu is None
 
 
 def said_by_tandem(process):
     """Lines on stderr, but for what verification says of such products of cuBLAS."""
-    return [line for line in process.stderr.splitlines()
-            if not (CUBLAS_MULTIPLIES_BY_0 and line.endswith(" of C is nan, and the product is not (said once)"))]
+    return [
+        line for line in process.stderr.splitlines()
+        if not (CUBLAS_MULTIPLIES_BY_0 and
+                line.endswith(" of C is nan, and the product is not (said once)"))
+    ]

@@ -1,4 +1,5 @@
-"""A program of several MPI ranks, each under `tandem run`: right products, a report for each rank, fair shares of memory.
+"""A program of several MPI ranks, each under `tandem run`: right products, a report for each rank,
+fair shares of memory.
 
 usage: check_ranks.py TANDEM [SUMMA]
 
@@ -17,11 +18,18 @@ TANDEM, *SUMMA = map(os.path.abspath, sys.argv[1:])
 SIZE, PANEL = 192, 48
 PANELS = SIZE // PANEL  # products of each rank
 # What errors relative to |A||B| may be for 192 terms in four sums.
-BOUNDS = {"native": 2**-46, "df": 2**-42, "ts": 2**-51, "ozaki2": 2**-48, "faithful": 2**-51, "auto": 2**-46}
-# Without these Open MPI refuses root and more ranks than cores, and complains in containers. Other MPIs do not read them.
-OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-            "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+BOUNDS = {
+    "native": 2**-46, "df": 2**-42, "ts": 2**-51, "ozaki2": 2**-48, "faithful": 2**-51,
+    "auto": 2**-46
+}
+# Without these Open MPI refuses root and more ranks than cores, and complains in containers. Other
+# MPIs do not read them.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"
+}
 
 
 class Ranks(unittest.TestCase):
@@ -32,10 +40,17 @@ class Ranks(unittest.TestCase):
 
     def run_ranks(self, *options, ranks=2, **variables):
         """The finished launcher of so many ranks, each under `tandem run` with these options."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+        environment = {
+            k: v
+            for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
+        }
         environment.update(OPEN_MPI, HOSTGPU_WORKERS="1", **variables)
-        process = subprocess.run(["mpirun", "-n", str(ranks), TANDEM, "run", *options, "--", *SUMMA, str(SIZE), str(PANEL)],
-                                 env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
+        process = subprocess.run([
+            "mpirun", "-n",
+            str(ranks), TANDEM, "run", *options, "--", *SUMMA,
+            str(SIZE),
+            str(PANEL)
+        ], env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)
         return process
 
@@ -56,7 +71,8 @@ class Ranks(unittest.TestCase):
         process = self.run_ranks("--mode", "df", "--report", "rank-%r.json", ranks=4)
         self.assertIn("2 x 2 ranks", process.stdout)
         self.assertLessEqual(self.error(process), BOUNDS["df"])
-        self.assertEqual(sorted(os.listdir(self.folder)), [f"rank-{rank}.json" for rank in range(4)])
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         [f"rank-{rank}.json" for rank in range(4)])
 
     def test_each_rank_has_a_report_and_these_are_merged(self):
         self.run_ranks("--mode", "df", "--report", "rank-%r.json")
@@ -66,7 +82,8 @@ class Ranks(unittest.TestCase):
         for report in reports:
             self.assertEqual((report["totals"]["emulated"], report["is_complete"]), (PANELS, True))
         self.assertNotEqual(reports[0]["pid"], reports[1]["pid"])
-        merged = subprocess.run([TANDEM, "report", *names], cwd=self.folder, capture_output=True, text=True, check=True)
+        merged = subprocess.run([TANDEM, "report", *names], cwd=self.folder, capture_output=True,
+                                text=True, check=True)
         first = merged.stdout.splitlines()[0]
         self.assertTrue(first.startswith("2 reports of "), first)
         self.assertIn(f": {2 * PANELS} calls, {2 * PANELS} emulated, 0 native", first)
@@ -83,7 +100,9 @@ class Ranks(unittest.TestCase):
         found = []
         for rank in range(2):
             with open(os.path.join(self.folder, f"log-{rank}"), encoding="utf-8") as file:
-                found += re.findall(r"device \d has (\d+) ranks: each takes at most (\d+) MiB of workspace", file.read())
+                found += re.findall(
+                    r"device \d has (\d+) ranks: each takes at most (\d+) MiB of workspace",
+                    file.read())
         return found
 
     def test_ranks_of_a_device_share_its_memory(self):

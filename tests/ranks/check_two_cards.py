@@ -19,14 +19,16 @@ class TwoCards(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "torch.py"), "w", encoding="utf-8") as file:
                 file.write(torch)
-            return subprocess.run([sys.executable, SCRIPT, *arguments], env={**os.environ, "PYTHONPATH": folder},
-                                  capture_output=True, text=True, check=False)
+            return subprocess.run([sys.executable, SCRIPT, *arguments],
+                                  env={**os.environ, "PYTHONPATH": folder}, capture_output=True,
+                                  text=True, check=False)
 
     def test_it_says_what_is_missing(self):
         for torch, said in (("raise ImportError\n", "no PyTorch in this Python"),
                             (ONE_GPU, "1 GPUs, and 2 are asked for")):
             process = self.run_with(torch)
-            self.assertEqual((process.returncode, process.stdout, process.stderr), (77, f"skipped: {said}\n", ""))
+            self.assertEqual((process.returncode, process.stdout, process.stderr),
+                             (77, f"skipped: {said}\n", ""))
 
     def test_sizes_that_cannot_be_shared(self):
         process = self.run_with(ONE_GPU, "--ranks", "3", "1000")

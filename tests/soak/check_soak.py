@@ -16,10 +16,17 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "soak.py")
 
 
 def soak(client, seconds, side, *more):
-    """Heaps as a user's program has them: those that other tests are given keep up to 1 GiB that is free."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "MALLOC_"))}
-    return subprocess.run([sys.executable, SCRIPT, "--tandem", TANDEM, "--seconds", str(seconds), "--side", str(side), *more,
-                           client], env=environment, capture_output=True, text=True, check=False)
+    """Heaps as a user's program has them: those that other tests are given keep up to 1 GiB that is
+    free."""
+    environment = {
+        k: v
+        for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "MALLOC_"))
+    }
+    return subprocess.run([
+        sys.executable, SCRIPT, "--tandem", TANDEM, "--seconds",
+        str(seconds), "--side",
+        str(side), *more, client
+    ], env=environment, capture_output=True, text=True, check=False)
 
 
 class Soak(unittest.TestCase):
@@ -27,7 +34,9 @@ class Soak(unittest.TestCase):
         process = soak(SOAK, *((10, 96) if "TEST_EVERYTHING" in os.environ else (3, 72)))
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         self.assertIn("; 0 faults", process.stdout)
-        emulated, functions = map(int, re.search(r"(\d+) emulated, of (\d+) functions", process.stdout).groups())
+        emulated, functions = map(
+            int,
+            re.search(r"(\d+) emulated, of (\d+) functions", process.stdout).groups())
         self.assertGreaterEqual(functions, 25)
         self.assertGreater(emulated, 8 * functions)  # more than the jobs' own first calls
         print(process.stdout, end="")

@@ -1,4 +1,5 @@
-"""The `tandem` command as pip installs it: the launcher, which finds its libraries beside itself."""
+"""The `tandem` command as pip installs it: the launcher, which finds its libraries beside
+itself."""
 
 import os
 import sys
