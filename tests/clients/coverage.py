@@ -336,6 +336,8 @@ def main():
         run_work(options.run)
         return 0
     names = [n for n in WORK if all(word in n.split() for word in options.work)]
+    if not names:
+        parser.error(f"no work has all the words {' '.join(options.work)}; all: {', '.join(WORK)}")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda n: compare(n, options), names))
     print("\n".join(text for text, _ in results))
