@@ -50,7 +50,7 @@ TD_BOTH double td_df_join(tandem_df a)
     return td_is_finite32(a.hi) ? td_add64((double)a.hi, (double)a.lo) : (double)a.hi;
 }
 
-/* td_df_axpby where nothing is rounded to a multiple of 2^-1074 before the end: true, and *r is the
+/* True where td_df_axpby rounds nothing to a multiple of 2^-1074 before the end: then *r is its
  * result. */
 TD_BOTH bool td_df_axpby_whole(double alpha, tandem_df sum, int e, double beta, double c, double *r)
 {
@@ -63,7 +63,7 @@ TD_BOTH bool td_df_axpby_whole(double alpha, tandem_df sum, int e, double beta, 
     return !(z_is_cut || q_is_cut) || !(td_abs64(*r) < 8.0);
 }
 
-/* td_df_axpby elsewhere. */
+/* The result of td_df_axpby where td_df_axpby_whole is false. */
 TD_BOTH double td_df_axpby_cut(double alpha, tandem_df sum, int e, double beta, double c)
 {
     const double whole = td_df_join(sum), z = td_scale64(whole, e);
