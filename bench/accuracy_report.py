@@ -4,8 +4,10 @@
 usage: accuracy_report.py CSV [PAGE]
 
 Without PAGE, prints all tables. With it, replaces in that page what stands between each pair of
-lines <!-- accuracy: NAME --> <!-- end --> by the table of that name. Cells of what was not measured
-hold a dash.
+lines
+    <!-- accuracy: NAME -->
+    <!-- end -->
+by the table of that name. Cells of what was not measured hold a dash.
 """
 
 import sys

@@ -4,8 +4,10 @@
 usage: multifloat_report.py CSV [PAGE]
 
 Without PAGE, prints all tables. With it, replaces in that page what stands between each pair of
-lines <!-- multifloat: NAME --> <!-- end --> by the table of that name. Cells of what was not
-measured hold a dash.
+lines
+    <!-- multifloat: NAME -->
+    <!-- end -->
+by the table of that name. Cells of what was not measured hold a dash.
 """
 
 import sys

@@ -3,7 +3,7 @@
 usage: check_docs.py SOURCE_ROOT
 
 - Every path in README.md and docs/*.md exists: what stands below a folder of the tree, and the
-target of every link.
+  target of every link.
 - Every stage of kernels/ has its page, of at most 300 words besides diagrams and tables.
 - A sentence of README.md has at most 25 words.
 - Every word that a file name of kernels/ and lib/ uses is in docs/glossary.md.
