@@ -948,7 +948,8 @@ class Calibrate(Case):
         """The host device is hundreds of times slower than the card that it stands for, and the
         table says so."""
         self.assertRegex(table, r'(?m)^ts +[1-9]\d* +[1-9]\d+\.\d\d$')
-        self.assertNotRegex(table, r'(?m)^\S+ +\d+ +15\.66$')
+        means = [float(mean) for mean in re.findall(r'(?m)^\S+ +[1-9]\d* +(\d+\.\d\d)$', table)]
+        self.assertGreater(max(means), 15.66)
         self.assertRegex(
             table,
             r'(?m)^[1-9]\d* of [1-9]\d* are more than 15\.66 times what was predicted, '
