@@ -2,8 +2,8 @@
  * dense tiles of a part of C: those of which the first one leaves many elements that are to be
  * exact and rounded once. Nearly all of them are certified then. For host C and for kernels; every
  * function enqueues on `stream`, waits for nothing, and returns the launch's status. */
-#ifndef TD_CRT_SECOND_H
-#define TD_CRT_SECOND_H
+#ifndef TD_CRT_SECOND_PRODUCT_H
+#define TD_CRT_SECOND_PRODUCT_H
 
 #include "crt.h"
 

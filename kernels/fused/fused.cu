@@ -49,8 +49,11 @@ TD_DEVICE unsigned kind_of(const td_choice &choice)
 /* Calls work(number, member) for the block's tiles of members of so many moduli, which all have if
  * they are alike. */
 template <int moduli, class function>
-TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, function work)
+TD_DEVICE void each_number(const block_task &task, function work)
 {
+    const td_panels &p = task.p;
+    const int of_member = task.order.count;
+    const bool are_alike = task.are_alike();
     TD_UNROLL_N(1)
     for (int i = (int)blockIdx.x; i < of_member * p.batch; i += (int)gridDim.x) {
         const int member = p.batch == 1 ? 0 : i / of_member;
@@ -60,9 +63,10 @@ TD_DEVICE void each_number(const td_panels &p, bool are_alike, int of_member, fu
 
 /* The same with the tile's place. */
 template <int moduli, class function>
-TD_DEVICE void each_tile(const td_panels &p, const tile_order &order, bool are_alike, function work)
+TD_DEVICE void each_tile(const block_task &task, function work)
 {
-    each_number<moduli>(p, are_alike, order.count, [&](int number, int member) {
+    const tile_order &order = task.order;
+    each_number<moduli>(task, [&](int number, int member) {
         const tile_index at = index_of(order, number - member * order.count);
         work({(member * order.columns + at.column) * order.rows + at.row, member, at.row * SIDE,
               at.column * SIDE});
@@ -70,11 +74,10 @@ TD_DEVICE void each_tile(const td_panels &p, const tile_order &order, bool are_a
 }
 
 /* How many these are. */
-template <int moduli>
-TD_DEVICE int count_tiles(const td_panels &p, const tile_order &order, bool are_alike)
+template <int moduli> TD_DEVICE int count_tiles(const block_task &task)
 {
     int count = 0;
-    each_number<moduli>(p, are_alike, order.count, [&](int, int) { count++; });
+    each_number<moduli>(task, [&](int, int) { count++; });
     return count;
 }
 
@@ -89,7 +92,7 @@ template <class s> struct barriers {
 template <class s> TD_DEVICE void copy_tiles(const block_task &task, ring<s::stages> &barrier)
 {
     position<s::stages> to = {0, 1};
-    each_tile<s::moduli>(task.p, task.order, task.are_alike(), [&](const tile_place &at) {
+    each_tile<s::moduli>(task, [&](const tile_place &at) {
         TD_UNROLL_N(1)
         for (int turn = 0; turn < s::moduli; turn++) {
             const int plane = plane_of_turn<s>(turn);
@@ -150,8 +153,8 @@ template <class s> TD_DEVICE void tell_tiles(const block_task &task, ring<1> &ba
     const td_target &target = finish.target;
     told_tile &tile = task.tile;
     position<1> to = {0, 1};
-    int rest = count_tiles<s::moduli>(task.p, task.order, task.are_alike());
-    each_tile<s::moduli>(task.p, task.order, task.are_alike(), [&](const tile_place &at) {
+    int rest = count_tiles<s::moduli>(task);
+    each_tile<s::moduli>(task, [&](const tile_place &at) {
         double *const c = td_member<double>(target.c, target.batch_first + at.member) +
                           target.c_offset + at.row + (int64_t)at.column * target.c.ld;
         const double alpha = td_scalar_value(target.alpha), beta = td_scalar_value(target.beta);
@@ -206,7 +209,7 @@ template <class s> TD_DEVICE void multiply_members(const block_task &task, barri
 {
     if (!has_members<s>(task)) return;
     plane_walk<s> walk = begin_walk<s>(task, barrier.stage);
-    bool is_last = count_tiles<s::moduli>(task.p, task.order, task.are_alike()) == 0;
+    bool is_last = count_tiles<s::moduli>(task) == 0;
     TD_UNROLL_N(1)
     for (uint32_t number = 0; !is_last; number++) {
         held_residues held;

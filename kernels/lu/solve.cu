@@ -153,8 +153,7 @@ template <class number> static int depth_for(int n, int together, int most)
 {
     enum { ENOUGH = 8 };
     const int blocks = min(most / vectors_bytes<number>(n, together, LEAST_DEPTH), (int)ENOUGH);
-    int depth =
-        min((int)TD_SOLVE_MOST_DEPTH, (n + TD_SOLVE_ROWS - 1) / TD_SOLVE_ROWS * TD_SOLVE_ROWS);
+    int depth = min((int)TD_SOLVE_MOST_DEPTH, td_solver_rows(n));
     while (depth > LEAST_DEPTH && most / vectors_bytes<number>(n, together, depth) < blocks)
         depth -= TD_SOLVE_ROWS;
     return depth;

@@ -113,11 +113,15 @@ template <class number> struct td_solver {
     td_diagonal<number> *diagonal;   /* of n rows, and up to a multiple of TD_SOLVE_ROWS */
     int depth;                       /* a multiple of TD_SOLVE_ROWS */
 };
+/* The rows of its strips, of which the last ones may be none of its own. */
+TD_HOST_DEVICE int td_solver_rows(int n)
+{
+    return (n + TD_SOLVE_ROWS - 1) / TD_SOLVE_ROWS * TD_SOLVE_ROWS;
+}
 template <class number> TD_HOST_DEVICE int td_solver_bytes(int n, int depth)
 {
-    const int rows = (n + TD_SOLVE_ROWS - 1) / TD_SOLVE_ROWS * TD_SOLVE_ROWS;
     return (int)TD_SOLVE_STAGES * depth * (int)sizeof(td_strip_column<number>) +
-           rows * (int)sizeof(td_diagonal<number>);
+           td_solver_rows(n) * (int)sizeof(td_diagonal<number>);
 }
 template <class number> TD_DEVICE td_solver<number> td_solver_at(char *shared, int depth)
 {

@@ -274,13 +274,17 @@ void td_report_count(td_record *record)
     if (record) atomic_fetch_add_explicit(&record->count, 1, memory_order_relaxed);
 }
 
+unsigned long long td_nanoseconds(double seconds)
+{
+    return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
+}
+
 void td_report_add_time(td_record *record, double seconds)
 {
     /* no call takes 30 years: a broken clock, as is a negative or NaN time */
     const double longest = 1e9;
     if (!record || !(seconds >= 0 && seconds < longest)) return;
-    const unsigned long long nanoseconds = (unsigned long long)(seconds * 1e9 + 0.5);
-    atomic_fetch_add_explicit(&record->nanoseconds, nanoseconds, memory_order_relaxed);
+    atomic_fetch_add_explicit(&record->nanoseconds, td_nanoseconds(seconds), memory_order_relaxed);
     atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
 }
 

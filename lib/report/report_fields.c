@@ -49,11 +49,6 @@ double td_mean_error(double sum, const td_sample_counts *samples)
     return count ? sum / (double)count : 0.0;
 }
 
-unsigned long long td_nanoseconds(double seconds)
-{
-    return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
-}
-
 void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
 {
     char batch[32] = "";

@@ -24,10 +24,6 @@ char td_diagonal_letter(const td_report_key *key);
 /* `otherwise` where nothing was counted. */
 td_number td_count_text(bool is_counted, unsigned long long count, const char *otherwise);
 
-/* Whole nanoseconds, as times are kept, and printed from integers: a printed double would take the
- * decimal sign of the application's locale. 0 for what is negative. */
-unsigned long long td_nanoseconds(double seconds);
-
 /* The mean of what was added up over the elements of samples that have an error. */
 double td_mean_error(double sum, const td_sample_counts *samples);
 

@@ -53,6 +53,10 @@ typedef struct {
     bool is_verified;                     /* some elements were compared */
 } td_report_totals;
 
+/* Whole nanoseconds, as times are kept, and printed from integers: a printed double would take the
+ * decimal sign of the application's locale. 0 for what is negative. */
+unsigned long long td_nanoseconds(double seconds);
+
 /* Sums over all records. */
 td_report_totals td_report_add_up(const td_report *report);
 

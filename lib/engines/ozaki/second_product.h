@@ -1,8 +1,8 @@
 /* second_product.h - dense tiles of a part of C that is to be exact and rounded once: a second
  * product of more moduli, in the memory of the first one (../../../kernels/crt/second_product.h).
  * It changes no bit, but the time. */
-#ifndef TD_OZAKI_SECOND_H
-#define TD_OZAKI_SECOND_H
+#ifndef TD_OZAKI_SECOND_PRODUCT_H
+#define TD_OZAKI_SECOND_PRODUCT_H
 
 #include "../../../kernels/crt/second_product.h"
 #include "scheme.h"
