@@ -10,7 +10,7 @@
 #include "lib/engines/model/device_model.h"
 #include "lib/engines/solve/solve.h"
 #include "lib/loader/originals.h"
-#include "tools/native_routine.h"
+#include "lib/engines/native_call.h"
 
 /* Random numbers are made once and repeated; a prime period, so that lines of matrices differ. */
 enum { PERIOD = 4194301, SERIES = 3, MOST_CALLS = 2000 };
@@ -205,12 +205,15 @@ static bool run_native(const work *x)
 {
     static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
     const td_problem *p = &x->problem;
-    if (p->kind != TD_PRODUCT) return native_routine_run(x->m->library, x->m->handle, p);
     td_original_enter();
-    const cublasStatus_t status = x->m->native(
-        x->m->handle, ops[p->op_a], ops[p->op_b], (int)p->m, (int)p->n, (int)p->k,
-        &p->alpha.value.binary64, p->a.data, (int)p->a.ld, p->a.stride, p->b.data, (int)p->b.ld,
-        p->b.stride, &p->beta.value.binary64, p->c.data, (int)p->c.ld, p->c.stride, (int)p->batch);
+    const cublasStatus_t status =
+        p->kind != TD_PRODUCT
+            ? td_native_call(x->m->library, x->m->handle, p)
+            : x->m->native(x->m->handle, ops[p->op_a], ops[p->op_b], (int)p->m, (int)p->n,
+                           (int)p->k, &p->alpha.value.binary64, p->a.data, (int)p->a.ld,
+                           p->a.stride, p->b.data, (int)p->b.ld, p->b.stride,
+                           &p->beta.value.binary64, p->c.data, (int)p->c.ld, p->c.stride,
+                           (int)p->batch);
     td_original_leave();
     return status == CUBLAS_STATUS_SUCCESS;
 }

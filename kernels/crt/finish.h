@@ -314,13 +314,14 @@ TD_DEVICE bool td_are_tiles_large(const td_target &target)
     return rows * columns > TD_FEW;
 }
 
-/* Finishes members whose choice leaves all of C to repair. If binary64 has room for all of C,
- * one word says so, and no tile is listed. */
+/* Finishes members whose choice leaves all of C to repair. If binary64 has room for all of C, or if
+ * C is there already, one word says so, and no tile is listed. */
 TD_DEVICE void td_defer_tiles(const td_finish &finish)
 {
     const int room = finish.choice[blockIdx.z].room;
-    if (room != TD_ROOM_FOR_SOME && finish.defers_tiles == TD_DEFERS_TO_BINARY64 &&
-        finish.target.open_count && td_are_tiles_large(finish.target)) {
+    if (room == TD_MADE ||
+        (room != TD_ROOM_FOR_SOME && finish.defers_tiles == TD_DEFERS_TO_BINARY64 &&
+         finish.target.open_count && td_are_tiles_large(finish.target))) {
         td_open_counts *const counts = finish.target.open_count + blockIdx.z;
         if (blockIdx.x > 0 || threadIdx.x > 0) return;
         counts->dense = td_tiles(finish.target.m) * td_tiles(finish.target.n);

@@ -35,7 +35,7 @@ static __global__ void __launch_bounds__(THREADS)
     td_begin_kernel();
     TD_SHARED(line_parts<lines>, parts, );
     const block_lines<lines> own(p, line_first);
-    if (!own.has_any(p) || td_scalar_value(p.alpha) == 0.0) return;
+    if (!own.has_any(p) || measures_none(p)) return;
     if (passes & PLAIN) {
         const td_line made = make_records<lines>(p, own, chunks, false, parts);
         own.store(p, p.line, made);
@@ -224,7 +224,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_SHARED(tops_of_tile, tops, [stages]);
     TD_DYNAMIC_SHARED(uint64_t, tile);
     td_begin_kernel();
-    if (td_scalar_value(p.alpha) == 0.0) return;
+    if (measures_none(p)) return;
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
     needs<again> need = {-1, false};
@@ -304,7 +304,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     td_wait_for_last();
-    if (td_scalar_value(p.alpha) == 0.0) return;
+    if (measures_none(p)) return;
     const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
         if (step < steps && step % WARPS == warp && td_is_elected())

@@ -71,6 +71,7 @@ typedef struct {
     bool is_gram;
 
     td_scalar alpha;
+    const int32_t *verdict; /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */
     int64_t batch_first;
     int batch;
 

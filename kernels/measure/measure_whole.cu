@@ -10,7 +10,7 @@ static __global__ void __launch_bounds__(THREADS, 2) measure_kernel(TD_PARAMETER
     const int which = (int)blockIdx.z % 2, batch = (int)blockIdx.z / 2,
               line0 = (int)blockIdx.x * LINES, own = (int)threadIdx.x / 32;
     const td_view &o = p.operand[which];
-    if (line0 >= o.lines || td_scalar_value(p.alpha) == 0.0) {
+    if (line0 >= o.lines || measures_none(p)) {
         td_wait_for_last();
         return;
     }

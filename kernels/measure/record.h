@@ -98,6 +98,12 @@ TD_DEVICE int log_of_rounded(int64_t elements, int64_t k)
     return elements ? td_log_above((uint64_t)min(k, elements)) : (int)TD_NONE_ROUNDED;
 }
 
+/* True if no line is to be measured. */
+TD_DEVICE bool measures_none(const td_measure &p)
+{
+    return td_verdict_of(p.verdict) != TD_RESIDUES || td_scalar_value(p.alpha) == 0.0;
+}
+
 /* ---- what is cleared ---- */
 
 /* What is raised while lines are measured, or counted later: of each array the first element, and

@@ -292,7 +292,8 @@ __global__ void __launch_bounds__(THREADS, 1)
         td_begin_kernel();
         double *const slabs = td_first_box(dynamic);
         const int tiles = p.binary64.tiles;
-        if (p.has_whole && td_uniform(td_room_for_all(p.target)) == TD_ROOM)
+        const int room = td_uniform(td_room_for_all(p.target));
+        if (room == TD_MADE || (p.has_whole && room == TD_ROOM))
             count_member(p);
         else if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
             each_tile<1>(p.target, tiles, [&](int tile) { scale_tile(p.target, tile, tiles); });

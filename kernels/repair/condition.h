@@ -1,5 +1,5 @@
-/* condition.h - asks, for a conditional node of a graph, whether data left all of C to binary64.
- * For host C. */
+/* condition.h - asks, for a conditional node of a graph, whether the data make native products the
+ * better way. For host C. */
 #ifndef TD_CONDITION_H
 #define TD_CONDITION_H
 
@@ -11,9 +11,16 @@
 extern "C" {
 #endif
 
-/* Sets the condition to 1 if binary64 makes every element of C from the operands as they are
- * (TD_ROOM), else to 0. Of a batch the first member alone. */
-cudaError_t td_condition_run(cudaGraphConditionalHandle condition, const td_target *target,
+/* True if a td_verdict is `wanted`; or, where that is NULL, if binary64 makes every element of C of
+ * the first member from the operands as they are (TD_ROOM). */
+typedef struct {
+    const int32_t *verdict;
+    td_verdict wanted;
+    td_target target;
+} td_condition;
+
+/* Sets the condition of a node to 1 or 0. */
+cudaError_t td_condition_run(cudaGraphConditionalHandle node, const td_condition *condition,
                              cudaStream_t stream);
 
 /* Loads the kernel on the current device: once, before the first launch. */

@@ -69,6 +69,17 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
     return choice;
 }
 
+/* The choice of all members after a verdict other than TD_RESIDUES. */
+TD_DEVICE td_choice choice_of_verdict(const td_rule &p, td_verdict verdict)
+{
+    td_choice choice = p.candidate[0];
+    choice.parameter = 0;
+    choice.number = -1;
+    choice.is_estimated = 0;
+    choice.room = verdict == TD_C_IS_MADE ? TD_MADE : TD_ROOM;
+    return choice;
+}
+
 /* Writes a member's choice, and raises td_chosen.planes to it if it is final. For one thread. */
 TD_DEVICE void leave_choice(const td_choose &p, int batch, const td_choice &choice)
 {

@@ -18,6 +18,7 @@ typedef struct {
     int32_t few;      /* residues modulo TD_COMMON_MODULI numbers */
     int32_t more;     /* each further modulus */
     int32_t estimate; /* the estimate of abs(A)abs(B), which a sample may find not worth its time */
+    int32_t measure;  /* measuring all lines, for the probe (probe.h) */
 
     /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
      * ones, which may over- or underflow. 0: elements are scaled where that could happen. */

@@ -101,10 +101,13 @@ static __global__ void __launch_bounds__(THREADS, 2) scale_kernel(TD_PARAMETER t
     td_begin_kernel();
     const int which = (int)blockIdx.x % 2, batch = (int)blockIdx.z, tid = (int)threadIdx.x,
               block = (int)blockIdx.x / 2, blocks = (int)gridDim.x / 2;
+    const td_verdict verdict = td_verdict_of(p.measured.verdict);
     const bool is_chosen = p.rule.scale == TD_SCALE_BY_DIGITS;
-    const td_choice choice = is_chosen ? p.chosen.choice[batch] : choose_member(p, batch);
+    const td_choice choice = verdict     ? choice_of_verdict(p.rule, verdict)
+                             : is_chosen ? p.chosen.choice[batch]
+                                         : choose_member(p, batch);
     if (!is_chosen && blockIdx.x == 0 && tid == 0) leave_choice(p, batch, choice);
-    if (td_scalar_value(p.measured.alpha) == 0.0) return;
+    if (verdict || td_scalar_value(p.measured.alpha) == 0.0) return;
     td_scale_lines(p, choice, which, batch, block * THREADS + tid, blocks * THREADS);
 }
 

@@ -60,6 +60,7 @@ typedef struct {
     int batch;
     int64_t k;
     td_scalar alpha; /* no line is read if it is 0 */
+    const int32_t *verdict; /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */
 } td_measured;
 
 /* Where td_choose writes what it chose. */

@@ -149,9 +149,12 @@ static __global__ void __launch_bounds__(THREADS, 2)
     TD_SHARED(chunks_of_block, units, );
     td_begin_kernel();
     const int batch = (int)blockIdx.z;
-    if (td_scalar_value(p.alpha) == 0.0) {
+    if (measures_none(p)) {
         if (blockIdx.x == 0 && threadIdx.x == 0 && c.rule.scale != TD_SCALE_BY_DIGITS)
-            leave_choice(c, batch, choice_of_lines(c.rule, false, c.measured.k, NULL));
+            leave_choice(c, batch,
+                         td_verdict_of(p.verdict)
+                             ? choice_of_verdict(c.rule, td_verdict_of(p.verdict))
+                             : choice_of_lines(c.rule, false, c.measured.k, NULL));
         return;
     }
     if (c.rule.scale == TD_SCALE_BY_DIGITS)

@@ -54,7 +54,7 @@ template <class function> TD_DEVICE void each_element(const td_complex_scalars &
 static __global__ void save_kernel(TD_PARAMETER td_complex_scalars s)
 {
     const pair_of_scalars by = scalars_of(s);
-    if (!makes_t(s, by) || is_zero(by.beta)) return;
+    if (td_is_made(s.verdict) || !makes_t(s, by) || is_zero(by.beta)) return;
     const td_term *const c = td_member<td_term>(s.c, s.batch_first + blockIdx.z);
     td_term *const before = td_member<td_term>(s.before, blockIdx.z);
     each_element(s, [&](int64_t i, int64_t j) { before[i + j * s.before.ld] = c[i + j * s.c.ld]; });
@@ -87,6 +87,7 @@ static __global__ void end_kernel(TD_PARAMETER td_complex_scalars s)
 {
     const pair_of_scalars by = scalars_of(s);
     const bool is_t = makes_t(s, by);
+    if (td_is_made(s.verdict)) return;
     td_term *const c = td_member<td_term>(s.c, s.batch_first + blockIdx.z);
     const int64_t ld = s.t.data ? s.t.ld : s.c.ld;
     const td_term *const t = s.t.data ? td_member<td_term>(s.t, blockIdx.z) : c,

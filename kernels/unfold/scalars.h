@@ -33,6 +33,7 @@ typedef struct {
     td_matrix before;
     int64_t batch_first;
     double *real; /* in device memory: alpha and beta of the real product; NULL: nobody asks */
+    const int32_t *verdict; /* a td_verdict: nothing is done if C is made; or NULL */
 } td_complex_scalars;
 
 /* True if the host knows that alpha and beta have no imaginary parts: then the real product takes

@@ -34,7 +34,7 @@ static __global__ void unfold_kernel(TD_PARAMETER td_unfold u)
                   l0 = (int64_t)(blockIdx.x / (unsigned)down) * SIDE;
     const void *const data = td_folded_member(x, u.batch_first + blockIdx.z);
     const td_term alpha = td_complex_scalar(u.alpha, u.alpha_is_real);
-    if (alpha.re == 0.0 && alpha.im == 0.0) return;
+    if (td_is_made(u.verdict) || (alpha.re == 0.0 && alpha.im == 0.0)) return;
     const bool by_line = lines_are_neighbours(u, x, line0, l0);
     const int inner = (int)threadIdx.x % SIDE, outer = (int)threadIdx.x / SIDE;
     for (int s = outer; s < SIDE; s += ROWS) {
@@ -99,7 +99,7 @@ static __global__ void specials_kernel(TD_PARAMETER td_triangle_specials s)
                                                                                     s.other.matrix,
                                                                                     member);
     double *const c = td_member<double>(s.c, member);
-    if (alpha == 0.0) return;
+    if (alpha == 0.0 || td_is_made(s.verdict)) return;
     for (int64_t j = blockIdx.x; j < s.other.lines; j += gridDim.x) {
         int is_special = 0;
         for (int64_t l = threadIdx.x; l < s.other.k; l += blockDim.x)

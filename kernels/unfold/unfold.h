@@ -33,6 +33,7 @@ typedef struct {
     int64_t batch_first;
     td_scalar alpha; /* of the parts' type; if it is 0 in device memory nothing is read */
     bool alpha_is_real;
+    const int32_t *verdict; /* a td_verdict: nothing is read if C is made; or NULL */
     double *to; /* [batch][line][ld]: line_count lines of td_unfolded_k real numbers */
     int64_t ld;
 } td_unfold;
@@ -65,6 +66,7 @@ typedef struct {
     td_matrix c;             /* of real numbers */
     td_scalar alpha;         /* real; beta is 0, as triangular products have no other */
     int64_t batch_first;
+    const int32_t *verdict; /* a td_verdict: nothing is done if C is made; or NULL */
 } td_triangle_specials;
 cudaError_t td_triangle_specials_run(const td_triangle_specials *specials, int batch,
                                      cudaStream_t stream);

@@ -18,6 +18,15 @@ template <class number = double> TD_DEVICE number td_scalar_value(const td_scala
     return value;
 }
 
+/* The probe's verdict; NULL if nobody was asked. */
+TD_DEVICE td_verdict td_verdict_of(const int32_t *verdict)
+{
+    return verdict ? (td_verdict)*verdict : TD_RESIDUES;
+}
+
+/* True if C is there already: then kernels have nothing to do. */
+TD_DEVICE bool td_is_made(const int32_t *verdict) { return td_verdict_of(verdict) == TD_C_IS_MADE; }
+
 /* First element of a batch member; T is the type of its elements. */
 template <class T> TD_DEVICE T *td_member(const td_matrix &matrix, int64_t index)
 {

@@ -9,8 +9,14 @@
 #include "view.h"
 
 /* What is known of all pairs of lines: binary64 has no room for the sums of some, or has room if
- * their elements are scaled (../measure/room.h), or has room for them as they are. */
-typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM } td_room;
+ * their elements are scaled (../measure/room.h), or has room for them as they are; or all of C is
+ * there already, and nothing is to be done. */
+typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM, TD_MADE } td_room;
+
+/* What a look at a few lines decides before anything else is done (../select/probe.h): residues are
+ * worth their time; or cuBLAS makes C, or has made it, before other kernels begin; or sums in
+ * binary64 are to make it. */
+typedef enum { TD_RESIDUES, TD_C_IS_MADE, TD_BINARY64_IS_BETTER } td_verdict;
 
 /* A tile is TD_TILE x TD_TILE elements of C, and has TD_SUBTILES subtiles of TD_SUBTILE x
  * TD_SUBTILE. A strip is TD_TILE lines. */

@@ -108,7 +108,9 @@ static td_run_status run(const td_options *o, const td_problem *p, const td_deci
     const td_problem *const runs = td_lower(p, &product) ? &product : p;
     if (runs->k < decision->cut.least_terms) /* of a part of a solve */
         return td_engine_run(&td_engine_fp64, runs, (td_parameter){0}, device, limit, counters);
-    return td_engine_run(decision->engine, runs, decision->parameter, device, limit, counters);
+    td_parameter parameter = decision->parameter;
+    parameter.native = p;
+    return td_engine_run(decision->engine, runs, parameter, device, limit, counters);
 }
 
 /* Runs p; a call that was not done, or not to its end, is still to be counted or dropped. */
@@ -210,7 +212,13 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     const td_options *o = options_of_call(in_force, entry, p);
     if (!o) return td_dispatch_native(entry, p, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
-    const td_decision decision = decide(in_force, o, p, device);
+    td_decision decision = decide(in_force, o, p, device);
+    td_problem captured;
+    if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream)) {
+        captured = *p;
+        captured.lacks_branch = true;
+        decision = decide(in_force, o, &captured, device);
+    }
     if (!decision.engine) return keep_native(entry, p, &decision);
     if (!device) device = td_device_current();
     if (!device) return td_dispatch_native(entry, p, td_reason_device);

@@ -4,7 +4,9 @@
 
 #include "../engines/model/cost.h"
 #include "../engines/model/dgemm_model.h"
+#include "../engines/model/found_out.h"
 #include "../engines/lu/limits.h"
+#include "../engines/native_knows.h"
 #include "../engines/model/prices.h"
 #include "../engines/model/solve_model.h"
 #include "../engines/real.h"
@@ -27,6 +29,7 @@ const char td_reason_refused[] = "stream refused";
 const char td_reason_operand[] = "operand out of reach";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
+const char td_reason_worst[] = "finding out that data are bad costs too much";
 const char td_reason_addend[] = "too many members whose C is not D";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
 
@@ -121,6 +124,9 @@ static bool is_slower(const td_model *model, td_forecast f)
     return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
 }
 
+/* True if the call could take too much of native's time, for data that nobody knows yet. */
+static bool is_too_slow_at_worst(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
+
 /* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048
  * cubed on an H100. */
 enum { LEAST_SIDE = 512 };
@@ -151,7 +157,7 @@ static const td_way *faster_products(const td_options *o, const td_problem *p,
                                      const td_model *model, const td_way *best, double *seconds)
 {
     const double by_products = is_performant(o) ? td_model_dgemm(model, p) : -1.0;
-    const td_forecast forecast = {best->text, by_products, *seconds};
+    const td_forecast forecast = {best->text, by_products, *seconds, 0.0};
     if (!td_policy_serves(&native_products, by_products, o->accuracy, p->k) ||
         !is_slower(model, forecast))
         return best;
@@ -174,13 +180,17 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
             best = i;
     if (best == 0) return td_policy_native(td_reason_accuracy);
     const td_way *fastest = faster_products(o, p, model, &way[best], &seconds[best]);
-    const td_forecast forecast = {fastest->text, seconds[0], seconds[best]};
-    const bool native_serves = td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
-    if (is_performant(o) && native_serves && is_slower(model, forecast))
+    td_forecast forecast = {fastest->text, seconds[0], seconds[best], 0.0};
+    const bool may_be_native =
+        is_performant(o) && td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
+    if (may_be_native && fastest->engine->takes_prices)
+        forecast.found_out = td_model_found_out(model, p, seconds[0]);
+    if (may_be_native && is_slower(model, forecast))
         return keep_native(td_reason_slower, forecast);
+    if (is_too_slow_at_worst(forecast)) return keep_native(td_reason_worst, forecast);
     td_parameter parameter = fastest->parameter;
     if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
-    if (!is_performant(o) || !native_serves) parameter.prices.native = 0;
+    if (!may_be_native) parameter.prices.native = parameter.prices.measure = 0;
     return (td_decision){.engine = fastest->engine,
                          .parameter = parameter,
                          .text = fastest->text,
@@ -203,7 +213,7 @@ static td_decision weigh_mode(const td_options *o, const td_problem *p, const td
     const double emulated = td_model_seconds(model, d.engine, d.parameter, p);
     if (emulated < 0.0) return d;
     d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
-                               emulated};
+                               emulated, 0.0};
     if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
     d.choice = td_choice_faster;
     return d;
@@ -243,6 +253,17 @@ static int fastest_of_solves(const td_options *o, const td_problem *p,
     return best;
 }
 
+/* A solve whose data are bad: every product of the mode is probed, and mode fp64's sums make it. */
+static double found_out_in_solve(const td_problem *p, const td_solve_forecast *by_way, int best)
+{
+    const int fp64 = td_way_of(&td_engine_fp64, (td_parameter){0});
+    const int64_t products = td_solve_blocks(p, by_way[best].cut.least_terms) - 1;
+    td_problem largest;
+    if (products <= 0 || !td_solve_largest(p, by_way[best].cut.block_rows, &largest))
+        return by_way[fp64].seconds;
+    return by_way[fp64].seconds + (double)products * td_model_seconds_to_find_out(&largest);
+}
+
 td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, const td_model *model)
 {
     td_solve_forecast by_way[TD_MOST_WAYS];
@@ -254,9 +275,12 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
     td_model_predict_solve(model, p, by_way);
     const int best = fastest_of_solves(o, p, by_way);
     const td_way *way = &td_ways(&count)[best];
-    const td_forecast forecast = {way->text, by_way[0].seconds, by_way[best].seconds};
+    td_forecast forecast = {way->text, by_way[0].seconds, by_way[best].seconds, 0.0};
+    if (is_performant(o) && way->engine->takes_prices)
+        forecast.found_out = found_out_in_solve(p, by_way, best);
     if (is_performant(o) && is_slower(model, forecast))
         return keep_native(td_reason_slower, forecast);
+    if (is_too_slow_at_worst(forecast)) return keep_native(td_reason_worst, forecast);
     td_decision d = {.engine = way->engine,
                      .parameter = way->parameter,
                      .text = way->text,
@@ -267,6 +291,7 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
     if (way->engine->takes_prices && td_solve_largest(p, d.cut.block_rows, &largest))
         d.parameter.prices = td_prices_of(model, way->engine, &largest);
     d.parameter.prices.native = 0; /* each part is smaller than the last one */
+    if (!is_performant(o)) d.parameter.prices.measure = 0;
     return d;
 }
 
@@ -284,7 +309,7 @@ static td_decision weigh_mode_for_solve(const td_options *o, const td_problem *p
     td_decision d = take_mode_for_solve(o, p);
     const int way = td_way_of(d.engine, d.parameter);
     td_model_predict_solve(model, p, by_way);
-    d.forecast = (td_forecast){d.text, by_way[0].seconds, by_way[way].seconds};
+    d.forecast = (td_forecast){d.text, by_way[0].seconds, by_way[way].seconds, 0.0};
     if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
     d.cut = by_way[way].cut;
     d.choice = td_choice_faster;
@@ -330,5 +355,6 @@ td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_
         return td_policy_native(td_reason_scales);
     td_problem real;
     td_real_product(&product, &real);
+    real.lacks_branch |= !td_native_knows(p);
     return answer(o, &(question){&real, take_mode, td_policy_choose, weigh_mode}, model);
 }

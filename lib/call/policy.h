@@ -14,18 +14,19 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
     td_reason_routine[], td_reason_device[], td_reason_pointer[], td_reason_stream[],
     td_reason_memory[], td_reason_capture[], td_reason_large[], td_reason_cublas[],
     td_reason_launch[], td_reason_refused[], td_reason_operand[], td_reason_scales[],
-    td_reason_slower[], td_reason_accuracy[], td_reason_addend[], td_reason_rule[],
+    td_reason_slower[], td_reason_worst[], td_reason_accuracy[], td_reason_addend[], td_reason_rule[],
     td_reason_rules[];
 
 /* Why an engine runs a call that another might have run. */
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
     td_choice_reproducible[], td_choice_rule[], td_choice_instead[];
 
-/* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered; valid if
- * `mode` is not NULL. */
+/* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered, whose data are
+ * ordinary; and of the call under `auto` if its data turn out to be bad (found_out.h), 0 if that is
+ * no question. Valid if `mode` is not NULL. */
 typedef struct {
     const char *mode;
-    double native, emulated;
+    double native, emulated, found_out;
 } td_forecast;
 
 /* What runs a call: made once, and handed down. */

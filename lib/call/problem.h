@@ -119,6 +119,9 @@ typedef struct {
     /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
     void *lent;
     size_t lent_bytes;
+    /* cuBLAS's own routine cannot be enqueued behind a condition: the stream is captured, or the
+     * routine has a form that Tandem cannot call */
+    bool lacks_branch;
     const void *caller; /* address in the program that the call returns to; NULL: not known */
 } td_problem;
 

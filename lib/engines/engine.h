@@ -33,6 +33,12 @@ typedef struct {
      * defines. */
     td_prices prices;
 
+    /* The call that the product belongs to, as cuBLAS's own routine would make it; NULL: nobody
+     * knows. And, in device memory, the probe's verdict (../../kernels/select/probe.h): if it is
+     * TD_C_IS_MADE, that routine has made C; NULL: nobody has probed. */
+    const td_problem *native;
+    const int32_t *verdict;
+
     /* Rows of the table of routes (ozaki/route.h) that must not be taken, a bit each: for tests,
      * and of no effect on C. */
     uint64_t without_routes;

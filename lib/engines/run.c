@@ -1,4 +1,5 @@
 #include "engine.h"
+#include "ozaki/probe.h"
 #include "ozaki/route.h"
 #include "real.h"
 #include "unfold.h"
@@ -12,6 +13,14 @@ td_run_status td_engine_check(const td_problem *p)
     return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
 }
 
+static td_run_status run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                         td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    if (td_is_folded(p) && !(engine->takes && engine->takes(p)))
+        return td_unfold_and_run(engine, p, parameter, device, workspace_limit, counters);
+    return engine->run(p, parameter, device, workspace_limit, counters);
+}
+
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters)
 {
@@ -20,7 +29,7 @@ td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_par
     const td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     td_route_log(engine, p, parameter);
-    if (td_is_folded(p) && !(engine->takes && engine->takes(p)))
-        return td_unfold_and_run(engine, p, parameter, device, workspace_limit, counters);
-    return engine->run(p, parameter, device, workspace_limit, counters);
+    if (td_probe_wants(engine, parameter) && !td_problem_only_scales(p))
+        return td_probe_and_run(engine, p, parameter, device, workspace_limit, counters, run);
+    return run(engine, p, parameter, device, workspace_limit, counters);
 }

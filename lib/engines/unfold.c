@@ -44,6 +44,7 @@ static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
                         .batch_first = z,
                         .alpha = p->alpha,
                         .alpha_is_real = !is_complex(p) || p->alpha_is_real,
+                        .verdict = u->parameter.verdict,
                         .ld = u->factor[which].ld};
     for (int i = 0; i < parts; i++) unfold.part[i] = td_folded_of(p, which, i);
     if (u->workspace) unfold.to = (double *)(u->workspace + u->factor[which].at);
@@ -80,6 +81,7 @@ static td_complex_scalars scalars_of(const unfolding *u, int64_t z)
     const td_matrix kept = {.ld = u->p->m, .stride = u->p->m * u->p->n};
     td_complex_scalars s = td_unfold_scalars(u->p);
     s.batch_first = z;
+    s.verdict = u->parameter.verdict;
     if (!u->workspace) return s;
     if (u->keeps_t) {
         s.t = kept;
@@ -231,11 +233,19 @@ static cudaError_t mend_specials(const unfolding *u, const td_problem *real)
             .line_shift = real->is_paired && i == 0,
             .c = real->c,
             .alpha = real->alpha,
+            .verdict = u->parameter.verdict,
         };
         const cudaError_t error = td_triangle_specials_run(&specials, (int)real->batch, p->stream);
         if (error != cudaSuccess) return error;
     }
     return cudaSuccess;
+}
+
+/* True if the real product makes C as the call is to leave it, so that cuBLAS's routine may do so in
+ * its place. */
+static bool may_be_made_whole(const unfolding *u, const td_complex_scalars *s)
+{
+    return (!is_complex(u->p) || td_scalars_are_real(s)) && u->members >= u->p->batch;
 }
 
 /* Members z ..; TD_RUN_BROKEN only if C may have been touched. */
@@ -248,7 +258,9 @@ static td_run_status run_members(const unfolding *u, int64_t z, size_t limit)
     if (error == cudaSuccess && is_complex(u->p))
         error = td_scalars_begin_run(&s, batch, u->p->stream);
     if (!td_cuda_ok(error)) return TD_RUN_FAILED;
-    const td_run_status status = u->engine->run(&real, u->parameter, u->device, limit, u->counters);
+    td_parameter parameter = u->parameter;
+    if (!may_be_made_whole(u, &s)) parameter.native = NULL;
+    const td_run_status status = u->engine->run(&real, parameter, u->device, limit, u->counters);
     if (status != TD_RUN_DONE) return status;
     error = mend_specials(u, &real);
     if (error == cudaSuccess && is_complex(u->p))

@@ -19,6 +19,7 @@
     X(cublasSetKernelStream)                                                                       \
     X(cublasCreate_v2)                                                                             \
     X(cublasDestroy_v2)                                                                            \
+    X(cublasSetPointerMode_v2)                                                                     \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
     X(cublasXtCreate)                                                                              \

@@ -116,7 +116,7 @@ static void multiply(run *r, td_op op, td_matrix a, td_matrix b, double beta, td
     char *const cublas = (char *)r->workspace.memory + r->cublas_at;
     if (!td_cublas_ready(v->device))
         r->status = TD_RUN_NO_CUBLAS;
-    else if (!td_cublas_multiply64(v->device, &p, cublas, TD_CUBLAS_WORKSPACE))
+    else if (!td_cublas_run(v->device, &p, cublas, TD_CUBLAS_WORKSPACE))
         r->status = TD_RUN_FAILED;
 }
 

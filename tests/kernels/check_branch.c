@@ -78,7 +78,7 @@ static test_matrix by_cublas(const product *of)
     void *workspace;
     CHECK_CUDA(cudaMalloc(&workspace, TD_CUBLAS_WORKSPACE));
     CHECK(td_cublas_ready(td_device_current()), "no cuBLAS");
-    CHECK(td_cublas_multiply64(td_device_current(), &x.call, workspace, TD_CUBLAS_WORKSPACE),
+    CHECK(td_cublas_run(td_device_current(), &x.call, workspace, TD_CUBLAS_WORKSPACE),
           "refused: %s", product_text(of));
     test_matrix c = checked_result(&x.p, x.c);
     CHECK_CUDA(cudaFree(workspace));

@@ -31,12 +31,12 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
                  residues = fmax(all - reading, 0.5 * all),
                  of_wide_data = td_tuned_native_of_wide_data * native,
                  binary64 = of_wide_data / td_tuned_binary64_share;
-    const bool may_be_native = native >= td_tuned_native_branch_seconds;
     return (td_prices){.binary64 = price(binary64, residues),
-                       .native = may_be_native ? price(of_wide_data, residues) : 0,
+                       .native = price((1.0 - td_tuned_least_gain) * of_wide_data, residues),
                        .sums = price(td_tuned_sums_share * binary64, residues),
                        .few = (int32_t)price_of_few,
                        .more = price(td_tuned_further_modulus * modulus, residues),
                        .estimate = price(td_tuned_estimate_moduli * modulus + reading, residues),
+                       .measure = price(td_tuned_measure_readings * reading, residues),
                        .is_unscaled = true};
 }

@@ -1,12 +1,11 @@
-/* branch.c - a graph of two nodes is described for each product, a kernel that sets a condition and
- * cuBLAS's product below it, and updates the executable of its stream: that takes 2 us of the host,
+/* branch.c - a graph of two nodes is described for each call, a kernel that sets a condition and
+ * cuBLAS's routine below it, and updates the executable of its stream: that takes 2 us of the host,
  * where another executable takes 40. */
 #include "branch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../../../kernels/repair/condition.h"
 #include "../../options/log.h"
 #include "cublas.h"
 
@@ -86,7 +85,7 @@ bool td_branch_ready(td_device *device)
 typedef struct {
     td_device *device;
     const td_problem *p;
-    const td_target *target;
+    const td_condition *asked;
     void *workspace;
     size_t workspace_bytes;
 } work;
@@ -110,7 +109,7 @@ static cudaError_t add_question(cudaStream_t capture, const work *w, cudaGraph_t
 {
     const cudaError_t error = begin(capture, graph);
     if (error != cudaSuccess) return error;
-    return end(capture, td_condition_run(condition, w->target, capture));
+    return end(capture, td_condition_run(condition, w->asked, capture));
 }
 
 static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t body)
@@ -119,7 +118,7 @@ static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t 
     const cudaError_t error = begin(capture, body);
     if (error != cudaSuccess) return error;
     p.stream = capture;
-    const bool done = td_cublas_multiply64(w->device, &p, w->workspace, w->workspace_bytes);
+    const bool done = td_cublas_run(w->device, &p, w->workspace, w->workspace_bytes);
     return end(capture, done ? cudaSuccess : cudaErrorUnknown);
 }
 
@@ -184,10 +183,10 @@ static cudaError_t run(branches *b, const work *w)
     return error;
 }
 
-bool td_branch_multiply64(td_device *device, const td_problem *p, const td_target *target,
-                          void *workspace, size_t workspace_bytes)
+bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
+                   void *workspace, size_t workspace_bytes)
 {
-    const work w = {device, p, target, workspace, workspace_bytes};
+    const work w = {device, p, condition, workspace, workspace_bytes};
     branches *b = lock_branches(device);
     if (!b) return false;
     const cudaError_t error = is_ready(b, device) ? run(b, &w) : cudaErrorNotSupported;

@@ -8,6 +8,7 @@
 
 #include "../../options/log.h"
 #include "../../loader/originals.h"
+#include "../native_call.h"
 
 /* A handle has one stream and one workspace at a time, so a product is enqueued under its lock. */
 typedef struct td_cublas {
@@ -140,7 +141,7 @@ static cublasStatus_t prepare(cublasHandle_t handle, const functions *f, cudaStr
     return status == CUBLAS_STATUS_SUCCESS ? f->set_workspace(handle, workspace, bytes) : status;
 }
 
-/* What is enqueued on a handle: panels, or a problem of binary64 matrices. */
+/* What is enqueued on a handle: panels, or a routine on binary64 matrices. */
 typedef struct {
     const td_panels *panels; /* or NULL */
     const td_problem *problem;
@@ -161,27 +162,12 @@ static cublasStatus_t enqueue_panels(cublasHandle_t handle, const functions *f, 
                        types[p->type].compute, CUBLAS_GEMM_DEFAULT);
 }
 
-static cublasOperation_t op_of(td_op op)
-{
-    return op == TD_OP_N ? CUBLAS_OP_N : op == TD_OP_T ? CUBLAS_OP_T : CUBLAS_OP_C;
-}
-
-static cublasStatus_t enqueue_binary64(cublasHandle_t handle, const functions *f,
-                                       const td_problem *p)
-{
-    const cudaDataType_t type = p->type == TD_COMPLEX_BINARY64 ? CUDA_C_64F : CUDA_R_64F;
-    return f->multiply(handle, op_of(p->op_a), op_of(p->op_b), (int)p->m, (int)p->n, (int)p->k,
-                       &p->alpha.value, p->a.data, type, (int)p->a.ld, 0, p->b.data, type,
-                       (int)p->b.ld, 0, &p->beta.value, p->c.data, type, (int)p->c.ld, 0, 1,
-                       CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT);
-}
-
 static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const work *w)
 {
     const cublasStatus_t status = prepare(handle, f, w->stream, w->workspace, w->workspace_bytes);
     if (status != CUBLAS_STATUS_SUCCESS) return status;
     return w->panels ? enqueue_panels(handle, f, w->panels)
-                     : enqueue_binary64(handle, f, w->problem);
+                     : td_native_call(td_library_own(), handle, w->problem);
 }
 
 static bool multiply(td_device *device, const work *w)
@@ -218,8 +204,8 @@ bool td_cublas_counts(const td_problem *p)
     return p->batch == 1 && p->k <= INT_MAX && p->a.ld <= INT_MAX && p->b.ld <= INT_MAX;
 }
 
-bool td_cublas_multiply64(td_device *device, const td_problem *p, void *workspace,
-                          size_t workspace_bytes)
+bool td_cublas_run(td_device *device, const td_problem *p, void *workspace,
+                   size_t workspace_bytes)
 {
     const work w = {.problem = p,
                     .stream = p->stream,

@@ -32,11 +32,10 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
  * one each: parts have fewer rows and columns anyway. */
 bool td_cublas_counts(const td_problem *p);
 
-/* Enqueues one product of binary64 matrices, real or complex, in p->stream: TD_PRODUCT of batch 1
- * with scalars on the host and sizes that fit an int. In the arithmetic that a program's own call
- * has, for CUBLAS_COMPUTE_64F_PEDANTIC takes 1.3 times as long on an H100. The workspace is
- * cuBLAS's to use, and may be NULL. False as above. */
-bool td_cublas_multiply64(td_device *device, const td_problem *p, void *workspace,
-                          size_t workspace_bytes);
+/* Enqueues a routine that td_native_knows (../native_call.h) in p->stream, in the arithmetic that a
+ * program's own call has: CUBLAS_COMPUTE_64F_PEDANTIC takes 1.3 times as long on an H100. The
+ * workspace is cuBLAS's to use, and may be NULL. False as above. */
+bool td_cublas_run(td_device *device, const td_problem *p, void *workspace,
+                   size_t workspace_bytes);
 
 #endif

@@ -9,6 +9,7 @@
 #include "bound.h"
 #include "branch.h"
 #include "cublas.h"
+#include "../native_knows.h"
 #include "../model/cost.h"
 #include "../proven.h"
 #include "plan.h"
@@ -34,6 +35,7 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
                      .batch = batch,
                      .k = p->k,
                      .alpha = p->alpha,
+                     .verdict = product->parameter.verdict,
                      .shifted = (const int32_t *)(at + product->plan.shifted),
                      .extremes = counts.extremes},
         .chosen = {.choice = (td_choice *)(at + product->plan.choice),
@@ -71,6 +73,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
     td_measure measure = {
         .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .alpha = p->alpha,
+        .verdict = product->parameter.verdict,
         .batch_first = z,
         .batch = batch,
         .route = plan->measure,
@@ -254,15 +257,28 @@ static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_pa
 
 /* ---- native products ---- */
 
+/* True if cuBLAS's routine makes all of C that is made here. */
+static bool is_whole_call(const td_ozaki_product *product)
+{
+    const td_problem *p = product->p, *native = product->parameter.native;
+    return native && td_native_knows(native) && td_parts_of_members(p, &product->plan.part) == 1;
+}
+
+/* True if cuBLAS can make a part of the product. */
+static bool has_native_parts(const td_problem *p)
+{
+    const bool is_on_host = !p->a.array && !p->b.array && !p->c.array && !p->alpha.device &&
+                            !p->beta.device; /* what cuBLAS is told */
+    return p->region == TD_REGION_ALL && is_on_host && td_cublas_counts(p) && p->c.ld <= INT_MAX;
+}
+
 /* True if cuBLAS makes C where the data leave all of it to binary64. A graph that was captured with
  * such a branch could neither be cloned nor be a child of another. */
 static bool may_be_native(const td_ozaki_product *product)
 {
-    const td_problem *p = product->p;
-    const bool is_on_host = !p->a.array && !p->b.array && !p->c.array && !p->alpha.device &&
-                            !p->beta.device; /* what cuBLAS is told */
     return product->parameter.prices.native > 0 && !product->is_captured &&
-           p->region == TD_REGION_ALL && is_on_host && td_cublas_counts(p) && p->c.ld <= INT_MAX &&
+           product->p->batch == 1 &&
+           (is_whole_call(product) || has_native_parts(product->p)) &&
            td_branch_ready(product->device);
 }
 
@@ -272,16 +288,20 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
                        const td_scheme_part *s)
 {
     const td_ozaki_plan *plan = &product->plan;
+    const td_condition asked = {.target = s->finish.target};
     td_problem native = *product->p;
     if (product->parameter.prices.native == 0) return false;
-    native.m = part->m;
-    native.n = part->n;
-    native.a = td_lines_from(product->p, 0, part->i);
-    native.b = td_lines_from(product->p, 1, part->j);
-    native.c.data = (double *)native.c.data + s->finish.target.c_offset;
-    return td_branch_multiply64(
-        product->device, &native, &s->finish.target, s->workspace,
-        (size_t)td_smaller((int64_t)plan->plane_bytes, TD_CUBLAS_WORKSPACE));
+    if (is_whole_call(product)) {
+        native = *product->parameter.native;
+    } else {
+        native.m = part->m;
+        native.n = part->n;
+        native.a = td_lines_from(product->p, 0, part->i);
+        native.b = td_lines_from(product->p, 1, part->j);
+        native.c.data = (double *)native.c.data + s->finish.target.c_offset;
+    }
+    return td_branch_run(product->device, &native, &asked, s->workspace,
+                         (size_t)td_smaller((int64_t)plan->plane_bytes, TD_CUBLAS_WORKSPACE));
 }
 
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)

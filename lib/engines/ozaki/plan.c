@@ -119,7 +119,7 @@ static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
 {
     const td_problem *p = product->p;
     plan->sample.m = 0;
-    if (product->parameter.prices.binary64 == 0 || !td_ozaki_certifies(product) ||
+    if (product->parameter.verdict || product->parameter.prices.binary64 == 0 || !td_ozaki_certifies(product) ||
         !is_worth_sampling(plan, p) || (p->m < LEAST_SAMPLED && p->n < LEAST_SAMPLED))
         return;
     plan->sample.m = sample_lines(p->m, plan->part.m, &plan->sample.group_step[0]);

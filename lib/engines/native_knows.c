@@ -1,0 +1,20 @@
+#include "native_knows.h"
+
+#include <limits.h>
+
+static bool fits(const td_matrix *x) { return x->ld <= INT_MAX; }
+
+static bool has_arrays(const td_problem *p) { return p->a.array || p->b.array || p->c.array; }
+
+bool td_native_knows(const td_problem *p)
+{
+    const bool is_product = p->kind == TD_PRODUCT && !p->routine,
+               is_level3 = p->kind == TD_SYMMETRIC_PRODUCT || p->kind == TD_RANK_K ||
+                           p->kind == TD_RANK_2K || p->kind == TD_TRIANGULAR_PRODUCT ||
+                           p->kind == TD_TRIANGULAR_SOLVE;
+    if (!is_product && !(is_level3 && p->batch == 1 && !has_arrays(p))) return false;
+    if (p->type != TD_BINARY64 && p->type != TD_COMPLEX_BINARY64) return false;
+    if (has_arrays(p) && !(p->a.array && p->b.array && p->c.array)) return false;
+    return p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->batch <= INT_MAX &&
+           fits(&p->a) && fits(&p->b) && fits(&p->c) && !p->alpha.device == !p->beta.device;
+}
