@@ -27,8 +27,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, blocks)
 }
 
 /* Finishes a member of the set's number of moduli to MOST_ROUNDED by pairs; each number of moduli
- * has code of its own. Returns false for other members, of which there are few: their code would
- * take registers from these. */
+ * has code of its own. Returns false for other members. */
 enum { MOST_ROUNDED = 18 };
 template <class set>
 TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const td_finish &finish,
@@ -40,6 +39,23 @@ TD_DEVICE bool finish_pairs(int moduli, const td_residue_product &product, const
         return finish_pairs<td_first_moduli<set::count + 1, set::is_complex>>(moduli, product,
                                                                               finish, grid, counts);
     return moduli == set::count;
+}
+
+/* Finishes members of any number of moduli, each of which takes no longer than the next one. Of few
+ * moduli two stages fit. Not inlined: registers are those of the usual case. */
+template <bool is_complex>
+TD_DEVICE_CALL void finish_any_moduli(int moduli, const td_residue_product &product,
+                                      const td_finish &finish, const finish_grid &grid,
+                                      td_deferred_counts &counts)
+{
+    typedef td_any_moduli<TD_LEAST_PAIRED, is_complex> few;
+    typedef td_any_moduli<TD_MOST_ANY, is_complex> many;
+    if (moduli > few::count)
+        finish_work_tiles<by_rounding, many, work_tile<2>>(product, finish, grid, counts);
+    else if (grid.are_single)
+        finish_work_tiles<by_rounding, few, work_tile<1>>(product, finish, grid, counts);
+    else
+        finish_work_tiles<by_rounding, few, work_tile<2>>(product, finish, grid, counts);
 }
 
 /* Finishes members of any number of moduli, on devices with much binary64 arithmetic. `fewest` are
@@ -59,13 +75,11 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
         finish_deferred(product, finish, moduli);
     } else if (moduli == fewest::count && grid.are_single) {
         finish_work_tiles<by_rounding, fewest, work_tile<1>>(product, finish, grid, counts);
-    } else if (!finish_pairs<fewest>(moduli, product, finish, grid, counts)) {
+    } else if (moduli == 0) {
         td_wait_for_last();
-        if (moduli == 0)
-            td_defer_tiles(finish);
-        else
-            td_finish_tiles<TD_FINISH_ROUND>(
-                finish, residue_source<fewest::is_complex, 5, 5, 0>{product, moduli});
+        td_defer_tiles(finish);
+    } else if (!finish_pairs<fewest>(moduli, product, finish, grid, counts)) {
+        finish_any_moduli<fewest::is_complex>(moduli, product, finish, grid, counts);
     }
 }
 

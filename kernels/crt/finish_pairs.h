@@ -6,6 +6,7 @@
 #include "../device/async_copy.h"
 #include "../device/divisor.h"
 #include "../residue/pieces.h"
+#include "exact_pairs.h"
 #include "residue_source.h"
 
 /* Loads by way of the L2 what kernels before the last one have written. Valid before
@@ -92,11 +93,23 @@ template <class work> TD_DEVICE warp_place place_of(const finish_grid &grid, int
     return at;
 }
 
+/* How many moduli the members have that a set is for. */
+template <class set> TD_DEVICE int moduli_of(const td_choice &choice)
+{
+    return set::is_any ? choice.parameter : set::count;
+}
+
+/* The warp's part of a stage. */
+template <class set> TD_DEVICE int stage_of_warp()
+{
+    return (int)(threadIdx.x / 32) * set::count * PLANE_BYTES;
+}
+
 /* Starts the copies of a step: 16 bytes a lane and modulus. A column of complex products has half
  * of its bytes from Z+, then half from Z-. */
 template <class set, class work>
 TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target &target,
-                              const warp_place &at, int8_t *stage)
+                              const warp_place &at, int moduli, int8_t *stage)
 {
     enum { CHUNK = 16, CHUNKS = work::rows / CHUNK, PLANES = set::is_complex ? 2 : 1 };
     const int lane = (int)(threadIdx.x % 32), column = lane / CHUNKS, in_column = lane % CHUNKS,
@@ -104,10 +117,16 @@ TD_DEVICE void fetch_residues(const td_residue_product &product, const td_target
               row = at.row / PLANES + in_column % (CHUNKS / PLANES) * CHUNK;
     const int8_t *from = product.residue + blockIdx.z * product.batch_step +
                          plane * product.plane_step + (int64_t)(at.col + column) * product.ld + row;
-    int8_t *const to = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES +
-                       work::slot_of(column) * work::rows + in_column * CHUNK;
+    int8_t *const to =
+        stage + stage_of_warp<set>() + work::slot_of(column) * work::rows + in_column * CHUNK;
     if (row >= product.ld || at.col + column >= target.n) return;
     if (!td_region_meets(&target.region, at.row, at.col, work::rows, work::columns)) return;
+    if constexpr (set::is_any) {
+        TD_UNROLL_N(4)
+        for (int t = 0; t < moduli; t++, from += PLANES * product.plane_step)
+            td_async_copy16(to + t * PLANE_BYTES, from);
+        return;
+    }
     TD_UNROLL
     for (int t = 0; t < set::count; t++, from += PLANES * product.plane_step)
         td_async_copy16(to + t * PLANE_BYTES, from);
@@ -125,22 +144,22 @@ TD_DEVICE subtile subtile_from(const subtile &first, const td_target &target, in
     return own;
 }
 
-/* What has been copied of a column, for the thread's subtile: the residues of its four elements
+/* What the warp has copied of a column, for the thread's subtile: the residues of its four elements
  * modulo the t-th modulus. */
-template <class set, class work> struct staged_quads {
+template <bool is_complex, class work> struct staged_quads {
     const int8_t *at;
 
-    TD_INSIDE staged_quads(const int8_t *stage, int j)
+    TD_INSIDE staged_quads(const int8_t *stage_of_warp, int j)
     {
         const int lane = (int)(threadIdx.x % 32),
                   slot = work::slot_of(lane / work::lanes * TD_SUBTILE + j);
-        at = stage + (int)(threadIdx.x / 32) * set::count * PLANE_BYTES + slot * work::rows +
-             lane % work::lanes * (set::is_complex ? TD_SUBTILE / 2 : TD_SUBTILE);
+        at = stage_of_warp + slot * work::rows +
+             lane % work::lanes * (is_complex ? TD_SUBTILE / 2 : TD_SUBTILE);
     }
     TD_INSIDE uint32_t of(int t) const
     {
         const int8_t *const own = at + t * PLANE_BYTES;
-        if constexpr (set::is_complex)
+        if constexpr (is_complex)
             return td_join_parts(own, own + work::rows / 2, t);
         else
             return *reinterpret_cast<const uint32_t *>(own);
@@ -153,7 +172,7 @@ template <class set> struct column_residues {
 
     template <class work> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
     {
-        const staged_quads<set, work> quads(stage, j);
+        const staged_quads<set::is_complex, work> quads(stage + stage_of_warp<set>(), j);
         TD_UNROLL
         for (int t = 0; t < set::count; t++) r.of[t] = quads.of(t);
     }
@@ -224,6 +243,17 @@ struct subtile_records {
     }
 };
 
+/* The scales of usual lines. exact_pairs.h looks at each result for itself. */
+template <class set> TD_DEVICE td_scales_near near_of(const td_choice &choice)
+{
+    if constexpr (set::is_any) {
+        const int bits = td_exact_pairs_in_memory(set::is_complex, choice.parameter).bits;
+        return {bits - 1 - 1023, bits + 1022};
+    } else {
+        return td_near_of<set>();
+    }
+}
+
 /* What is known of a subtile's lines: scales, in the place of an exponent's upper half; and the
  * columns whose results are usual, as bits. */
 struct subtile_lines {
@@ -235,6 +265,7 @@ struct subtile_lines {
 template <class set>
 TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice &choice)
 {
+    const td_scales_near near = near_of<set>(choice);
     td_line a[TD_SUBTILE], b[TD_SUBTILE];
     subtile_lines lines = {{}, 0, 0};
     TD_UNROLL
@@ -253,11 +284,11 @@ TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice
     TD_UNROLL
     for (int j = 1; j < TD_SUBTILE; j++) worst_b = td_join_worst(worst_b, td_worst_of(b[j]));
     lines.usual = (1 << TD_SUBTILE) - 1;
-    if (td_are_usual<set>(worst, worst_b, choice)) return lines; /* mostly */
+    if (td_are_usual(worst, worst_b, choice, near)) return lines; /* mostly */
     lines.usual = 0;
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
-        lines.usual |= td_are_usual<set>(worst, td_worst_of(b[j]), choice) ? 1u << j : 0u;
+        lines.usual |= td_are_usual(worst, td_worst_of(b[j]), choice, near) ? 1u << j : 0u;
     return lines;
 }
 
@@ -299,50 +330,88 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     return unsure;
 }
 
-/* C of X rounded, X in units of 2^-scale; false if that is no normal number. scale: in the place of
- * an exponent's upper half. */
-TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, double *c)
+/* x 2^-scale, of an x of usual lines; false if that is no normal number, and not zero. scale: in the
+ * place of an exponent's upper half. */
+TD_DEVICE bool scale_down(double x, uint32_t scale, double *scaled)
 {
     const uint32_t upper = (uint32_t)(td_bits64(x) >> 32);
-    if ((int)(upper >> 20 & 0x7ff) <= (int32_t)scale >> 20) return false;
-    *c = td_axpby(own.alpha,
-                  td_from_bits64((uint64_t)(upper - scale) << 32 | (uint32_t)td_bits64(x)),
-                  own.beta, c);
+    const bool is_zero = x == 0.0, is_normal = (int)(upper >> 20 & 0x7ff) > (int32_t)scale >> 20;
+    *scaled =
+        is_zero ? 0.0 : td_from_bits64((uint64_t)(upper - scale) << 32 | (uint32_t)td_bits64(x));
+    return is_zero | is_normal;
+}
+
+/* Makes C of X rounded, X in units of 2^-scale; returns false if scale_down does. */
+TD_DEVICE bool store_rounded(const subtile &own, double x, uint32_t scale, double *c)
+{
+    double scaled;
+    if (!scale_down(x, scale, &scaled)) return false;
+    *c = td_axpby(own.alpha, scaled, own.beta, c);
     return true;
 }
 
-/* Makes the unsure elements of usual columns one after the other by three parts of X. Returns the
- * bits of those whose rounding is still not certain. */
-template <class set, class work>
-TD_DEVICE unsigned finish_elements_by_parts(const subtile &own, const subtile_lines &lines,
-                                            unsigned unsure, int64_t ld, const int8_t *stage)
+/* Makes the elements of usual columns whose bits are set in `wanted`, of so many moduli, from what
+ * the warp has copied. Returns the bits of those that are left: of results that are not normal. */
+template <bool is_complex, class work>
+TD_DEVICE unsigned finish_columns_exactly(const subtile &own, const subtile_lines &lines,
+                                          unsigned wanted, int64_t ld, int moduli,
+                                          const int8_t *stage_of_warp)
 {
-    unsigned deferred = 0;
-    TD_ROLLED
-    for (; unsure; unsure &= unsure - 1) {
-        const int e = __ffs((int)unsure) - 1, i = e % TD_SUBTILE, j = e / TD_SUBTILE;
-        uint32_t scale = (uint32_t)(lines.scales_b >> (16 * j)) << 20;
-        double z;
+    const td_exact_pairs &pairs = td_exact_pairs_in_memory(is_complex, moduli);
+    uint64_t scales_b = lines.scales_b;
+    double *c = own.c;
+    unsigned left = 0;
+    TD_UNROLL_N(1)
+    for (int j = 0; j < TD_SUBTILE; j++, c += ld, scales_b >>= 16) {
+        const unsigned here = td_column_bits(wanted, j);
+        const uint32_t scale_b = (uint32_t)scales_b << 20;
+        double c0[TD_SUBTILE] = {}, x[TD_SUBTILE];
+        unsigned of_column = 0;
+        if (!here) continue;
+        if (own.beta != 0.0) td_column::load({c, here}, c0);
+        td_round_quad_exactly(pairs, moduli, staged_quads<is_complex, work>(stage_of_warp, j), x);
         TD_UNROLL
-        for (int k = 0; k < TD_SUBTILE; k++) scale += k == i ? lines.scale_a[k] : 0;
-        const staged_quads<set, work> quads(stage, j);
-        const bool is_sure = td_round_by_parts<set>(
-            [&](int t) { return (int)(int8_t)(quads.of(t) >> (8 * i)); }, &z);
-        if (!is_sure || !store_rounded(own, z, scale, own.c + i + j * ld)) deferred |= 1u << e;
+        for (int i = 0; i < TD_SUBTILE; i++) {
+            of_column |= scale_down(x[i], lines.scale_a[i] + scale_b, &x[i]) ? 0u : 1u << i;
+            x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
+        }
+        td_column::store({c, here}, x, of_column);
+        left |= (of_column & here) << (TD_SUBTILE * j);
     }
-    return deferred;
+    return left;
+}
+
+/* finish_columns_exactly of elements whose first look was not sure. stage_of_warp: a place in shared
+ * memory. Not inlined, and told little: this is seldom needed, and of all numbers of moduli. */
+template <bool is_complex, class work>
+TD_DEVICE_CALL unsigned finish_columns_again(const td_finish &finish, int row, int col,
+                                             unsigned wanted, int moduli, int stage_of_warp)
+{
+    TD_DYNAMIC_SHARED(const int8_t, shared);
+    const subtile own = subtile_at(finish, row, col);
+    subtile_lines lines = {{}, 0, 0};
+    TD_UNROLL
+    for (int i = 0; i < TD_SUBTILE; i++) {
+        lines.scale_a[i] = (uint32_t)own.line[0][row + min(i, own.rows - 1)].scale << 20;
+        lines.scales_b |= (uint64_t)(uint16_t)own.line[1][col + min(i, own.cols - 1)].scale
+                          << (16 * i);
+    }
+    return finish_columns_exactly<is_complex, work>(own, lines, wanted, finish.target.c.ld, moduli,
+                                                    shared + stage_of_warp);
 }
 
 /* X of one element by whole numbers: its residues are byte `byte` of the words. */
 template <int limbs, int columns, class set, class all = td_set_of_moduli<set::is_complex>>
-TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[all::groups * TD_GROUP], int byte)
+TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[all::groups * TD_GROUP], int moduli,
+                                       int byte)
 {
     uint64_t fraction = 0;
     int64_t column[limbs] = {};
     TD_UNROLL
     for (int g = 0; TD_GROUP * g < set::count; g++) {
-        const td_group<TD_P_LIMBS> &group = all::tables().group[set::count][g];
+        const td_group<TD_P_LIMBS> &group = all::tables().group[moduli][g];
         uint32_t r[TD_GROUP];
+        if (set::is_any && TD_GROUP * g >= moduli) continue;
         TD_UNROLL
         for (int i = 0; i < TD_GROUP; i++)
             r[i] = (uint32_t)(int8_t)(words[TD_GROUP * g + i] >> (8 * byte));
@@ -353,7 +422,7 @@ TD_DEVICE td_wide<limbs> whole_element(const uint32_t (&words)[all::groups * TD_
         for (int c = 0; c < columns; c++)
             column[c] = (int64_t)((uint64_t)column[c] + (uint64_t)y * group.limb[c]);
     }
-    return td_less_multiple<limbs>(all::tables().less_product[set::count], column, fraction);
+    return td_less_multiple<limbs>(all::tables().less_product[moduli], column, fraction);
 }
 
 /* The elements of a subtile whose bits in `unsure` are set, one after the other: seldom needed, and
@@ -371,6 +440,7 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
     };
     const subtile own = subtile_at(finish, row, col);
     const td_choice choice = finish.choice[blockIdx.z];
+    const int moduli = moduli_of<set>(choice);
     unsigned mask = 0;
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, unsure >>= TD_SUBTILE) {
@@ -379,7 +449,8 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
         const td_line b = own.line[1][col + j];
         if (!(unsure & ((1u << own.rows) - 1))) continue;
         TD_UNROLL
-        for (int t = 0; t < set::count; t++) words[t] = quads.of(t);
+        for (int t = 0; t < set::count; t++)
+            if (!set::is_any || t < moduli) words[t] = quads.of(t);
         TD_UNROLL_N(1)
         for (int i = 0; i < own.rows; i++) {
             const td_line a = own.line[0][row + i];
@@ -390,8 +461,8 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
                 *c = td_scaled(own.beta, c);
             else if (a.low != TD_SPECIAL && b.low != TD_SPECIAL &&
                      td_finish_element<kind>(finish, choice,
-                                             whole_element<LIMBS, COLUMNS, set>(words, i), a, b,
-                                             own.alpha, own.beta, c, &result))
+                                             whole_element<LIMBS, COLUMNS, set>(words, moduli, i),
+                                             a, b, own.alpha, own.beta, c, &result))
                 *c = result;
             else
                 mask |= 1u << (TD_SUBTILE * j + i);
@@ -400,9 +471,19 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
     return mask;
 }
 
-/* Where more elements of a subtile are not sure, X is far below what the moduli can hold, and a
- * second look tells no more. */
-enum { FEW_UNSURE = 2 };
+/* Makes the elements of a subtile whose bits are set in `unsure`, those in `usual` from what the warp
+ * has copied. Returns the mask. */
+template <class set, class work>
+TD_DEVICE_CALL unsigned finish_unsure(const td_residue_product &product, const td_finish &finish,
+                                      int row, int col, unsigned unsure, unsigned usual,
+                                      int stage_of_warp)
+{
+    if (usual)
+        unsure = (unsure & ~usual) | finish_columns_again<set::is_complex, work>(
+                                         finish, row, col, usual, set::count, stage_of_warp);
+    return unsure ? finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, row, col, unsure)
+                  : 0;
+}
 
 /* How subtiles are finished: X rounded, then alpha and beta. finish_subtile is as
  * td_finish_subtile. */
@@ -415,11 +496,13 @@ struct by_rounding {
         records::load<is_early>(own, finish, row, col);
     }
 
+    /* Moduli of a set of any have no first look. */
     template <class set, class work>
     TD_DEVICE unsigned finish_subtile(const td_residue_product &product, const td_finish &finish,
                                       const subtile &own, const td_choice &choice,
                                       const records &records, const int8_t *stage)
     {
+        TD_DYNAMIC_SHARED(const int8_t, shared);
         if (own.rows <= 0 || own.cols <= 0) return 0;
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
         if (!whole) return td_finish_none(finish.target, own.row, own.col);
@@ -429,18 +512,26 @@ struct by_rounding {
         for (int j = 0; j < own.cols && choice.is_estimated && has_product; j++)
             deferred |= td_deferred_by_min_moduli(finish, choice, own.row, own.col + j)
                         << (TD_SUBTILE * j);
-        if (has_product)
-            unsure = finish_columns_double<set, work>(own, lines, whole, deferred,
-                                                      finish.target.c.ld, stage);
+        if constexpr (!set::is_any) {
+            if (has_product)
+                unsure = finish_columns_double<set, work>(own, lines, whole, deferred,
+                                                          finish.target.c.ld, stage);
+        }
         unsure &= whole & ~deferred;
         const unsigned usual = has_product ? unsure & bits_of_columns(lines.usual) : 0;
-        if (usual && __popc(usual) <= FEW_UNSURE)
-            unsure = (unsure & ~usual) | finish_elements_by_parts<set, work>(
-                                             own, lines, usual, finish.target.c.ld, stage);
         unsigned mask = deferred & whole;
-        if (unsure)
-            mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row, own.col,
-                                                                unsure);
+        if constexpr (set::is_any) {
+            unsure &= ~usual;
+            unsure |= finish_columns_exactly<set::is_complex, work>(
+                own, lines, usual, finish.target.c.ld, choice.parameter,
+                stage + stage_of_warp<set>());
+            if (unsure)
+                mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row,
+                                                                    own.col, unsure);
+        } else if (unsure) {
+            mask |= finish_unsure<set, work>(product, finish, own.row, own.col, unsure, usual,
+                                             (int)(stage - shared) + stage_of_warp<set>());
+        }
         *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
         return mask;
     }
@@ -477,6 +568,7 @@ TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_fin
         steps,
         [&](int stage) {
             fetch_residues<set, work>(product, target, place_of<work>(grid, next++),
+                                      moduli_of<set>(choice),
                                       shared + stage * stage_bytes(set::count));
         },
         [&](int stage) {

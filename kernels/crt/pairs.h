@@ -53,7 +53,8 @@ struct td_pairs {
     double error_of_parts;
 };
 
-enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16 };
+/* A word of y + BIAS counts 2^-TD_PAIR_PLACES. */
+enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16, TD_PAIR_PLACES = 3 };
 
 struct td_pair_tables {
     td_pairs of[TD_EXACT_MODULI - TD_LEAST_PAIRED + 1],
@@ -138,6 +139,25 @@ static constexpr uint32_t td_most_of_residue(bool is_complex, uint32_t p)
     return is_complex ? (p + 1) / 2 : 128;
 }
 
+/* A pair's td_pair.weights, and s. */
+struct td_pair_weights {
+    uint32_t both;
+    int up;
+};
+
+static constexpr td_pair_weights td_weights_of(bool is_complex, int moduli, int pair)
+{
+    const uint32_t *const set = is_complex ? td_complex_moduli : td_moduli;
+    const bool is_one = 2 * pair + 1 == moduli;
+    const uint32_t p = set[2 * pair], other = is_one ? 1 : set[2 * pair + 1],
+                   of_other = is_one ? 0 : td_most_of_residue(is_complex, other),
+                   most = td_most_of_residue(is_complex, p) * other + of_other * p;
+    int up = 0;
+    while (most << (up + 1) < 1u << 16) up++;
+    const int places = TD_PAIR_PLACES + up;
+    return {other << places | (is_one ? 0 : p << places << 16), up};
+}
+
 static constexpr td_pairs td_make_pairs(bool is_complex, int moduli)
 {
     const uint32_t *const set = is_complex ? td_complex_moduli : td_moduli;
@@ -149,19 +169,14 @@ static constexpr td_pairs td_make_pairs(bool is_complex, int moduli)
             if (product[i] >> b & 1) pairs.bits = 32 * i + b + 1;
     const int unit = pairs.bits - 47;
     for (int i = 0; 2 * i < moduli; i++) {
-        const bool is_one = 2 * i + 1 == moduli;
-        const uint32_t p = set[2 * i], other = is_one ? 1 : set[2 * i + 1],
-                       of_other = is_one ? 0 : td_most_of_residue(is_complex, other),
-                       most = td_most_of_residue(is_complex, p) * other + of_other * p;
+        const td_pair_weights weights = td_weights_of(is_complex, moduli, i);
         uint32_t rest[TD_P_LIMBS] = {1};
-        int up = 0; /* s */
         for (int t = 0; t < moduli; t++)
             if (t / 2 != i) td_multiply_limbs(rest, set[t]);
-        while (most << (up + 1) < 1u << 16) up++;
         td_pair *const pair = &pairs.pair[i];
-        pair->weights = 8 * other << up | (is_one ? 0 : 8 * p << up << 16);
-        td_cut_limbs(rest, -up, unit, &pair->high, &pair->low);
-        pairs.low_of_pair[i] = td_cut_low(rest, -up, unit, pair->high);
+        pair->weights = weights.both;
+        td_cut_limbs(rest, -weights.up, unit, &pair->high, &pair->low);
+        pairs.low_of_pair[i] = td_cut_low(rest, -weights.up, unit, pair->high);
         pairs.start_high -= TD_PAIR_BIAS * pair->high;
         pairs.start_low -= TD_PAIR_BIAS * pair->low;
     }
@@ -221,6 +236,19 @@ TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum
 #endif
 }
 
+/* The upper halves of y + BIAS of four elements. A word has their residues modulo one of the pair's
+ * moduli. */
+TD_DEVICE void td_words_of_pair(uint32_t weights, uint32_t residues, uint32_t other,
+                                uint32_t (&y)[TD_SUBTILE])
+{
+    const uint32_t low = __byte_perm(residues, other, 0x5140);
+    const uint32_t high = __byte_perm(residues, other, 0x7362);
+    y[0] = td_add_pair<0>(weights, low, TD_PAIR_START);
+    y[1] = td_add_pair<1>(weights, low, TD_PAIR_START);
+    y[2] = td_add_pair<0>(weights, high, TD_PAIR_START);
+    y[3] = td_add_pair<1>(weights, high, TD_PAIR_START);
+}
+
 /* X = h + l of four elements. A word has their residues modulo one of the moduli. */
 template <class set>
 TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
@@ -232,13 +260,9 @@ TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
     TD_UNROLL
     for (int i = 0; 2 * i < set::count; i++) {
         const td_pair &pair = pairs.pair[i];
-        const uint32_t other = 2 * i + 1 < set::count ? residues[2 * i + 1] : 0;
-        const uint32_t low = __byte_perm(residues[2 * i], other, 0x5140);
-        const uint32_t high = __byte_perm(residues[2 * i], other, 0x7362);
-        const uint32_t y[TD_SUBTILE] = {td_add_pair<0>(pair.weights, low, TD_PAIR_START),
-                                        td_add_pair<1>(pair.weights, low, TD_PAIR_START),
-                                        td_add_pair<0>(pair.weights, high, TD_PAIR_START),
-                                        td_add_pair<1>(pair.weights, high, TD_PAIR_START)};
+        uint32_t y[TD_SUBTILE];
+        td_words_of_pair(pair.weights, residues[2 * i],
+                         2 * i + 1 < set::count ? residues[2 * i + 1] : 0, y);
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) {
             const double d = td_from_bits64((uint64_t)y[e] << 32);
@@ -289,20 +313,31 @@ TD_DEVICE bool td_are_certified(const td_worst_line &a, const td_worst_line &b,
            (is_far | (a.mean + b.mean >= above + choice.rest));
 }
 
-/* Results are normal numbers, if their scales are such. */
-template <class set> TD_DEVICE bool td_are_near(int least, int most)
+/* The least and the largest sum of two scales that leave results normal numbers. */
+struct td_scales_near {
+    int least, most;
+};
+
+template <class set> TD_DEVICE td_scales_near td_near_of()
 {
     const td_pairs &pairs = td_pairs_in_memory<set>();
-    return (least >= pairs.bits - 1 - 1023) & (most <= pairs.bits - pairs.farthest + 1022);
+    return {pairs.bits - 1 - 1023, pairs.bits - pairs.farthest + 1022};
 }
 
-/* They are, and certified, if that is asked. */
-template <class set>
-TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
+template <class set> TD_DEVICE bool td_are_near(int least, int most)
+{
+    const td_scales_near near = td_near_of<set>();
+    return (least >= near.least) & (most <= near.most);
+}
+
+/* Scales are near, and elements certified, if that is asked. */
+TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice,
+                            const td_scales_near &near)
 {
     return (bool)((choice.need == TD_NEEDS_NOTHING) | choice.is_estimated |
                   td_are_certified(a, b, choice)) &
-           !a.is_special & !b.is_special & td_are_near<set>(a.least + b.least, a.most + b.most);
+           !a.is_special & !b.is_special & (a.least + b.least >= near.least) &
+           (a.most + b.most <= near.most);
 }
 
 /* ---- elements ---- */

@@ -65,7 +65,7 @@ static unit_panels make_panels(const crt_case *p, const crt_data *d)
 static bool may_be_resident(const crt_case *p)
 {
     const td_choice choice = {.parameter = p->count, .is_estimated = p->is_estimated};
-    return td_is_resident(&choice);
+    return td_is_resident(&choice) && !p->is_complex;
 }
 static bool has_resident(void) { return td_wgmma_exists(); }
 
@@ -84,7 +84,7 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
     int8_t *const a = upload(u.a, planes * (size_t)(u.k * u.k));
     int8_t *const b = upload(u.b, planes * (size_t)(u.lines * u.k));
     CHECK_CUDA(cudaMemset(product->deferred.word, 0xa5, left));
-    CHECK_CUDA(cudaMemset(product->residue, 0x5a, d->residues * (size_t)p->count));
+    CHECK_CUDA(cudaMemset(product->residue, 0x5a, d->residues));
     const td_panels panels = {.type = TD_PANEL_RESIDUE,
                               .m = u.k,
                               .n = p->n,
@@ -165,19 +165,20 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
                          .tiles = malloc(d->tiles * sizeof(int32_t)),
                          .is_dense = crt_filled(d->tiles, 0xa5),
                          .has_all_masks = is_apart(how)};
-    int8_t *const residue = upload(d->residue, d->residues * (size_t)p->count);
+    int8_t *const residue = upload(d->residue, d->residues);
     double *const c = upload(d->c, c_bytes);
     uint16_t *const masks = upload(d->masks, mask_bytes);
     td_open_counts *const open = upload(result.open, sizeof result.open);
     int32_t *const tiles = upload(d->masks, d->tiles * sizeof(int32_t));
     uint8_t *const is_dense = upload(result.is_dense, d->tiles);
     td_choice *const choice = upload(d->choice, sizeof d->choice);
-    uint8_t *const ranks = upload(d->min_moduli, d->residues);
+    uint8_t *const ranks = upload(d->min_moduli, d->numbers);
     td_line *line[2];
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
-    const int64_t member = (int64_t)d->ld * p->n, plane = (int64_t)d->residues;
-    td_residue_product product = {residue, plane, member, 0, (int64_t)d->ld, 1, false, crt, {0}};
+    const int64_t ld = (int64_t)d->residue_ld;
+    td_residue_product product = {
+        residue, (int64_t)d->plane, ld * p->n, 0, ld, 1, p->is_complex, crt, {0}};
     const td_finish finish = {
         .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
                    .m = p->m,
@@ -193,7 +194,7 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
         .line = {line[0], line[1]},
         .lines_of_member = {p->m, p->n},
         .choice = choice,
-        .min_moduli = {ranks, (int64_t)d->ld, member},
+        .min_moduli = {ranks, (int64_t)d->ld, (int64_t)d->ld * p->n},
         .defers_tiles = leaves_of(p)};
     leave(p, d, how, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
@@ -250,7 +251,7 @@ static void check_value(const crt_case *p, const crt_data *d, const crt_result *
     const int scale = d->line[0][lines_a].scale + d->line[1][lines_b].scale;
     const crt_number x = d->x[((size_t)z * (size_t)p->n + (size_t)j) * d->ld + (size_t)i];
     const double value = got->c[((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i];
-    if (p->fill == ANY_BYTES || p->alpha != 1.0 || p->beta != 0.0 || is_left(p, got, z, i, j) ||
+    if (p->alpha != 1.0 || p->beta != 0.0 || is_left(p, got, z, i, j) ||
         scale < -900 || scale > 1000)
         return;
     CHECK(value == crt_nearest_to(x, p->count, scale), "element %d, %d of %d is %a, not %a: %s", i,
