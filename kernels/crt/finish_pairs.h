@@ -471,20 +471,6 @@ TD_DEVICE_CALL unsigned finish_elements_whole(const td_residue_product &product,
     return mask;
 }
 
-/* Makes the elements of a subtile whose bits are set in `unsure`, those in `usual` from what the warp
- * has copied. Returns the mask. */
-template <class set, class work>
-TD_DEVICE_CALL unsigned finish_unsure(const td_residue_product &product, const td_finish &finish,
-                                      int row, int col, unsigned unsure, unsigned usual,
-                                      int stage_of_warp)
-{
-    if (usual)
-        unsure = (unsure & ~usual) | finish_columns_again<set::is_complex, work>(
-                                         finish, row, col, usual, set::count, stage_of_warp);
-    return unsure ? finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, row, col, unsure)
-                  : 0;
-}
-
 /* How subtiles are finished: X rounded, then alpha and beta. finish_subtile is as
  * td_finish_subtile. */
 struct by_rounding {
@@ -520,18 +506,18 @@ struct by_rounding {
         unsure &= whole & ~deferred;
         const unsigned usual = has_product ? unsure & bits_of_columns(lines.usual) : 0;
         unsigned mask = deferred & whole;
-        if constexpr (set::is_any) {
-            unsure &= ~usual;
-            unsure |= finish_columns_exactly<set::is_complex, work>(
-                own, lines, usual, finish.target.c.ld, choice.parameter,
-                stage + stage_of_warp<set>());
-            if (unsure)
-                mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row,
-                                                                    own.col, unsure);
-        } else if (unsure) {
-            mask |= finish_unsure<set, work>(product, finish, own.row, own.col, unsure, usual,
-                                             (int)(stage - shared) + stage_of_warp<set>());
-        }
+        if constexpr (set::is_any)
+            unsure = (unsure & ~usual) | finish_columns_exactly<set::is_complex, work>(
+                                             own, lines, usual, finish.target.c.ld,
+                                             choice.parameter, stage + stage_of_warp<set>());
+        else if (usual)
+            unsure = (unsure & ~usual) |
+                     finish_columns_again<set::is_complex, work>(
+                         finish, own.row, own.col, usual, set::count,
+                         (int)(stage - shared) + stage_of_warp<set>());
+        if (unsure)
+            mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row, own.col,
+                                                                unsure);
         *td_target_mask(finish.target, own.row, own.col) = (uint16_t)mask;
         return mask;
     }
