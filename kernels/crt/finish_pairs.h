@@ -286,9 +286,12 @@ TD_DEVICE subtile_lines lines_of(const subtile_records &records, const td_choice
     lines.usual = (1 << TD_SUBTILE) - 1;
     if (td_are_usual(worst, worst_b, choice, near)) return lines; /* mostly */
     lines.usual = 0;
+    worst = td_worst_but_zeros(a[0]);
+    TD_UNROLL
+    for (int i = 1; i < TD_SUBTILE; i++) worst = td_join_worst(worst, td_worst_but_zeros(a[i]));
     TD_UNROLL
     for (int j = 0; j < TD_SUBTILE; j++)
-        lines.usual |= td_are_usual(worst, td_worst_of(b[j]), choice, near) ? 1u << j : 0u;
+        lines.usual |= td_are_usual(worst, td_worst_but_zeros(b[j]), choice, near) ? 1u << j : 0u;
     return lines;
 }
 

@@ -301,6 +301,19 @@ TD_DEVICE td_worst_line td_join_worst(const td_worst_line &a, const td_worst_lin
             min(a.least, b.least), max(a.most, b.most),     (bool)(a.is_special | b.is_special)};
 }
 
+/* td_worst_of, but that a line of zeros, of which all elements are certified, asks for nothing but
+ * its scale. */
+TD_DEVICE td_worst_line td_worst_but_zeros(const td_line &line)
+{
+    enum { ANYTHING = 1 << 29 };
+    td_worst_line worst = td_worst_of(line);
+    if (line.low == TD_NO_LOW) {
+        worst.mean = worst.rounding = ANYTHING;
+        worst.spread = -ANYTHING;
+    }
+    return worst;
+}
+
 /* True only if td_is_certified says so of all elements by their means. These are to be so far above
  * the sum of either line: a condition for each, in which the other line's sum does not occur. No
  * branches: code that is jumped to is fetched late. */
@@ -338,6 +351,12 @@ TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, cons
                   td_are_certified(a, b, choice)) &
            !a.is_special & !b.is_special & (a.least + b.least >= near.least) &
            (a.most + b.most <= near.most);
+}
+
+template <class set>
+TD_DEVICE bool td_are_usual(const td_worst_line &a, const td_worst_line &b, const td_choice &choice)
+{
+    return td_are_usual(a, b, choice, td_near_of<set>());
 }
 
 /* ---- elements ---- */

@@ -38,16 +38,17 @@ TD_DEVICE int candidate_of_lines(const td_rule &p, const extremes *seen)
     return i;
 }
 
-/* Sets a choice that rounds no line to the fewest moduli that round none: X is the same. width: the
- * largest of all lines. */
+/* Where the choice rounds no line, takes the fewest moduli that round none: X is the same, and every
+ * element is certified. width: the largest of all lines. */
 TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
 {
     int i = 0;
+    if (width > choice->level) return;
+    choice->need = TD_NEEDS_NOTHING;
     while (i < p.fewer && p.level_of_fewer[i] < width) i++;
     if (i == p.fewer) return;
     choice->parameter = p.least_of_fewer + i;
     choice->level = p.level_of_fewer[i];
-    choice->need = TD_NEEDS_NOTHING;
 }
 
 /* Returns the choice that the extremes of all lines of k elements make; seen[0] are those of rows
