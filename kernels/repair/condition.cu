@@ -5,9 +5,8 @@
 /* Grid: one thread. */
 static __global__ void condition_kernel(cudaGraphConditionalHandle node, const td_condition asked)
 {
-    cudaGraphSetConditional(node, asked.verdict
-                                      ? td_verdict_of(asked.verdict) == asked.wanted
-                                      : td_room_for_all(asked.target) == TD_ROOM);
+    cudaGraphSetConditional(node, asked.verdict ? td_verdict_of(asked.verdict) == asked.wanted
+                                                : td_room_for_all(asked.target) == TD_ROOM);
 }
 
 cudaError_t td_condition_run(cudaGraphConditionalHandle node, const td_condition *condition,

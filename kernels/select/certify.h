@@ -7,6 +7,7 @@
 #include "../device/last_block.h"
 #include "../device/warp.h"
 #include "../view/access.h"
+#include "cost.h"
 #include "error.h"
 #include "estimate.h"
 #include "scales.h"
@@ -75,8 +76,7 @@ TD_DEVICE const td_line *place_line(const td_estimate &p, int tile)
     const int i = (int)threadIdx.x, m_tiles = td_tiles(p.target.m), which = i / TD_TILE,
               first = (which ? tile / m_tiles : tile % m_tiles) * TD_TILE,
               lines = which ? p.target.n : p.target.m, line = min(first + i % TD_TILE, lines - 1);
-    return p.line[which] + blockIdx.z * p.lines_of_member[which] +
-           td_sampled_line(p.group_step[which], line);
+    return p.line[which] + blockIdx.z * p.lines_of_member[which] + line;
 }
 
 /* The place of the thread's line in each of_lines. */
@@ -431,12 +431,10 @@ TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD
 /* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
 
-/* The price of moduli for the lines that were looked at, in ALL_BLOCKS-ths of the price without
- * zeros. */
+/* The price of moduli, in ALL_BLOCKS-ths of the price without zeros. */
 TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
-    const int rows = p.is_sample ? p.target.m : p.choose.measured.lines[0],
-              columns = p.is_sample ? p.target.n : p.choose.measured.lines[1];
+    const int rows = p.choose.measured.lines[0], columns = p.choose.measured.lines[1];
     const uint64_t all = (uint64_t)td_groups(rows) * (uint64_t)td_groups(columns) *
                          (uint64_t)stages_of(p.choose.measured.k);
     if (!p.nonzero[0]) return ALL_BLOCKS;
@@ -450,17 +448,15 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     const unsigned long long *uncertified = p.uncertified + blockIdx.z * TD_CHOICES;
     const td_prices &prices = p.choose.rule.prices;
     const uint64_t elements = (uint64_t)p.tiles * TD_FEW, share = share_of_price(p),
-                   sum = (unsigned)prices.sums,
-                   estimate = p.is_sample ? (unsigned)prices.estimate : 0;
-    uint64_t least = elements * (unsigned)(prices.native ? prices.native : prices.binary64);
+                   sum = (unsigned)prices.sums;
+    uint64_t least = elements * td_price_of_others(prices);
     td_choice best = p.choose.rule.candidate[0];
     best.parameter = 0;
     best.number = -1;
     for (int i = 0; i < p.choose.rule.candidates; i++) {
-        const int further = p.choose.rule.candidate[i].parameter - (int)TD_COMMON_MODULI;
-        const uint64_t moduli = (unsigned)(prices.few + prices.more * further);
-        const uint64_t cost =
-            elements * (moduli * share / ALL_BLOCKS + estimate) + uncertified[i] * sum;
+        const uint64_t moduli =
+            td_price_of_moduli(prices, p.choose.rule.candidate[i].parameter, true);
+        const uint64_t cost = elements * moduli * share / ALL_BLOCKS + uncertified[i] * sum;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.rule.candidate[i];
@@ -468,20 +464,18 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
-/* Writes the choice, which after a sample is still to be made unless all of C is left to binary64.
- * By all threads of a block. room: of what lines chose. */
+/* Writes the choice. By all threads of a block. room: of what lines chose. */
 TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
     if (threadIdx.x == 0) {
         td_choice choice = cheapest(p);
-        if (p.is_sample && choice.parameter > 0) choice = p.choose.rule.candidate[0];
         choice.room = p.choose.rule.prices.is_unscaled && choice.parameter == 0 ? TD_ROOM : room;
         p.choose.chosen.choice[blockIdx.z] = choice;
-        if (p.choose.chosen.planes && !p.is_sample)
+        if (p.choose.chosen.planes)
             atomicMax(p.choose.chosen.planes, (unsigned long long)choice.parameter);
     }
     __syncthreads();
-    for (int o = 0; o < 2 && !p.is_sample && p.choose.chosen.choice[blockIdx.z].parameter; o++)
+    for (int o = 0; o < 2 && p.choose.chosen.choice[blockIdx.z].parameter; o++)
         td_scale_lines(p.choose, p.choose.chosen.choice[blockIdx.z], o, (int)blockIdx.z,
                        (int)threadIdx.x, (int)blockDim.x);
 }

@@ -3,6 +3,7 @@
 #define TD_CHOOSE_H
 
 #include "../measure/extremes.h"
+#include "cost.h"
 #include "scales.h"
 
 /* The extremes of an operand's lines (../measure/extremes.h); NO_LINE where there are none. */
@@ -51,6 +52,16 @@ TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
     choice->level = p.level_of_fewer[i];
 }
 
+/* True if an estimate may pay: the fewest moduli and the estimate cost less than other ways, even if
+ * nothing is repaired. By the prices of mode auto alone. */
+TD_DEVICE bool is_worth_estimating(const td_rule &p)
+{
+    if (!p.prices.is_unscaled) return true;
+    return td_price_of_moduli(p.prices, p.candidate[0].parameter, true) +
+               (unsigned)p.prices.estimate <
+           td_price_of_others(p.prices);
+}
+
 /* Returns the choice that the extremes of all lines of k elements make; seen[0] are those of rows
  * of op(A), seen[1] of columns of op(B). has_lines: alpha is not 0. */
 TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
@@ -67,6 +78,12 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
         take_fewer(p, max(of[0].width, of[1].width), &choice);
     }
     choice.room = room_of(of[0], of[1], k);
+    if (choice.is_estimated && !is_worth_estimating(p)) {
+        choice.parameter = 0;
+        choice.number = -1;
+        choice.is_estimated = 0;
+        choice.room = TD_ROOM;
+    }
     return choice;
 }
 

@@ -41,11 +41,9 @@ typedef struct {
 } td_magnitudes;
 cudaError_t td_magnitudes_run(const td_magnitudes *magnitudes, cudaStream_t stream);
 
-/* Finds the first candidate that certifies each element of a part, or of a sample of a whole
- * member, by the logarithms of its sums (TD_PANEL_LOGARITHM). After all parts of a member one of
- * its candidates is chosen and scales are set, if there is more than one. A sample only tells
- * whether all of C is to be left to binary64, which then is chosen; else nothing is, and the
- * estimate is to be made of all. */
+/* Finds the first candidate that certifies each element of a part by the logarithms of its sums
+ * (TD_PANEL_LOGARITHM). After all parts of a member one of its candidates is chosen and scales are
+ * set, if there is more than one; or all of C is left to binary64. */
 typedef struct {
     td_target target;       /* the part of C: its sizes alone count */
     const td_line *line[2]; /* the first line of member z is line[o] + z * lines_of_member[o] */
@@ -61,8 +59,6 @@ typedef struct {
     unsigned long long *uncertified; /* [batch][TD_CHOICES]: zeros before the first part */
     unsigned long long *met;         /* [batch]: zeros before the first part */
     int32_t *done;                   /* [batch]: zeros before the first part */
-    bool is_sample;
-    int group_step[2]; /* td_fixed.group_step */
     /* td_panels.nonzero of the magnitudes, in one sum; NULL: none is 0 */
     const uint32_t *nonzero[2];
 } td_estimate;

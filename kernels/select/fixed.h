@@ -26,16 +26,6 @@ typedef struct {
     const int16_t *shift;    /* [batch][k] */
     const int32_t *shifted;  /* [batch]: 0 if the shifts are not used */
     const td_choice *choice; /* [batch] */
-
-    /* The lines are a sample: of each operand's groups of TD_TILE lines every group_step-th,
-     * counted from the first. 0 and 1: all. */
-    int group_step[2];
 } td_fixed;
-
-/* The operand's line that line number `line` of a sample is. */
-TD_BOTH int td_sampled_line(int group_step, int line)
-{
-    return group_step > 1 ? line + line / TD_TILE * (group_step - 1) * TD_TILE : line;
-}
 
 #endif

@@ -44,8 +44,7 @@ TD_DEVICE_CALL uint32_t magnitude_of_any(double x, int exponent)
 TD_DEVICE int exponent_of(const td_fixed &fixed, const td_fixed_place &at, int line)
 {
     if (line >= fixed.operand[at.which].lines) return NO_MAGNITUDES;
-    const td_line &record = fixed.line[at.which][at.batch * fixed.lines_of_member[at.which] +
-                                                 td_sampled_line(fixed.group_step[at.which], line)];
+    const td_line &record = fixed.line[at.which][at.batch * fixed.lines_of_member[at.which] + line];
     return td_is_counted(record) ? -td_estimate_ulp(record) : (int)NO_MAGNITUDES;
 }
 
@@ -102,14 +101,13 @@ TD_DEVICE int own_line(bool along)
     return along ? (int)threadIdx.x / 32 * OWN_LINES : (int)threadIdx.x % 32;
 }
 
-/* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. source: the
- * operand's line that the tile begins with. */
-TD_DEVICE void load_runs(const td_view &o, const td_fixed_place &at, const double *data, int source,
+/* Of operands whose lines are neighbours in memory: lanes have lines, warps runs. */
+TD_DEVICE void load_runs(const td_view &o, const td_fixed_place &at, const double *data,
                          own_numbers &x)
 {
     const int line = at.line0 + own_line(false);
     const int64_t l = at.in_pass + (int)threadIdx.x / 32 * RUN;
-    const double *from = data + td_view_at(o, source + own_line(false), at.first + l);
+    const double *from = data + td_view_at(o, at.line0 + own_line(false), at.first + l);
     const int64_t left = line < o.lines ? at.count - l : 0;
     TD_UNROLL
     for (int i = 0; i < RUN; i++) x[i] = i < left ? from[i * o.k_step] : 0.0;
@@ -134,14 +132,13 @@ TD_DEVICE bool store_runs(const td_fixed &fixed, int64_t k_padded, const td_fixe
     return own.store(exponents[0], to(line, l));
 }
 
-/* Of operands that stand along k: warps have lines. source: the operand's line that the tile begins
- * with. */
+/* Of operands that stand along k: warps have lines. */
 TD_DEVICE void load_pairs(const td_view &o, const td_fixed_place &at, const double *data,
-                          int source, own_numbers &x)
+                          own_numbers &x)
 {
     const int line0 = at.line0 + own_line(true);
     const int64_t l0 = at.in_pass + (int)threadIdx.x % 32 * 2;
-    const double *from = data + td_view_at(o, source + own_line(true), at.first + l0);
+    const double *from = data + td_view_at(o, at.line0 + own_line(true), at.first + l0);
     const bool are_aligned = (reinterpret_cast<uintptr_t>(from) & 15) == 0 && o.line_step % 2 == 0;
     TD_UNROLL
     for (int i = 0; i < OWN_LINES; i++) {
@@ -187,11 +184,10 @@ TD_DEVICE void load_numbers(const td_fixed &fixed, const td_fixed_place &at, own
 {
     const td_view &o = fixed.operand[at.which];
     const double *const data = td_member<const double>(o.matrix, fixed.batch_first + at.batch);
-    const int source = td_sampled_line(fixed.group_step[at.which], at.line0);
     if (at.along)
-        load_pairs(o, at, data, source, x);
+        load_pairs(o, at, data, x);
     else
-        load_runs(o, at, data, source, x);
+        load_runs(o, at, data, x);
 }
 
 template <class function>

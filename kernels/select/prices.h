@@ -14,11 +14,15 @@ typedef struct {
      * binary64 tiles do. */
     int32_t native;
 
-    int32_t sums;     /* TD_FEW exact sums, of one element each */
-    int32_t few;      /* residues modulo TD_COMMON_MODULI numbers */
-    int32_t more;     /* each further modulus */
-    int32_t estimate; /* the estimate of abs(A)abs(B), which a sample may find not worth its time */
-    int32_t measure;  /* measuring all lines, for the probe (probe.h) */
+    int32_t sums; /* TD_FEW exact sums, of one element each */
+    int32_t few;  /* residues modulo TD_COMMON_MODULI numbers */
+    int32_t more; /* each further modulus */
+    int32_t wide; /* what numbers of wide_from moduli or more cost besides, as they are longer */
+    int32_t wide_from;
+    int32_t
+        apart; /* what products cost besides that one kernel could make if nothing were estimated */
+    int32_t estimate; /* the estimate of abs(A)abs(B) */
+    int32_t measure;  /* measuring all lines */
 
     /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
      * ones, which may over- or underflow. 0: elements are scaled where that could happen. */

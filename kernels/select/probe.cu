@@ -7,6 +7,7 @@
 #include "../device/warp.h"
 #include "../unfold/folded.h"
 #include "choose.h"
+#include "cost.h"
 #include "error.h"
 
 namespace
@@ -15,12 +16,15 @@ namespace
 enum {
     LINES = TD_PROBE_LINES,
     TILES = TD_PROBE_TILES,
+    STRIPS = 2 * TILES, /* of LINES lines, at most: tiles of one member share theirs */
+    SHARED = 4,         /* strips of an operand then */
     SLICES = TD_PROBE_SLICES,
     GROUP = 4,
     GROUPS = LINES / GROUP,
-    PLACES = GROUPS * 4, /* where groups of an operand begin */
+    PLACES = GROUPS * SHARED, /* where groups of an operand begin */
     THREADS = LINES * LINES,
-    LEAST_K = 128 /* terms of a slice, at least */
+    LEAST_K = 128, /* terms of a slice, at least */
+    AT_ONCE = 8    /* loads under way together */
 };
 
 /* What is known of a slice of a line, or of all of it. Logarithms of single elements are those of
@@ -38,24 +42,24 @@ enum { FAR_EXPONENT = 480 };
 /* What the blocks of a launch leave. counts: zeros before the first kernel. */
 struct probe_work {
     struct {
-        int32_t lines_done[2 * TILES], pairs_done[TILES], tiles_done;
+        int32_t lines_done[STRIPS], pairs_done[TILES], tiles_done;
         td_line_extremes seen[2];
         int32_t is_far;
         /* of all tiles: what each candidate leaves of TD_FEW elements a tile; subtiles that meet */
         int32_t left[TD_CHOICES], met;
     } counts;
-    td_line line[TILES][2][LINES];
-    line_part part[2 * TILES][SLICES][LINES];
-    int32_t sum[TILES][SLICES][THREADS];
+    td_line line[STRIPS][LINES];
+    line_part part[STRIPS][SLICES][LINES];
+    uint32_t sum[TILES][SLICES][THREADS];
 };
 
-TD_DEVICE probe_work &work_of(const td_probe &p)
-{
-    return *reinterpret_cast<probe_work *>(p.work);
-}
+TD_DEVICE probe_work &work_of(const td_probe &p) { return *reinterpret_cast<probe_work *>(p.work); }
 
 /* Terms of the real product: a complex element has two. */
-TD_HOST_DEVICE int64_t terms_of(const td_probe &p) { return p.factor[0].is_complex ? 2 * p.k : p.k; }
+TD_HOST_DEVICE int64_t terms_of(const td_probe &p)
+{
+    return p.factor[0].is_complex ? 2 * p.k : p.k;
+}
 
 TD_HOST_DEVICE int slices_of(const td_probe &p)
 {
@@ -74,33 +78,78 @@ struct slice {
     }
 };
 
-/* Number i of a tile's lines of an operand. Groups of tiles that differ are spread evenly, the first
- * and the last line of the operand among them. */
-TD_DEVICE int64_t place_of_line(const td_probe &p, int tile, int which, int i)
+/* Some lines of an operand, of the member that a tile is of. Those of a single product are shared by
+ * tiles. */
+struct strip {
+    int which, place, tile;
+};
+
+TD_HOST_DEVICE int strips_of(const td_probe &p) { return p.batch > 1 ? (int)STRIPS : 2 * SHARED; }
+
+TD_DEVICE strip strip_of(const td_probe &p, int number)
 {
-    const int place = i / GROUP * GROUPS + (which ? tile / 4 : tile % 4);
+    const int which = number % 2, own = number / 2;
+    if (p.batch == 1) return {which, own, 0};
+    return {which, which ? own / SHARED : own % SHARED, own};
+}
+
+/* The number of a tile's strip. */
+TD_DEVICE int number_of_strip(const td_probe &p, int tile, int which)
+{
+    if (p.batch > 1) return 2 * tile + which;
+    return 2 * (which ? tile / SHARED : tile % SHARED) + which;
+}
+
+/* Number i of a strip's lines. Groups are spread evenly over the operand, the first and the last
+ * line of it among them. */
+TD_DEVICE int64_t place_of_line(const td_probe &p, const strip &own, int i)
+{
+    const int which = own.which, place = i / GROUP * SHARED + own.place;
     const int64_t room = max((int64_t)0, p.lines[which] - GROUP);
     return min(p.lines[which] - 1, room * place / (PLACES - 1) + i % GROUP);
 }
 
-/* A line of a tile: its elements as real numbers. */
+/* A line of a tile: its elements as real numbers, of which a complex one has two. plain: of a
+ * matrix that is stored in full, its first number; else NULL. */
 struct probed_line {
     const td_folded &x;
     const void *data;
-    int64_t line;
+    const double *plain;
+    int64_t line, step;
     bool is_row;
 
-    TD_INSIDE probed_line(const td_probe &p, int tile, int which, int i)
-        : x(p.factor[which]), data(td_folded_member(x, tile * p.batch / TILES)),
-          line(place_of_line(p, tile, which, i)), is_row(which == 0)
+    TD_INSIDE probed_line(const td_probe &p, const strip &own, int i)
+        : x(p.factor[own.which]), data(td_folded_member(x, own.tile * p.batch / TILES)),
+          plain(NULL), line(place_of_line(p, own, i)), step(0), is_row(own.which == 0)
     {
+        const int parts = x.is_complex ? 2 : 1;
+        if (x.form.storage != TD_STORED_FULL) return;
+        plain = td_global(static_cast<const double *>(data)) +
+                parts * (is_row ? td_folded_at(x, line, 0) : td_folded_at(x, 0, line));
+        step = parts * (is_row == x.is_transposed ? 1 : x.matrix.ld);
     }
-    /* The magnitude of term l; of a complex element's two the real part comes first. */
-    TD_INSIDE double at(int64_t l) const
+    TD_INSIDE double of_form(int64_t l) const
     {
         const int64_t e = x.is_complex ? l / 2 : l;
-        const td_term t = is_row ? td_folded_load(x, data, line, e) : td_folded_load(x, data, e, line);
-        return fabs(x.is_complex && l % 2 ? t.im : t.re);
+        const td_term t =
+            is_row ? td_folded_load(x, data, line, e) : td_folded_load(x, data, e, line);
+        return x.is_complex && l % 2 ? t.im : t.re;
+    }
+    /* The magnitudes of `count` terms, `apart` from each other, from l on; 0 from `end` on. All are
+     * loaded before any is used. */
+    template <int count>
+    TD_INSIDE void load(int64_t l, int apart, int64_t end, double (&to)[count]) const
+    {
+        const int parts = x.is_complex ? 2 : 1;
+        TD_UNROLL
+        for (int i = 0; i < count; i++) {
+            const int64_t own = l + i * apart;
+            to[i] = 0.0;
+            if (own >= end) continue;
+            to[i] = plain ? plain[own / parts * step + own % parts] : of_form(own);
+        }
+        TD_UNROLL
+        for (int i = 0; i < count; i++) to[i] = fabs(to[i]);
     }
 };
 
@@ -143,9 +192,12 @@ template <class type> TD_DEVICE type of_lane(type value, int apart)
 TD_DEVICE line_part join_lanes(line_part own)
 {
     for (int apart = LINES / 2; apart > 0; apart /= 2) {
-        const line_part other = {of_lane(own.sum, apart),       of_lane(own.square, apart),
-                                 of_lane((long long)own.logs, apart), of_lane(own.peak, apart),
-                                 of_lane(own.low, apart),       of_lane(own.nonzero, apart),
+        const line_part other = {of_lane(own.sum, apart),
+                                 of_lane(own.square, apart),
+                                 of_lane((long long)own.logs, apart),
+                                 of_lane(own.peak, apart),
+                                 of_lane(own.low, apart),
+                                 of_lane(own.nonzero, apart),
                                  of_lane(own.is_special, apart)};
         join(own, other);
     }
@@ -174,50 +226,54 @@ TD_DEVICE bool is_far(const td_line &line)
     return td_is_counted(line) && abs(line.peak / TD_LOG) > FAR_EXPONENT;
 }
 
-/* Joins the slices of a tile's lines, stores their records, and raises the extremes by them. */
-TD_DEVICE void close_lines(const td_probe &p, int tile, int which, int slices)
+/* Joins the slices of a strip's lines, stores their records, and raises the extremes by them. */
+TD_DEVICE void close_lines(const td_probe &p, int number, int slices)
 {
     probe_work &work = work_of(p);
     const int i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
     line_part own = none_of_line();
-    for (int s = lane; s < slices; s += LINES) join(own, work.part[2 * tile + which][s][i]);
+    for (int s = lane; s < slices; s += LINES) join(own, work.part[number][s][i]);
     own = join_lanes(own);
     const td_line line = record_of(own, terms_of(p));
     seen_of_lines seen;
     if (lane == 0) {
-        work.line[tile][which][i] = line;
+        work.line[number][i] = line;
         seen.add(td_scaling_of(&p.rule, &p.rule.candidate[0]), line);
         if (is_far(line)) atomicMax(&work.counts.is_far, 1);
     }
-    raise_extremes(seen, false, &work.counts.seen[which]);
+    raise_extremes(seen, false, &work.counts.seen[number % 2]);
 }
 
 /* True if alpha is 0: then neither operand is read. */
 TD_DEVICE bool reads_none(const td_probe &p)
 {
-    const td_term alpha =
-        td_complex_scalar(p.alpha, p.alpha_is_real || !p.factor[0].is_complex);
+    const td_term alpha = td_complex_scalar(p.alpha, p.alpha_is_real || !p.factor[0].is_complex);
     return alpha.re == 0.0 && alpha.im == 0.0;
 }
 
-/* Grid: slices, tile and operand. */
+/* Grid: slices, strip. */
 static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETER td_probe p)
 {
     td_let_next_begin();
-    const int number = (int)blockIdx.y, tile = number / 2, which = number % 2,
-              i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
+    const int number = (int)blockIdx.y, i = (int)threadIdx.x / LINES,
+              lane = (int)threadIdx.x % LINES;
     const slice own(p, (int)blockIdx.x);
-    const probed_line line(p, tile, which, i);
+    const probed_line line(p, strip_of(p, number), i);
     line_part seen = none_of_line();
     td_wait_for_last();
     if (reads_none(p)) return;
-    TD_UNROLL_N(4)
-    for (int64_t l = own.first + lane; l < own.end; l += LINES) add(seen, line.at(l));
+    TD_ROLLED
+    for (int64_t l = own.first + lane; l < own.end; l += AT_ONCE * LINES) {
+        double x[AT_ONCE];
+        line.load(l, LINES, own.end, x);
+        TD_UNROLL
+        for (int e = 0; e < AT_ONCE; e++) add(seen, x[e]);
+    }
     seen = join_lanes(seen);
     probe_work &work = work_of(p);
     if (lane == 0) work.part[number][blockIdx.x][i] = seen;
     if (td_is_last(&work.counts.lines_done[number], (int)gridDim.x))
-        close_lines(p, tile, which, (int)gridDim.x);
+        close_lines(p, number, (int)gridDim.x);
 }
 
 /* ---- pairs of lines ---- */
@@ -232,14 +288,16 @@ TD_DEVICE uint32_t units_of(double x, int unit)
     return e > 6 ? 127u : (uint32_t)(m >> (52 - e));
 }
 
-/* Four terms of a line in units, a byte each; 0 past the end. */
-TD_DEVICE uint32_t quad_of(const probed_line &line, const td_line &record, int64_t l, int64_t end)
+/* A byte for each of four terms of a line: its magnitude in units, and whether it is not 0. */
+enum { IS_NONZERO = 0x80 };
+TD_DEVICE uint32_t quad_of(const td_line &record, const double (&x)[4])
 {
     uint32_t quad = 0;
     if (!td_is_counted(record)) return 0;
     TD_UNROLL
     for (int i = 0; i < 4; i++)
-        if (l + i < end) quad |= units_of(line.at(l + i), (record.typical >> 8) - 4) << (8 * i);
+        if (x[i] != 0.0)
+            quad |= (units_of(x[i], (record.typical >> 8) - 4) | IS_NONZERO) << (8 * i);
     return quad;
 }
 
@@ -255,22 +313,32 @@ struct quads_of_tile {
     uint32_t of[2][LINES][QUADS + 1];
 };
 
-/* The block's share of its tile's sums. */
-TD_DEVICE int sum_of_slice(const td_probe &p, int tile, const slice &own, quads_of_tile &quads)
+/* The block's share of its tile's sums; MEETS with it: two numbers that are not 0 meet. */
+static const uint32_t MEETS = 1u << 31;
+TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, quads_of_tile &quads)
 {
-    const td_line(&records)[2][LINES] = work_of(p).line[tile];
+    const int number_a = number_of_strip(p, tile, 0), number_b = number_of_strip(p, tile, 1);
     const int i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
-    const probed_line a(p, tile, 0, i), b(p, tile, 1, i);
-    const td_line line_a = records[0][i], line_b = records[1][i];
+    const probed_line a(p, strip_of(p, number_a), i), b(p, strip_of(p, number_b), i);
+    const td_line line_a = work_of(p).line[number_a][i], line_b = work_of(p).line[number_b][i];
     int sum = 0;
+    uint32_t meets = 0;
+    TD_ROLLED
     for (int64_t first = own.first; first < own.end; first += STEP) {
-        quads.of[0][i][lane] = quad_of(a, line_a, first + 4 * lane, own.end);
-        quads.of[1][i][lane] = quad_of(b, line_b, first + 4 * lane, own.end);
+        double x[4], y[4];
+        a.load(first + 4 * lane, 1, own.end, x);
+        b.load(first + 4 * lane, 1, own.end, y);
+        quads.of[0][i][lane] = quad_of(line_a, x);
+        quads.of[1][i][lane] = quad_of(line_b, y);
         __syncthreads();
-        for (int l = 0; l < QUADS; l++) sum = dot(quads.of[0][i][l], quads.of[1][lane][l], sum);
+        for (int l = 0; l < QUADS; l++) {
+            const uint32_t quad_a = quads.of[0][i][l], quad_b = quads.of[1][lane][l];
+            meets |= quad_a & quad_b & IS_NONZERO * 0x01010101u;
+            sum = dot(quad_a, quad_b, sum);
+        }
         __syncthreads();
     }
-    return sum;
+    return (uint32_t)sum | (meets ? MEETS : 0);
 }
 
 /* How much more than it needs the product of two lines has, if their scales are 0, by the sum of
@@ -305,9 +373,9 @@ TD_DEVICE uint64_t cost_of(const td_probe &p, int candidate, bool is_estimated)
 {
     const td_prices &prices = p.rule.prices;
     const auto &counts = work_of(p).counts;
-    const int further = p.rule.candidate[candidate].parameter - (int)TD_COMMON_MODULI;
     const uint64_t tiles = (uint64_t)TILES * TD_FEW,
-                   moduli = (uint64_t)(prices.few + prices.more * further),
+                   moduli = td_price_of_moduli(prices, p.rule.candidate[candidate].parameter,
+                                               is_estimated),
                    share = PRICE_OF_ZEROS + (uint64_t)(ALL_BLOCKS - PRICE_OF_ZEROS) *
                                                 (unsigned)counts.met / (TILES * GROUPS * GROUPS);
     if (!is_estimated) return tiles * (moduli + (unsigned)prices.measure);
@@ -322,34 +390,37 @@ TD_DEVICE bool is_worthwhile(const td_probe &p)
     const auto &counts = work_of(p).counts;
     const extremes seen[2] = {extremes_of(counts.seen[0]), extremes_of(counts.seen[1])};
     const int by_lines = candidate_of_lines(p.rule, seen);
-    const td_prices &prices = p.rule.prices;
-    const uint64_t native = (uint64_t)TILES * TD_FEW *
-                            (unsigned)(prices.native ? prices.native : prices.binary64);
+    const uint64_t others = (uint64_t)TILES * TD_FEW * td_price_of_others(p.rule.prices);
     if (counts.is_far) return false;
-    if (by_lines < p.rule.candidates_of_lines) return cost_of(p, by_lines, false) < native;
+    if (by_lines < p.rule.candidates_of_lines) return cost_of(p, by_lines, false) < others;
     for (int c = 0; c < p.rule.candidates; c++)
-        if (cost_of(p, c, true) < native) return true;
+        if (cost_of(p, c, true) < others) return true;
     return false;
 }
 
 /* Counts what each candidate leaves of a tile, of which one element in so many was looked at, and
- * the subtiles that have a sum. */
+ * the subtiles whose lines meet. */
 TD_DEVICE void close_tile(const td_probe &p, int tile, int slices)
 {
     enum { ONE_IN = TD_TILE * TD_TILE / THREADS };
-    TD_SHARED(uint64_t, sums, [LINES][LINES + 1]);
+    TD_SHARED(uint32_t, met_by, [LINES][LINES + 1]);
     probe_work &work = work_of(p);
     const int i = (int)threadIdx.x / LINES, j = (int)threadIdx.x % LINES;
     uint64_t sum = 0;
+    uint32_t own = 0, meets = 0;
     TD_UNROLL_N(8)
-    for (int s = 0; s < slices; s++) sum += (uint32_t)work.sum[tile][s][threadIdx.x];
-    sums[i][j] = sum;
+    for (int s = 0; s < slices; s++) {
+        const uint32_t of_slice = work.sum[tile][s][threadIdx.x];
+        sum += of_slice & ~MEETS;
+        own |= of_slice & MEETS;
+    }
+    met_by[i][j] = own;
     __syncthreads();
-    uint64_t meets = 0;
     for (int e = 0; e < GROUP * GROUP; e++)
-        meets |= sums[i / GROUP * GROUP + e / GROUP][j / GROUP * GROUP + e % GROUP];
+        meets |= met_by[i / GROUP * GROUP + e / GROUP][j / GROUP * GROUP + e % GROUP];
     const int met = __syncthreads_count(meets != 0 && i % GROUP == 0 && j % GROUP == 0);
-    const td_line a = work.line[tile][0][i], b = work.line[tile][1][j];
+    const td_line a = work.line[number_of_strip(p, tile, 0)][i],
+                  b = work.line[number_of_strip(p, tile, 1)][j];
     const bool is_open = meets != 0 && td_is_counted(a) && td_is_counted(b);
     const int surplus = surplus_of(p.rule.candidate[0], a, b, sum);
     for (int c = 0; c < p.rule.candidates; c++) {
@@ -388,7 +459,8 @@ cudaError_t td_probe_run(const td_probe *p, cudaStream_t stream)
     const unsigned slices = (unsigned)slices_of(*p);
     cudaError_t error = cudaMemsetAsync(p->work, 0, sizeof(probe_work::counts), stream);
     if (error == cudaSuccess)
-        error = TD_LAUNCH(probe_lines_kernel, dim3(slices, 2 * TILES), THREADS, 0, stream, *p);
+        error = TD_LAUNCH(probe_lines_kernel, dim3(slices, (unsigned)strips_of(*p)), THREADS, 0,
+                          stream, *p);
     if (error != cudaSuccess) return error;
     return TD_LAUNCH_NEXT(probe_pairs_kernel, dim3(slices, TILES), THREADS, 0, stream, *p);
 }

@@ -25,8 +25,8 @@ typedef struct {
     int64_t batch;
     td_scalar alpha; /* of the matrices' type; nothing is read if it is 0 */
     bool alpha_is_real;
-    td_rule rule; /* of the real product, of 2k terms if the matrices are complex */
-    char *work;   /* td_probe_bytes(), 256-byte aligned; need not be set */
+    td_rule rule;         /* of the real product, of 2k terms if the matrices are complex */
+    char *work;           /* td_probe_bytes(), 256-byte aligned; need not be set */
     td_verdict otherwise; /* the verdict where residues are not worth their time */
     int32_t *verdict;     /* a td_verdict: set */
 } td_probe;

@@ -59,7 +59,7 @@ typedef struct {
     int lines[2];
     int batch;
     int64_t k;
-    td_scalar alpha; /* no line is read if it is 0 */
+    td_scalar alpha;        /* no line is read if it is 0 */
     const int32_t *verdict; /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */
 } td_measured;
 

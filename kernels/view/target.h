@@ -15,7 +15,7 @@ typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM, TD_MADE } td_room;
 
 /* What a look at a few lines decides before anything else is done (../select/probe.h): residues are
  * worth their time; or cuBLAS makes C, or has made it, before other kernels begin; or sums in
- * binary64 are to make it. */
+ * binary64 are to make it. TD_RESIDUES is 0. */
 typedef enum { TD_RESIDUES, TD_C_IS_MADE, TD_BINARY64_IS_BETTER } td_verdict;
 
 /* A tile is TD_TILE x TD_TILE elements of C, and has TD_SUBTILES subtiles of TD_SUBTILE x

@@ -185,8 +185,7 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
         is_performant(o) && td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
     if (may_be_native && fastest->engine->takes_prices)
         forecast.found_out = td_model_found_out(model, p, seconds[0]);
-    if (may_be_native && is_slower(model, forecast))
-        return keep_native(td_reason_slower, forecast);
+    if (may_be_native && is_slower(model, forecast)) return keep_native(td_reason_slower, forecast);
     if (is_too_slow_at_worst(forecast)) return keep_native(td_reason_worst, forecast);
     td_parameter parameter = fastest->parameter;
     if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);

@@ -22,9 +22,9 @@ static cublasStatus_t multiply(td_library *library, cublasHandle_t handle, const
                     type, lda, (const void *const *)p->b.array, type, ldb, beta,
                     (void *const *)p->c.array, type, ldc, batch, CUBLAS_COMPUTE_64F,
                     CUBLAS_GEMM_DEFAULT);
-    return CALL(cublasGemmStridedBatchedEx, a, b, m, n, k, alpha, p->a.data, type, lda,
-                p->a.stride, p->b.data, type, ldb, p->b.stride, beta, p->c.data, type, ldc,
-                p->c.stride, batch, CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT);
+    return CALL(cublasGemmStridedBatchedEx, a, b, m, n, k, alpha, p->a.data, type, lda, p->a.stride,
+                p->b.data, type, ldb, p->b.stride, beta, p->c.data, type, ldc, p->c.stride, batch,
+                CUBLAS_COMPUTE_64F, CUBLAS_GEMM_DEFAULT);
 }
 
 static cublasSideMode_t side_of(const td_problem *p)

@@ -11,6 +11,7 @@ double td_model_seconds_to_find_out(const td_problem *p)
 
 double td_model_found_out(const td_model *model, const td_problem *p, double native)
 {
-    const double binary64 = native / td_tuned_binary64_share + p->unfolded_bytes / model->rates.bytes;
+    const double binary64 =
+        native / td_tuned_binary64_share + p->unfolded_bytes / model->rates.bytes;
     return (p->lacks_branch ? binary64 : native) + td_model_seconds_to_find_out(p);
 }

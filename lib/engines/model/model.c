@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "measured.h"
+#include "tuning.h"
 
 #define TD_NOBODY_KNOWS (-1.0)
 
@@ -308,6 +309,15 @@ static double routine_factor(const td_model *model, const td_problem *p, const t
     return 1.0;
 }
 
+/* Factors are of real products, which one kernel makes where that is faster; complex ones have
+ * kernels apart. */
+static double made_apart(const td_engine *engine, const td_problem *p, double by_rates,
+                         double by_factor)
+{
+    if (!p->is_paired || !engine->takes_prices) return by_factor;
+    return fmax(by_factor, td_tuned_apart_share * by_rates);
+}
+
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p)
 {
@@ -315,7 +325,8 @@ double td_model_seconds(const td_model *model, const td_engine *engine, td_param
     if (seconds < 0.0) return seconds;
     const terms t = terms_of(p);
     const double of_routine = engine == td_engines[0] ? routine_factor(model, p, &t) : 1.0;
-    return seconds * factor(model->factors[td_way_of(engine, parameter)], &t) * of_routine +
+    const double by_factor = seconds * factor(model->factors[td_way_of(engine, parameter)], &t);
+    return made_apart(engine, p, seconds, by_factor) * of_routine +
            seconds_to_unfold(model, engine, p);
 }
 
@@ -327,7 +338,8 @@ void td_model_predict(const td_model *model, const td_problem *p, double *second
     for (int i = 0; i < count; i++) {
         seconds[i] = td_model_by_rates(&model->rates, way[i].engine, way[i].parameter, p);
         if (seconds[i] > 0.0)
-            seconds[i] = seconds[i] * factor(model->factors[i], &t) +
+            seconds[i] = made_apart(way[i].engine, p, seconds[i],
+                                    seconds[i] * factor(model->factors[i], &t)) +
                          seconds_to_unfold(model, way[i].engine, p);
     }
     seconds[0] *= routine_factor(model, p, &t);

@@ -21,6 +21,13 @@ static double reading_of(const td_model *model, const td_problem *p)
     return elements * (double)sizeof(double) / model->rates.bytes;
 }
 
+/* Elements that C has, as real numbers. */
+static double elements_of_c(const td_problem *p)
+{
+    const td_region region = td_problem_region(p);
+    return (double)td_region_blocks(&region, p->m, p->n, 1, 1) * (double)p->batch;
+}
+
 td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_problem *p)
 {
     const td_parameter few = {.count = TD_COMMON_MODULI, .is_given = true},
@@ -29,14 +36,22 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
                  all = td_model_seconds(model, engine, few, p), reading = reading_of(model, p),
                  modulus = td_model_seconds(model, engine, more, p) - all,
                  residues = fmax(all - reading, 0.5 * all),
+                 apart = fmax(
+                     0.0,
+                     td_tuned_apart_share * td_model_by_rates(&model->rates, engine, few, p) - all),
+                 certify = td_tuned_certify_element * 1e-12 * elements_of_c(p),
                  of_wide_data = td_tuned_native_of_wide_data * native,
                  binary64 = of_wide_data / td_tuned_binary64_share;
-    return (td_prices){.binary64 = price(binary64, residues),
-                       .native = price((1.0 - td_tuned_least_gain) * of_wide_data, residues),
-                       .sums = price(td_tuned_sums_share * binary64, residues),
-                       .few = (int32_t)price_of_few,
-                       .more = price(td_tuned_further_modulus * modulus, residues),
-                       .estimate = price(td_tuned_estimate_moduli * modulus + reading, residues),
-                       .measure = price(td_tuned_measure_readings * reading, residues),
-                       .is_unscaled = true};
+    return (td_prices){
+        .binary64 = price(binary64, residues),
+        .native = price((1.0 - td_tuned_least_gain) * of_wide_data, residues),
+        .sums = price(td_tuned_sums_share * binary64, residues),
+        .few = (int32_t)price_of_few,
+        .more = price(td_tuned_further_modulus * modulus, residues),
+        .wide = price(td_tuned_wide_readings * reading, residues),
+        .wide_from = (int32_t)(p->is_paired ? td_tuned_wide_from_complex : td_tuned_wide_from),
+        .apart = price(apart, residues),
+        .estimate = price(modulus + td_tuned_estimate_readings * reading + certify, residues),
+        .measure = price(td_tuned_measure_readings * reading, residues),
+        .is_unscaled = true};
 }

@@ -204,8 +204,7 @@ bool td_cublas_counts(const td_problem *p)
     return p->batch == 1 && p->k <= INT_MAX && p->a.ld <= INT_MAX && p->b.ld <= INT_MAX;
 }
 
-bool td_cublas_run(td_device *device, const td_problem *p, void *workspace,
-                   size_t workspace_bytes)
+bool td_cublas_run(td_device *device, const td_problem *p, void *workspace, size_t workspace_bytes)
 {
     const work w = {.problem = p,
                     .stream = p->stream,

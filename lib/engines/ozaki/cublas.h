@@ -35,7 +35,6 @@ bool td_cublas_counts(const td_problem *p);
 /* Enqueues a routine that td_native_knows (../native_call.h) in p->stream, in the arithmetic that a
  * program's own call has: CUBLAS_COMPUTE_64F_PEDANTIC takes 1.3 times as long on an H100. The
  * workspace is cuBLAS's to use, and may be NULL. False as above. */
-bool td_cublas_run(td_device *device, const td_problem *p, void *workspace,
-                   size_t workspace_bytes);
+bool td_cublas_run(td_device *device, const td_problem *p, void *workspace, size_t workspace_bytes);
 
 #endif

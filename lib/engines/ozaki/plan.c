@@ -16,20 +16,15 @@ static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
 
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
 {
-    const int64_t batch = plan->part.batch, parts = td_parts_of_members(p, &plan->part),
-                  maps = parts + (plan->sample.m > 0);
+    const int64_t batch = plan->part.batch, parts = td_parts_of_members(p, &plan->part);
     td_ozaki_counts c = {.certifying = certifying_at(memory, batch)};
     char *end = (char *)(c.certifying.done + batch);
-    if (plan->sample.m > 0) {
-        c.of_sample = certifying_at((char *)td_round_up((int64_t)(intptr_t)end, 8), batch);
-        end = (char *)(c.of_sample.done + batch);
-    }
     c.extremes = (td_extremes *)end;
     c.steps = (td_step *)(c.extremes + batch);
     c.next_unit = (uint32_t *)(c.steps + batch * TD_STEPS);
     c.tiles = (td_open_counts *)(c.next_unit + 1);
     c.nonzero = (uint32_t *)(c.tiles + batch * parts);
-    c.words = (int32_t *)td_ozaki_maps(plan, &c, maps) - (int32_t *)memory;
+    c.words = (int32_t *)td_ozaki_maps(plan, &c, parts) - (int32_t *)memory;
     return c;
 }
 
@@ -89,43 +84,6 @@ static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, s
         plan->dense = td_dense_sizes(s, k, plan->plane_bytes);
 }
 
-/* Of how many groups of lines one is in the sample; the fewest lines that a sample is taken of. */
-enum { SAMPLED_GROUP = 4, LEAST_SAMPLED = 16 * TD_TILE };
-
-/* Sets the sample's lines of one operand, which fit a part's; returns how many there are. */
-static int sample_lines(int64_t lines, int64_t most, int *step)
-{
-    const int64_t groups = td_ceil_div(lines, TD_TILE), most_groups = most / TD_TILE;
-    *step = lines >= LEAST_SAMPLED ? SAMPLED_GROUP : 1;
-    if (most < lines && most_groups > 0)
-        *step = (int)td_larger(*step, td_ceil_div(groups, most_groups));
-    const int64_t sampled = td_ceil_div(groups, *step), last = (sampled - 1) * *step * TD_TILE;
-    return (int)((sampled - 1) * TD_TILE + td_smaller(lines - last, TD_TILE));
-}
-
-/* A first estimate of a sample costs more than it saves for products of one part with one sum and
- * of at most so many multiplications. */
-static const double LEAST_SAMPLED_PRODUCTS = 0x1p33;
-
-static bool is_worth_sampling(const td_ozaki_plan *plan, const td_problem *p)
-{
-    return td_parts_of_members(p, &plan->part) > 1 || td_estimate_sums(p->k) > 1 ||
-           (double)p->m * (double)p->n * (double)p->k * (double)plan->part.batch >
-               LEAST_SAMPLED_PRODUCTS;
-}
-
-/* Products of which the user does not name the mode have a sample, where an estimate is long. */
-static void lay_out_sample(td_ozaki_plan *plan, const td_ozaki_product *product)
-{
-    const td_problem *p = product->p;
-    plan->sample.m = 0;
-    if (product->parameter.verdict || product->parameter.prices.binary64 == 0 || !td_ozaki_certifies(product) ||
-        !is_worth_sampling(plan, p) || (p->m < LEAST_SAMPLED && p->n < LEAST_SAMPLED))
-        return;
-    plan->sample.m = sample_lines(p->m, plan->part.m, &plan->sample.group_step[0]);
-    plan->sample.n = sample_lines(p->n, plan->part.n, &plan->sample.group_step[1]);
-}
-
 /* Of all lines, of as many members as a part has. */
 static td_measure_route measure_route_of(const td_ozaki_product *product)
 {
@@ -149,7 +107,6 @@ static size_t lay_out(void *of)
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, s->batch) : 0;
     plan->measure = measure_route_of(product);
-    lay_out_sample(plan, product);
     for (int o = 0; o < 2; o++) {
         const int64_t records = lines_of(p, o) * s->batch * (int64_t)sizeof(td_line);
         plan->line[o] = td_reserve(&end, records);

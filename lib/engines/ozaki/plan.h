@@ -23,12 +23,6 @@ typedef struct {
     size_t masks, open_tile, min_moduli, cublas, planes, plane_bytes, bytes;
     int64_t scheme_map, estimate_map; /* words of a part's */
 
-    /* Lines that a first estimate is made of, to see whether one of all is worth its time, and
-     * which they are (td_fixed.group_step). m is 0 if there is none. */
-    struct {
-        int m, n, group_step[2];
-    } sample;
-
     td_part_sizes dense; /* m is 0 if dense tiles have no product of their own */
     size_t dense_bytes;  /* that planes have for it at least */
     size_t dense_scratch;
@@ -56,20 +50,19 @@ typedef struct {
 /* What kernels count: zeros before a product. What lines spread; units of what blocks do together
  * and of products of panels that are taken; tiles of which elements are left. */
 typedef struct {
-    td_ozaki_certifying certifying, of_sample;
+    td_ozaki_certifying certifying;
     td_extremes *extremes; /* [batch] */
     td_step *steps;        /* [batch][TD_STEPS] */
     uint32_t *next_unit;
     td_open_counts *tiles; /* [part][batch] */
-    uint32_t *nonzero;     /* [part]: maps; one more for the sample */
+    uint32_t *nonzero;     /* [part]: maps */
     int64_t words;         /* of 32 bits, in all */
 } td_ozaki_counts;
 
 /* Those of a product whose counts lie at `memory`. */
 td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory);
 
-/* Of the part of that number: the scheme's map, and behind it the estimate's. That of the sample
- * follows those of the parts. */
+/* Of the part of that number: the scheme's map, and behind it the estimate's. */
 static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_counts *counts,
                                       int64_t number)
 {

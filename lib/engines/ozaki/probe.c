@@ -64,8 +64,7 @@ static bool run_native(const probing *x, td_verdict wanted)
 {
     const td_condition asked = {.verdict = (const int32_t *)(x->memory + x->verdict),
                                 .wanted = wanted};
-    return td_branch_run(x->device, x->native, &asked, x->memory + x->cublas,
-                         TD_CUBLAS_WORKSPACE);
+    return td_branch_run(x->device, x->native, &asked, x->memory + x->cublas, TD_CUBLAS_WORKSPACE);
 }
 
 /* The product, if C may be there already. What fails before C is touched leaves it to cuBLAS's
@@ -80,9 +79,9 @@ static td_run_status run_beside(const probing *x, const td_engine *engine, const
     return run_native(x, TD_RESIDUES) ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
-td_run_status td_probe_and_run(const td_engine *engine, const td_problem *p,
-                               td_parameter parameter, td_device *device, size_t workspace_limit,
-                               td_counters *counters, __typeof__(td_engine_run) *run)
+td_run_status td_probe_and_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+                               td_device *device, size_t workspace_limit, td_counters *counters,
+                               __typeof__(td_engine_run) *run)
 {
     probing x = {.device = device, .native = parameter.native};
     td_workspace workspace;
@@ -103,9 +102,9 @@ td_run_status td_probe_and_run(const td_engine *engine, const td_problem *p,
     has_native = has_native && parameter.verdict && run_native(&x, TD_C_IS_MADE);
     if (probe.otherwise == TD_C_IS_MADE && !has_native) parameter.verdict = NULL;
     const size_t limit = workspace_limit - x.bytes;
-    const td_run_status done =
-        has_native ? run_beside(&x, engine, p, parameter, limit, counters, run)
-                   : run(engine, p, parameter, device, limit, counters);
+    const td_run_status done = has_native
+                                   ? run_beside(&x, engine, p, parameter, limit, counters, run)
+                                   : run(engine, p, parameter, device, limit, counters);
     td_workspace_release(&workspace, p->stream);
     return done;
 }
