@@ -210,6 +210,32 @@ static bool read_call(const readers *r, cublasLtMatmulDesc_t from,
     return p->op_a != (td_op)NO_OP && p->op_b != (td_op)NO_OP;
 }
 
+/* A call's arguments, and the function that it is of. */
+typedef struct {
+    __typeof__(&cublasLtMatmul) original;
+    cublasLtHandle_t handle;
+    cublasLtMatmulDesc_t operation;
+    const void *alpha, *beta;
+    const operands *x;
+    const cublasLtMatrixLayout_t *layouts;
+    const cublasLtMatmulAlgo_t *algo;
+    void *workspace;
+    size_t workspace_bytes;
+} arguments;
+
+/* td_problem.enqueue. */
+static bool enqueue(const void *call, cudaStream_t stream)
+{
+    const arguments *a = call;
+    td_original_enter();
+    const cublasStatus_t status =
+        a->original(a->handle, a->operation, a->alpha, a->x->a, a->layouts[0], a->x->b,
+                    a->layouts[1], a->beta, a->x->c, a->layouts[2], a->x->d, a->layouts[3], a->algo,
+                    a->workspace, a->workspace_bytes, stream);
+    td_original_leave();
+    return status == CUBLAS_STATUS_SUCCESS;
+}
+
 TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
                                         cublasLtMatmulDesc_t computeDesc, const void *alpha,
                                         const void *A, cublasLtMatrixLayout_t Adesc, const void *B,
@@ -238,6 +264,10 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     p.stream = stream;
     p.lent = workspace;
     p.lent_bytes = workspaceSizeInBytes;
+    const arguments given = {original, lightHandle, computeDesc, alpha,     beta,
+                             &x,       layouts,     algo,        workspace, workspaceSizeInBytes};
+    p.enqueue = enqueue;
+    p.enqueued = &given;
     td_call call;
     if (!td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, &p, &call))
         return td_wrap_status(&call);

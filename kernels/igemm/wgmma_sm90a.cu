@@ -459,7 +459,8 @@ __global__ void __launch_bounds__(s::threads, 1)
     __syncthreads();
     if (s::cluster > 1) td_cluster_meet();
     td_wait_for_last();
-    const bool may_end = p.leaves_resident || p.type == TD_PANEL_LOGARITHM; /* mostly it does */
+    /* What mostly ends at once, or where it costs little to ask. */
+    const bool may_end = p.leaves_resident || p.type == TD_PANEL_LOGARITHM || p.batch == 1;
     if (may_end && !wants_planes(p)) return;
     const units_of_clusters<s> units = td_units_of<s::rows, s::cluster * s::columns>(p);
     if (group == TEAMS * s::groups) {

@@ -122,7 +122,11 @@ typedef struct {
     /* cuBLAS's own routine cannot be enqueued behind a condition: the stream is captured, or the
      * routine has a form that Tandem cannot call */
     bool lacks_branch;
-    const void *caller; /* address in the program that the call returns to; NULL: not known */
+    /* enqueues the call as the program made it, in a stream; NULL: it is one of cuBLAS's handles
+     * (../engines/native_call.h) */
+    bool (*enqueue)(const void *call, cudaStream_t stream);
+    const void *enqueued; /* the call; as long as the wrapper runs */
+    const void *caller;   /* address in the program that the call returns to; NULL: not known */
 } td_problem;
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand

@@ -8,6 +8,7 @@ static bool has_arrays(const td_problem *p) { return p->a.array || p->b.array ||
 
 bool td_native_knows(const td_problem *p)
 {
+    if (p->enqueue) return true;
     const bool is_product = p->kind == TD_PRODUCT && !p->routine,
                is_level3 = p->kind == TD_SYMMETRIC_PRODUCT || p->kind == TD_RANK_K ||
                            p->kind == TD_RANK_2K || p->kind == TD_TRIANGULAR_PRODUCT ||

@@ -118,7 +118,8 @@ static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t 
     const cudaError_t error = begin(capture, body);
     if (error != cudaSuccess) return error;
     p.stream = capture;
-    const bool done = td_cublas_run(w->device, &p, w->workspace, w->workspace_bytes);
+    const bool done = p.enqueue ? p.enqueue(p.enqueued, capture)
+                                : td_cublas_run(w->device, &p, w->workspace, w->workspace_bytes);
     return end(capture, done ? cudaSuccess : cudaErrorUnknown);
 }
 
