@@ -260,31 +260,27 @@ TD_DEVICE unsigned td_finish_none(const td_target &target, int row, int col)
     return 0;
 }
 
-/* Returns whether the element of two lines may be one of a dense tile: binary64 has room for its
- * sum or, where a second product follows, neither line is special. */
-TD_DEVICE bool td_suits_dense(td_deferred_tiles tiles, const td_line &a, const td_line &b)
-{
-    if (tiles == TD_DEFERS_TO_BINARY64) return td_fits_binary64(a, b);
-    return a.low != TD_SPECIAL && b.low != TD_SPECIAL;
-}
-
-/* Returns the most deferred elements of a tile that are still repaired one by one; a tile with
- * more is dense and is recomputed as a whole. That is TD_FEW if all elements of `mask` suit a
- * dense tile, else as many as a tile has. */
-TD_DEVICE int td_few_of(const td_finish &finish, int row, int col, unsigned mask)
+/* Returns whether the tile of a thread's masked elements is dense, and is recomputed as a whole: in
+ * binary64 if it has more than few, or any whose exact sum is not cheap; by a second product if it
+ * has more than few and none that this product does not make. */
+TD_DEVICE td_density td_density_of(const td_finish &finish, int row, int col, unsigned mask)
 {
     const td_deferred_tiles tiles = finish.defers_tiles;
+    const bool to_second = tiles == TD_DEFERS_TO_SECOND;
     const td_line *a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
     const td_line *b = finish.line[1] + blockIdx.z * finish.lines_of_member[1] + col;
-    bool suits = tiles != TD_DEFERS_NO_TILES;
-    if (tiles == TD_DEFERS_TO_SECOND)
-        suits = td_exact_takes(td_scalar_value(finish.target.alpha),
-                               td_scalar_value(finish.target.beta), 0.0);
-    for (; mask && suits; mask &= mask - 1) {
+    bool suits_all = tiles != TD_DEFERS_NO_TILES;
+    if (to_second)
+        suits_all = td_exact_takes(td_scalar_value(finish.target.alpha),
+                                   td_scalar_value(finish.target.beta), 0.0);
+    for (; mask && suits_all; mask &= mask - 1) {
         const int e = __ffs((int)mask) - 1;
-        suits = td_suits_dense(tiles, a[e % TD_SUBTILE], b[e / TD_SUBTILE]);
+        const td_line &of_row = a[e % TD_SUBTILE], &of_column = b[e / TD_SUBTILE];
+        suits_all = to_second ? of_row.low != TD_SPECIAL && of_column.low != TD_SPECIAL
+                              : td_is_narrow(of_row) && td_is_narrow(of_column);
     }
-    return suits ? (int)TD_FEW : TD_TILE * TD_TILE;
+    if (suits_all) return TD_DENSE_BY_COUNT;
+    return tiles == TD_DEFERS_TO_BINARY64 ? TD_DENSE_ALWAYS : TD_DENSE_NEVER;
 }
 
 /* Finishes one tile; TD_FINISH_THREADS threads take part. */
@@ -294,7 +290,7 @@ TD_DEVICE void td_finish_tile(const td_finish &finish, const source &from, int t
     int row, col;
     td_subtile_of_tile(finish.target, tile, &row, &col);
     const unsigned mask = td_finish_subtile<kind>(finish, from, row, col);
-    td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
+    td_close_tile(finish.target, tile, mask, td_density_of(finish, row, col, mask));
 }
 
 /* Finishes the block's tiles. Grid: blocks over tiles, 1, batch member. */
@@ -314,13 +310,13 @@ TD_DEVICE bool td_are_tiles_large(const td_target &target)
     return rows * columns > TD_FEW;
 }
 
-/* Finishes members whose choice leaves all of C to repair. If binary64 has room for all of C, or if
- * C is there already, one word says so, and no tile is listed. */
+/* Finishes members whose choice leaves all of C to repair. If every tile is then made in binary64,
+ * or if C is there already, one word says so, and no tile is listed. */
 TD_DEVICE void td_defer_tiles(const td_finish &finish)
 {
     const int room = finish.choice[blockIdx.z].room;
     if (room == TD_MADE ||
-        (room != TD_ROOM_FOR_SOME && finish.defers_tiles == TD_DEFERS_TO_BINARY64 &&
+        (room != TD_ROOM_UNKNOWN && finish.defers_tiles == TD_DEFERS_TO_BINARY64 &&
          finish.target.open_count && td_are_tiles_large(finish.target))) {
         td_open_counts *const counts = finish.target.open_count + blockIdx.z;
         if (blockIdx.x > 0 || threadIdx.x > 0) return;
@@ -332,7 +328,7 @@ TD_DEVICE void td_defer_tiles(const td_finish &finish)
         int row, col;
         td_subtile_of_tile(finish.target, tile, &row, &col);
         const unsigned mask = td_defer_subtile(finish.target, row, col);
-        td_close_tile(finish.target, tile, mask, td_few_of(finish, row, col, mask));
+        td_close_tile(finish.target, tile, mask, td_density_of(finish, row, col, mask));
     });
 }
 

@@ -573,7 +573,7 @@ TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_fin
             td_count_deferred(counts,
                               step % TURN / work::steps * work::tiles + tile_row % work::tiles,
                               col / TD_TILE * td_tiles(target.m) + tile_row, mask,
-                              td_few_of(finish, row, col, mask) == TD_FEW);
+                              td_density_of(finish, row, col, mask));
             if (++step % TURN == 0 || step == steps) td_list_counted(target, counts);
         });
 }

@@ -16,7 +16,7 @@ typedef enum {
 /* What becomes of tiles of which many elements are deferred. */
 typedef enum {
     TD_DEFERS_NO_TILES,    /* they are as others */
-    TD_DEFERS_TO_BINARY64, /* binary64 has them where there is room (../repair/binary64.h) */
+    TD_DEFERS_TO_BINARY64, /* binary64 has them, and those that have elements of wide lines */
     TD_DEFERS_TO_SECOND    /* a second product has them (../crt/second_product.h) */
 } td_deferred_tiles;
 

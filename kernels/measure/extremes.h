@@ -7,9 +7,9 @@
 #include "scale.h"
 
 /* What td_line_extremes has: the largest looseness, and that of lines that their scale rounds; the
- * largest width; the largest exponent, and the largest of those of lowest bits with the other sign,
- * as lines are and as td_binary64_scale has them; whether any line is special. */
-enum { ALL, ROUNDED, WIDTH, PEAK, DEPTH, SCALED_DEPTH, SPECIAL };
+ * largest width; the largest exponent, and the largest of those of lowest bits with the other sign;
+ * whether any line is special. */
+enum { ALL, ROUNDED, WIDTH, PEAK, DEPTH, SPECIAL };
 
 /* All numbers of td_line_extremes are above NO_LINE. */
 enum { NO_LINE = -(1 << 20), NO_MEAN = 1 << 20 };
@@ -28,7 +28,7 @@ TD_DEVICE int width_of(const td_line &line) { return line.norm - TD_LOG * line.l
 
 /* What a thread has seen of some lines. */
 struct seen_of_lines {
-    int of[TD_EXTREMES] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
+    int of[TD_EXTREMES] = {NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE, NO_LINE};
 
     TD_INSIDE void add(const td_scaling &scaling, const td_line &line)
     {
@@ -40,7 +40,6 @@ struct seen_of_lines {
         of[WIDTH] = max(of[WIDTH], width_of(line));
         of[PEAK] = max(of[PEAK], line.peak >> 8);
         of[DEPTH] = max(of[DEPTH], -line.low);
-        of[SCALED_DEPTH] = max(of[SCALED_DEPTH], -line.low - td_binary64_scale(line));
     }
 };
 

@@ -34,7 +34,7 @@ typedef struct {
 } td_scaling;
 
 /* The largest of some numbers of an operand's lines (extremes.h), above a number below all. */
-enum { TD_EXTREMES = 7 };
+enum { TD_EXTREMES = 6 };
 typedef struct {
     int32_t above[TD_EXTREMES];
 } td_line_extremes;

@@ -10,8 +10,9 @@ namespace
 /* What the block knows of its lines. */
 struct line_summary {
     int peak[2], low[2]; /* of the counted ones */
-    int scaled_low;      /* the lowest of these when scaled */
-    int most_shift;      /* the magnitude of the largest that was looked at */
+    int scaled_low[2];   /* the lowest of these when scaled */
+    int most_scale;      /* the largest magnitude of any line's scale */
+    int most_shift;      /* the largest magnitude of any shift along k that was looked at */
     int has_special;
 };
 
@@ -126,8 +127,8 @@ TD_DEVICE int leading_tile(const td_target &target, int tile)
                                                                                       : tile;
 }
 
-/* The tiles that the block makes of one that has masked elements: of two dense ones in a pair of
- * tile rows the upper one's block makes both. rows: 0 if it makes none. */
+/* The tiles that the block makes of one that has masked elements: of two such in a pair of tile
+ * rows the upper one's block makes both. rows: 0 if it makes none. */
 TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state &shared)
 {
     const td_room room = (td_room)td_uniform(td_room_for_all(target));
@@ -139,8 +140,8 @@ TD_DEVICE block_place place_of(const td_target &target, int listed, shared_state
     const int others =
         other < m_tiles ? count_masked(target, room, other * TD_TILE, at.column, &shared.masked[1])
                         : 0;
-    if (own == 0 || (tile_row % 2 && own > TD_FEW && others > 0)) at.rows = 0;
-    if (own != 0 && tile_row % 2 == 0 && others > TD_FEW) at.rows = ROWS;
+    if (own == 0 || (tile_row % 2 && others > 0)) at.rows = 0;
+    if (own != 0 && tile_row % 2 == 0 && others > 0) at.rows = ROWS;
     at.made = own + (at.rows == ROWS ? others : 0);
     at.is_whole = at.made == at.rows * TD_TILE;
     at.tiles = (own == elements_of(target, at.row, at.column)) +
@@ -153,7 +154,8 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
 {
     line_summary &s = shared.lines;
     __syncthreads();
-    if (threadIdx.x == 0) s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, INT32_MAX, 0, 0};
+    if (threadIdx.x == 0)
+        s = {{INT32_MIN, INT32_MIN}, {INT32_MAX, INT32_MAX}, {INT32_MAX, INT32_MAX}, 0, 0, 0};
     __syncthreads();
     TD_ROLLED
     for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS) {
@@ -167,22 +169,35 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
         shared.scale[i] = td_binary64_scale(record);
         atomicMax(&s.peak[which], record.peak >> 8);
         atomicMin(&s.low[which], (int)record.low);
-        atomicMin(&s.scaled_low, record.low + shared.scale[i]);
+        atomicMin(&s.scaled_low[which], record.low + shared.scale[i]);
+        atomicMax(&s.most_scale, abs(shared.scale[i]));
     }
     __syncthreads();
+}
+
+/* True if all numbers of a block's rows, or of its columns, are 0. */
+TD_DEVICE bool has_zeros_alone(const line_summary &s)
+{
+    return s.peak[0] == INT32_MIN || s.peak[1] == INT32_MIN;
 }
 
 /* True if no product of the block's elements overflows or has bits that binary64 has no room for,
  * and no sum overflows. */
 TD_DEVICE bool has_room(const line_summary &s, int64_t k)
 {
-    if (s.peak[0] == INT32_MIN || s.peak[1] == INT32_MIN) return true;
-    return td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
+    return has_zeros_alone(s) || td_has_room(s.peak[0] + s.peak[1], s.low[0] + s.low[1], k);
 }
 
-/* True if all elements of the block's lines are 0 or normal, as they are and scaled: bits of
- * 2^-1022 and more are those of such numbers. All threads take part. */
-TD_DEVICE bool are_plain(const int16_t *shift, int64_t k, shared_state &shared)
+/* True if scaled sums are good enough for all pairs of the block's lines. */
+TD_DEVICE bool has_room_scaled(const line_summary &s)
+{
+    return has_zeros_alone(s) ||
+           td_has_room_scaled(s.scaled_low[0], s.scaled_low[1], s.peak[0] + s.peak[1]);
+}
+
+/* True if every power of two that an element is multiplied by is a normal number. All threads take
+ * part. */
+TD_DEVICE bool are_near(const int16_t *shift, int64_t k, shared_state &shared)
 {
     line_summary &s = shared.lines;
     int most = 0;
@@ -190,7 +205,7 @@ TD_DEVICE bool are_plain(const int16_t *shift, int64_t k, shared_state &shared)
     for (int64_t l = threadIdx.x; shift && l < k; l += THREADS) most = max(most, abs(shift[l]));
     if (most) atomicMax(&s.most_shift, most);
     __syncthreads();
-    return td_uniform(min(min(s.low[0], s.low[1]) - s.most_shift, s.scaled_low) >= -1022);
+    return td_uniform(s.most_scale + s.most_shift <= -LEAST_NORMAL);
 }
 
 /* Scaled sums. All threads take part. */
@@ -202,14 +217,30 @@ TD_DEVICE void add_up_scaled(const td_repair &p, shared_state &shared, passage &
     const int16_t *const shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
     const line_scales scales = {shared.scale + warp_row(), shared.scale + ROWS + warp_column(),
                                 shift, k};
-    if (are_plain(shift, k, shared))
-        add_up(way, td_binary64_block(k), is_idle, plain_scales{scales}, sums);
+    if (are_near(shift, k, shared))
+        add_up(way, td_binary64_block(k), is_idle, near_scales{scales}, sums);
     else
         add_up(way, td_binary64_block(k), is_idle, scales, sums);
 }
 
-/* Makes one tile of C, and the tile below it if `rows` reach there. Sums of special lines are
- * NaN or infinite, and need unscaled elements. */
+/* Makes the sums of one pass over k; returns the bits of the thread's sums that are left to the
+ * next one. All threads take part. */
+template <class passage>
+TD_DEVICE uint32_t make_pass(const td_repair &p, const typename passage::parameter &boxes,
+                             const tile_operands &operands, const block_place &at, const pass &own,
+                             shared_state &shared, double *slabs)
+{
+    const bool is_idle = warp_row() >= at.rows;
+    passage way(boxes, operands, shared.ring, slabs);
+    warp_sums sums = {};
+    if (own.is_scaled)
+        add_up_scaled(p, shared, way, is_idle, sums);
+    else
+        add_up(way, td_binary64_block(p.operand[0].k), is_idle, no_scales{}, sums);
+    return store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared.scale, sums);
+}
+
+/* Makes one tile of C, and the tile below it if `rows` reach there. */
 template <class passage>
 TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter &boxes,
                            const block_place &at, shared_state &shared, double *slabs)
@@ -222,23 +253,21 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
                                     td_member<const double>(p.operand[1].matrix, member),
                                     at.row,
                                     at.column};
-    bool has_to_scale = false, has_special = false;
+    bool has_to_scale = false, has_both = false;
     if (p.line[0] && at.room != TD_ROOM) {
         summarise_lines(p, at, shared);
-        has_special = td_uniform(shared.lines.has_special) != 0;
         has_to_scale = !td_uniform(has_room(shared.lines, p.operand[0].k));
+        has_both =
+            has_to_scale && td_uniform(shared.lines.has_special || !has_room_scaled(shared.lines));
     }
+    uint32_t left = 0;
     TD_ROLLED
-    for (int scaled = has_to_scale && !has_special; scaled <= has_to_scale; scaled++) {
-        const pass own = {scaled != 0, !scaled || !has_special, scaled || !has_to_scale};
-        const bool is_idle = warp_row() >= at.rows;
-        passage way(boxes, operands, shared.ring, slabs);
-        warp_sums sums = {};
-        if (own.is_scaled)
-            add_up_scaled(p, shared, way, is_idle, sums);
-        else
-            add_up(way, td_binary64_block(p.operand[0].k), is_idle, no_scales{}, sums);
-        store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared.scale, sums);
+    for (int scaled = has_to_scale && !has_both; scaled <= has_to_scale; scaled++) {
+        const pass own = {scaled != 0, !has_both, left};
+        if (has_both &&
+            !__syncthreads_or(wanted_sums<passage::ALONG_A, passage::ALONG_B>(p, own, at) != 0))
+            continue;
+        left = make_pass<passage>(p, boxes, operands, at, own, shared, slabs);
     }
     if (p.repaired && threadIdx.x == 0) atomicAdd(p.repaired, (unsigned long long)at.made);
     if (p.tiles && threadIdx.x == 0 && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);

@@ -3,9 +3,9 @@
  * blocks' sums are added in order: with b elements in a block, b + k / b roundings, which are fewer
  * than 4 sqrt(k). For kernels.
  *
- * Where lines were measured, elements count in units that make the largest of each line
- * 2^TD_BINARY64_TOP: products then neither overflow nor, if td_fits_binary64, have bits that
- * binary64 has no room for. */
+ * Where lines were measured, elements may count in units that make the largest of each line
+ * 2^TD_BINARY64_TOP: products then do not overflow nor, if td_fits_binary64, lose bits that
+ * count. */
 #ifndef TD_BINARY64_H
 #define TD_BINARY64_H
 

@@ -58,7 +58,7 @@ template <class passage> TD_DEVICE half_step half_of(const passage &way, uint32_
 
 /* What elements are multiplied by: nothing; or the powers of two of their lines, in shared memory,
  * here from the warp's first lines on, times those of elements of k, for columns with the sign
- * changed; plain if elements are 0 or normal, as they are and scaled. */
+ * changed; near if all of these are normal numbers. */
 struct no_scales {
 };
 struct line_scales {
@@ -66,25 +66,28 @@ struct line_scales {
     const int16_t *shift; /* NULL: none along k */
     int64_t k;
 };
-struct plain_scales : line_scales {
+struct near_scales : line_scales {
 };
+enum { LEAST_NORMAL = -1022, MOST_NORMAL = 1023 };
 
 TD_DEVICE int shift_at(const line_scales &by, int64_t l)
 {
     return by.shift && l < by.k ? by.shift[l] : 0;
 }
 
-/* x 2^e, which binary64 has, or nobody asks for. */
+/* 2^e for a normal number. */
+TD_DEVICE double normal_power(int e) { return td_from_bits64((uint64_t)(e + 1023) << 52); }
+
+/* x 2^e: rounded once, but twice where 2^e is below all normal numbers. */
+TD_DEVICE double scale_element(double x, int e, const near_scales &)
+{
+    return td_mul64(x, normal_power(e));
+}
 TD_DEVICE double scale_element(double x, int e, const line_scales &)
 {
-    return td_scale64(x, max(-2148, min(2046, e)));
-}
-TD_DEVICE double scale_element(double x, int e, const plain_scales &)
-{
-    const uint64_t bits = td_bits64(x);
-    uint32_t high = (uint32_t)(bits >> 32);
-    if (high & 0x7ff00000u) high += (uint32_t)e << 20;
-    return td_from_bits64((uint64_t)high << 32 | (uint32_t)bits);
+    const int first = max((int)LEAST_NORMAL, min((int)MOST_NORMAL, e)),
+              rest = max((int)LEAST_NORMAL, min((int)MOST_NORMAL, e - first));
+    return td_mul64(td_mul64(x, normal_power(first)), normal_power(rest));
 }
 
 #if TD_HAS_TENSOR_BINARY64

@@ -3,6 +3,7 @@
 #ifndef TD_EXACT_GROUP_H
 #define TD_EXACT_GROUP_H
 
+#include "../measure/room.h"
 #include "../view/access.h"
 #include "repair.h"
 #include "../arithmetic/exact.h"

@@ -7,7 +7,7 @@ enum { THREADS = SIDE * SIDE, K_STEP = SIDE };
 
 /* Between carries, K_STEP elements of k, a sum of DIGITS K_STEP products of digits is below
  * 2^62. */
-enum { DIGITS = 4, DIGIT_BITS = 28 };
+enum { DIGITS = TD_NARROW_DIGITS, DIGIT_BITS = TD_NARROW_DIGIT_BITS };
 
 /* +- digit[0] + digit[1] 2^28 + ..., all of the sign of the number. */
 struct alignas(16) digits {
@@ -40,11 +40,18 @@ TD_DEVICE int span_of(const spans &s, int which, int line)
     return s.top[which][line] - s.bottom[which][line] + 1;
 }
 
-/* The exponents of a line's numbers by its record. False if there is no record, or if the record
- * is of numbers that are shifted along k. */
+/* The shifts along k that records of lines include, NULL if there are none: elements of rows are
+ * multiplied by these powers of two, and those of columns divided. */
+TD_DEVICE const int16_t *shifts_of(const td_repair &p)
+{
+    if (!p.line[0] || !p.shifted || !p.shifted[blockIdx.z]) return NULL;
+    return p.shift + blockIdx.z * p.operand[0].k;
+}
+
+/* The exponents of a line's numbers, shifted along k, by its record; false if there is none. */
 TD_DEVICE bool find_span(const td_repair &p, int which, int line, range *r)
 {
-    if (!p.line[0] || !p.shifted || p.shifted[blockIdx.z]) return false;
+    if (!p.line[0]) return false;
     const td_line &record = p.line[which][blockIdx.z * p.lines_of_member[which] + line];
     const bool has_numbers = record.low != TD_NO_LOW;
     r->top = has_numbers ? record.peak >> 8 : (int)NO_TOP;
@@ -86,14 +93,17 @@ TD_DEVICE int32_t digit_of(uint64_t m, int shift)
 
 /* K_STEP elements of SIDE lines as digits; zeros past the ends, and something where a line spans
  * too much. */
-TD_DEVICE void load_digits(const td_view &o, const double *data, int line0, int64_t l0,
+TD_DEVICE void load_digits(const td_repair &p, int which, const double *data, int line0, int64_t l0,
                            const int *bottom, digits (*slab)[SIDE])
 {
+    const td_view &o = p.operand[which];
+    const int16_t *const shifts = shifts_of(p);
     int line, l, q;
     place_of_thread(o, &line, &l);
     const bool inside = line0 + line < o.lines && l0 + l < o.k;
     const uint64_t bits = inside ? td_bits64(td_view_load(o, data, line0 + line, l0 + l)) : 0;
     const uint64_t m = td_exact_significand(bits, &q);
+    if (shifts && inside) q += which ? -shifts[l0 + l] : shifts[l0 + l];
     digits r;
     TD_UNROLL
     for (int i = 0; i < DIGITS; i++) {
@@ -198,8 +208,8 @@ TD_DEVICE sum sum_digits(const td_repair &p, const double *const *data, int row0
     const spans &lines = shared.lines;
     int64_t column[2 * count] = {};
     for (int64_t l0 = 0; l0 < p.operand[0].k; l0 += K_STEP) {
-        load_digits(p.operand[0], data[0], row0, l0, lines.bottom[0], shared.slab[0]);
-        load_digits(p.operand[1], data[1], col0, l0, lines.bottom[1], shared.slab[1]);
+        load_digits(p, 0, data[0], row0, l0, lines.bottom[0], shared.slab[0]);
+        load_digits(p, 1, data[1], col0, l0, lines.bottom[1], shared.slab[1]);
         __syncthreads();
         for (int l = 0; l < K_STEP; l++)
             add_digits<count>(shared.slab[0][l][at.row], shared.slab[1][l][at.col], column);
@@ -306,7 +316,7 @@ template <int count> TD_DEVICE bool cut_digits(uint64_t bits, int bottom, digits
 
 /* Adds every THREADS-th product to a sum; false if a number has bits beyond the digits. */
 template <int count>
-TD_DEVICE bool add_products(const line_pair &pair, const range (&r)[2],
+TD_DEVICE bool add_products(const line_pair &pair, const int16_t *shifts, const range (&r)[2],
                             int64_t (&column)[2 * count])
 {
     bool fits = true;
@@ -317,8 +327,10 @@ TD_DEVICE bool add_products(const line_pair &pair, const range (&r)[2],
         TD_UNROLL
         for (int i = 0; i < AT_ONCE; i++) {
             digits a, b;
-            fits &= cut_digits<count>(bits[0][i], r[0].bottom, &a);
-            fits &= cut_digits<count>(bits[1][i], r[1].bottom, &b);
+            const int64_t l = l0 + i * THREADS;
+            const int shift = shifts && l < pair.k ? shifts[l] : 0;
+            fits &= cut_digits<count>(bits[0][i], r[0].bottom - shift, &a);
+            fits &= cut_digits<count>(bits[1][i], r[1].bottom + shift, &b);
             add_digits<count>(a, b, column);
         }
         added += AT_ONCE;
@@ -348,10 +360,11 @@ TD_DEVICE void add_up(const int64_t (&column)[2 * count], narrow_shared &shared,
 
 /* The sum by so many digits; false if they are not enough. All threads take part. */
 template <int count>
-TD_DEVICE bool sum_pair(const line_pair &pair, const range (&r)[2], narrow_shared &shared, sum *s)
+TD_DEVICE bool sum_pair(const line_pair &pair, const int16_t *shifts, const range (&r)[2],
+                        narrow_shared &shared, sum *s)
 {
     int64_t column[2 * count] = {};
-    const bool fits = add_products<count>(pair, r, column);
+    const bool fits = add_products<count>(pair, shifts, r, column);
     if (__syncthreads_or(!fits)) return false;
     add_up<count>(column, shared, s);
     if (threadIdx.x == 0) s->e = r[0].bottom + r[1].bottom;
@@ -375,6 +388,7 @@ TD_DEVICE bool sum_alone(const td_repair &p, int row, int col, narrow_shared &sh
 {
     enum { FEW = (DIGITS - 1) * DIGIT_BITS, ALL = DIGITS * DIGIT_BITS };
     const line_pair pair = pair_at(p, row, col);
+    const int16_t *const shifts = shifts_of(p);
     range r[2];
     const bool is_known = find_span(p, 0, row, &r[0]) && find_span(p, 1, col, &r[1]);
     bool is_done = false;
@@ -389,8 +403,8 @@ TD_DEVICE bool sum_alone(const td_repair &p, int row, int col, narrow_shared &sh
         const bool is_few = span + (is_guess ? SLACK : 0) <= FEW;
         TD_UNROLL
         for (int o = 0; o < 2 && is_guess; o++) widen(&r[o], is_few ? FEW : ALL);
-        is_done = is_few ? sum_pair<DIGITS - 1>(pair, r, shared, s)
-                         : sum_pair<DIGITS>(pair, r, shared, s);
+        is_done = is_few ? sum_pair<DIGITS - 1>(pair, shifts, r, shared, s)
+                         : sum_pair<DIGITS>(pair, shifts, r, shared, s);
     }
     return is_done;
 }

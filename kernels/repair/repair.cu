@@ -7,7 +7,7 @@ cudaError_t td_repair_run(const td_repair *p, int batch, cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
     if (p->kind == TD_REPAIR_EXACT) error = td_exact_narrow_run(p, batch, stream);
-    if (error == cudaSuccess) error = td_exact_wide_run(p, batch, stream);
+    if (error == cudaSuccess && !p->is_bounded) error = td_exact_wide_run(p, batch, stream);
     return error == cudaSuccess ? td_binary64_run(p, batch, stream) : error;
 }
 

@@ -15,10 +15,11 @@ extern "C" {
 #endif
 
 /* How elements of C are recomputed. TD_REPAIR_EXACT: as the exact result rounded once, +0 for an
- * exact 0, where operands and scalars are finite; in dense tiles (td_target), and where they are
- * not, as sums in binary64 (binary64.h). TD_REPAIR_BINARY64: as sums in binary64; but as the
- * exact result where operands and scalars are finite and such a sum could overflow, or lose
- * accuracy because a product or beta C is below 2^-1022. */
+ * exact 0, where operands and scalars are finite; in dense tiles (td_target), of lines that exact
+ * sums are not for (td_repair), and where they are not finite, as sums in binary64 (binary64.h).
+ * TD_REPAIR_BINARY64: as sums in binary64; but as the exact result where operands and scalars are
+ * finite and such a sum could overflow, or lose accuracy because a product or beta C is below
+ * 2^-1022. */
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
 /* The masked elements of C from the operands. Those that are made exactly are taken out of the
@@ -30,6 +31,7 @@ typedef struct {
     const td_range *range[2];     /* of all lines, [batch][padded lines], for TD_REPAIR_BINARY64 */
     td_binary64_launch binary64;  /* one that serves on the current device */
     int takes_dense;              /* exact sums are for dense tiles, too */
+    int is_bounded;               /* exact sums are for narrow lines alone (../measure/room.h) */
     unsigned long long *repaired; /* counts elements; NULL: not counted */
     unsigned long long *tiles;    /* counts tiles that binary64 makes as a whole; or NULL */
 

@@ -49,12 +49,13 @@ struct tile_lines {
      * a candidate or ALWAYS; and of lines that any candidate rounds by less than 2^8 of
      * choice.rest. */
     unsigned may_be_exact[2 * TD_TILE / 32], is_small[2 * TD_TILE / 32];
+    unsigned is_wide[2 * TD_TILE / 32]; /* of lines that are not narrow */
 };
 enum { INEXACT = -(1 << 16), ALWAYS = 1 << 20 };
 
 /* What the threads of a block share of a tile. uncertified: how many elements of each warp's
- * threads candidate c leaves, in the lower half of word c, and candidate c + 4 in its upper
- * half. */
+ * threads candidate c leaves, as count_left counts them, in the lower half of word c, and candidate
+ * c + 4 in its upper half. */
 struct tile_state {
     tile_lines lines;
     unsigned uncertified[TD_SUBTILES / 32][4];
@@ -149,9 +150,13 @@ TD_DEVICE void summarise_line(const td_estimate &p, const td_line &line, tile_li
     at.of(all.need) = -max(any.need_of_estimate, 52 * TD_LOG - terms);
     at.of(all.exact) = exact;
     const unsigned exacts = __ballot_sync(~0u, exact != TD_CHOICES && exact != INEXACT),
-                   smalls = __ballot_sync(~0u, scaled.is_small);
+                   smalls = __ballot_sync(~0u, scaled.is_small),
+                   wides = __ballot_sync(~0u, !td_is_narrow(line));
     const int warp = (int)threadIdx.x / 32;
-    if (threadIdx.x % 32 == 0) all.may_be_exact[warp] = exacts, all.is_small[warp] = smalls;
+    if (threadIdx.x % 32 != 0) return;
+    all.may_be_exact[warp] = exacts;
+    all.is_small[warp] = smalls;
+    all.is_wide[warp] = wides;
 }
 
 /* The thread's subtile: where its bytes of td_min_moduli begin; how many rows and columns it has,
@@ -401,16 +406,21 @@ TD_DEVICE uint64_t certify_subtile(const td_estimate &p, int tile, const tile_li
 }
 
 /* Counts the elements of a tile that each candidate does not certify, from the counts of the
- * threads' subtiles (subtile_min_moduli.left). Two candidates' counts are added up at a time, each
- * at most 512. Whole warps take part. */
+ * threads' subtiles (subtile_min_moduli.left). Where a line of the tile is wide, one counts as
+ * TD_FEW: the tile is then made as a whole. Two candidates' counts are added up at a time, each at
+ * most 512. Whole warps take part. */
 TD_DEVICE void count_left(tile_state &state, uint64_t left)
 {
+    unsigned wide = 0;
+    for (const unsigned lines : state.lines.is_wide) wide |= lines;
+
     TD_UNROLL
     for (int c = 0; c < 4; c++) {
         const unsigned both =
             (unsigned)(left >> (8 * c) & 255) | (unsigned)(left >> (8 * c + 32) & 255) << 16;
         const unsigned all = td_warp_add(both);
-        if (threadIdx.x % 32 == 0) state.uncertified[threadIdx.x / 32][c] = all;
+        if (threadIdx.x % 32 == 0)
+            state.uncertified[threadIdx.x / 32][c] = wide ? TD_FEW * all : all;
     }
 }
 

@@ -8,22 +8,20 @@
 
 /* The extremes of an operand's lines (../measure/extremes.h); NO_LINE where there are none. */
 struct extremes {
-    int all, rounded, width, peak, depth, scaled_depth;
+    int all, rounded, width, peak, depth;
     bool has_special;
 };
 TD_DEVICE extremes extremes_of(const td_line_extremes &seen)
 {
     const int32_t *above = seen.above;
     return {above[ALL] + NO_LINE,  above[ROUNDED] + NO_LINE, above[WIDTH] + NO_LINE,
-            above[PEAK] + NO_LINE, above[DEPTH] + NO_LINE,   above[SCALED_DEPTH] + NO_LINE,
-            above[SPECIAL] != 0};
+            above[PEAK] + NO_LINE, above[DEPTH] + NO_LINE,   above[SPECIAL] != 0};
 }
 
 /* What binary64 has for sums of all lines of both operands. */
 TD_DEVICE td_room room_of(const extremes &a, const extremes &b, int64_t k)
 {
     if (a.all == NO_LINE || b.all == NO_LINE) return TD_ROOM_IF_SCALED;
-    if (!td_has_room_scaled(-a.scaled_depth, -b.scaled_depth)) return TD_ROOM_FOR_SOME;
     return !a.has_special && !b.has_special && td_has_room(a.peak + b.peak, -a.depth - b.depth, k)
                ? TD_ROOM
                : TD_ROOM_IF_SCALED;

@@ -53,7 +53,7 @@ TD_DEVICE int first_tile(const td_target &target, int tile)
 }
 
 /* Finds the first candidate that certifies each element of the block's tiles. Thread c returns how
- * many elements candidate c leaves, counting TD_FEW of a tile at most. All threads take part. */
+ * many elements candidate c leaves, as left_of_tile counts them. All threads take part. */
 TD_DEVICE unsigned certify_tiles(const td_estimate &p)
 {
     TD_SHARED(tile_state, state, [2]);

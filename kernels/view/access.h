@@ -87,7 +87,7 @@ TD_DEVICE bool td_has_tile(const td_target &target, int row, int col)
 /* The td_room that all elements of the block's member are left to. */
 TD_DEVICE td_room td_room_for_all(const td_target &target)
 {
-    return target.open_count ? (td_room)target.open_count[blockIdx.z].room : TD_ROOM_FOR_SOME;
+    return target.open_count ? (td_room)target.open_count[blockIdx.z].room : TD_ROOM_UNKNOWN;
 }
 
 /* A block for each tile of C, or several for parts of it. Grid: tile, part, batch member. */
@@ -168,23 +168,34 @@ TD_DEVICE void td_begin_tile(const td_target &target, int tile)
     if (target.is_dense) target.is_dense[blockIdx.z * tiles + tile] = 0;
 }
 
-/* A tile is open if any thread's mask is not 0, and dense if more elements are masked than any
- * thread calls few. All threads take part. */
-TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, int few)
+/* What a thread says of its masked elements: the tile is dense by its number of masked elements;
+ * or it is dense whatever their number; or it is not. */
+typedef enum { TD_DENSE_BY_COUNT, TD_DENSE_ALWAYS, TD_DENSE_NEVER } td_density;
+
+/* Returns what a thread's masked elements add to a tile's count: more than few if they make the
+ * tile dense by themselves. */
+TD_DEVICE int td_counted(unsigned mask, td_density density)
+{
+    return __popc(mask) + (density == TD_DENSE_ALWAYS ? (int)TD_FEW : 0);
+}
+
+/* A tile is open if any thread's mask is not 0, and dense if more than TD_FEW elements are counted
+ * and no thread is against it. All threads take part. */
+TD_DEVICE void td_close_tile(const td_target &target, int tile, unsigned mask, td_density density)
 {
     TD_SHARED(int, count, );
-    TD_SHARED(int, most, );
+    TD_SHARED(int, is_sparse, );
     if (!target.open_count) return;
     if (threadIdx.x == 0) td_begin_tile(target, tile);
     if (!__syncthreads_or(mask != 0)) return;
-    if (threadIdx.x == 0) count = most = 0;
+    if (threadIdx.x == 0) count = is_sparse = 0;
     __syncthreads();
     if (mask) {
-        atomicAdd(&count, __popc(mask));
-        atomicMax(&most, few);
+        atomicAdd(&count, td_counted(mask, density));
+        if (density == TD_DENSE_NEVER) is_sparse = 1;
     }
     __syncthreads();
-    if (threadIdx.x == 0) td_list_tile(target, tile, count, count > most);
+    if (threadIdx.x == 0) td_list_tile(target, tile, count, count > TD_FEW && !is_sparse);
 }
 
 /* What td_close_tile does, for several tiles at a time and blocks whose warps go on at their own
@@ -213,16 +224,14 @@ TD_DEVICE void td_list_counted(const td_target &target, td_deferred_counts &coun
     td_clear_counts(counts);
 }
 
-/* Counts the elements of a thread's mask of a tile, which is the i-th that is counted.
- * `may_be_dense` is false where the thread wants its elements as exact sums, however many there
- * are. */
+/* Counts the elements of a thread's mask of a tile, which is the i-th that is counted. */
 TD_DEVICE void td_count_deferred(td_deferred_counts &counts, int i, int tile, unsigned mask,
-                                 bool may_be_dense)
+                                 td_density density)
 {
     if (!mask) return;
     counts.tile[i] = tile;
-    atomicAdd(&counts.count[i], __popc(mask));
-    if (!may_be_dense) counts.is_sparse[i] = 1;
+    atomicAdd(&counts.count[i], td_counted(mask, density));
+    if (density == TD_DENSE_NEVER) counts.is_sparse[i] = 1;
 }
 
 /* Four numbers that are loaded and stored together: of one column of a subtile, or of one line. */

@@ -8,10 +8,10 @@
 #include "types.h"
 #include "view.h"
 
-/* What is known of all pairs of lines: binary64 has no room for the sums of some, or has room if
- * their elements are scaled (../measure/room.h), or has room for them as they are; or all of C is
- * there already, and nothing is to be done. */
-typedef enum { TD_ROOM_FOR_SOME, TD_ROOM_IF_SCALED, TD_ROOM, TD_MADE } td_room;
+/* What is known of all pairs of lines: nothing; or binary64 may have to scale the elements of some
+ * for their sums (../measure/room.h); or it has room for all sums of elements as they are; or all
+ * of C is there already, and nothing is to be done. */
+typedef enum { TD_ROOM_UNKNOWN, TD_ROOM_IF_SCALED, TD_ROOM, TD_MADE } td_room;
 
 /* What a look at a few lines decides before anything else is done (../select/probe.h): residues are
  * worth their time; or cuBLAS makes C, or has made it, before other kernels begin; or sums in
@@ -22,9 +22,9 @@ typedef enum { TD_RESIDUES, TD_C_IS_MADE, TD_BINARY64_IS_BETTER } td_verdict;
  * TD_SUBTILE. A strip is TD_TILE lines. */
 enum { TD_TILE = 64, TD_SUBTILE = 4, TD_SUBTILES = TD_TILE / TD_SUBTILE * (TD_TILE / TD_SUBTILE) };
 
-/* Elements of a tile that are worth exact sums of their own, instead of binary64: part of the
- * modes' definition. Instead of a second exact product (../crt/second_product.h) they change no
- * bit. */
+/* Elements of a tile that are worth exact sums of their own, instead of binary64, if their lines
+ * are narrow (../measure/room.h): part of the modes' definition. Instead of a second exact product
+ * (../crt/second_product.h) they change no bit. */
 enum { TD_FEW = 8 };
 
 /* What the list of a batch member's open tiles holds. Kernels count; all are 0 before the first. */
@@ -34,7 +34,7 @@ typedef struct {
     int32_t taken; /* dense tiles that blocks have taken up */
     int32_t sums;  /* elements of dense tiles that count as exact sums (td_list_tile) */
 
-    /* A td_room. If it is not TD_ROOM_FOR_SOME, binary64 makes every element; it tells the room
+    /* A td_room. If it is not TD_ROOM_UNKNOWN, binary64 makes every element; it tells the room
      * that there is, and there are neither masks nor a list. */
     int32_t room;
 } td_open_counts;

@@ -184,14 +184,16 @@ static double error_of_binary64(const problem *p)
 }
 
 /* Against the worst element of the same product in binary64, which is below one rounding only by
- * luck. */
+ * luck. Sums in binary64 in another order may err by a little more. */
+static const double OTHER_ORDER = 1.25;
+
 static bool is_worse_than_binary64(const char *name, const problem *p, double binary64)
 {
     const mode m = mode_of_family(name);
     checked seen = {0};
     checked_problem(&m, p, &seen);
     const int64_t repaired = seen.repaired < 0 ? checked_repairs(&m, p) : seen.repaired;
-    const bool is_worse = !(seen.error <= fmax(binary64, 0x1.00001p-53));
+    const bool is_worse = !(seen.error <= fmax(OTHER_ORDER * binary64, 0x1.00001p-53));
     test_note("%s, %s, k = %d: %s, binary64 %s, parameter %d, %d repaired%s", name, p->of.data,
               (int)p->of.k, test_power(seen.error), test_power(binary64), seen.parameter,
               (int)repaired, is_worse ? ": WORSE" : "");

@@ -1,9 +1,10 @@
 /* check_repairs.c - products, of the Ozaki family above all, with elements that certificates cannot
  * speak for: sums that cancel, wide exponents, results at the ends of binary64. Their definition
- * has them exact, with one rounding. */
+ * has them exact, with one rounding, or as sums in binary64 where exact ones would be long. */
 #include "../support/test.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 
 #include "support/checked.h"
@@ -85,6 +86,84 @@ static void wide_exponents(void **unused)
                                        "one huge",  "graded",    "lines apart",    "half units 53",
                                        "half units"};
     check_data(data, 13, "wide exponents");
+}
+
+/* Work: exact sums are for few elements of a tile, and for lines that span few bits; all others
+ * that are left are sums in binary64. */
+
+/* True if the numbers of a line span at most 112 bits. */
+static bool is_narrow(const problem *p, int which, int64_t line)
+{
+    int top = INT_MIN, bottom = INT_MAX;
+    for (int64_t l = 0; l < p->of.k; l++) {
+        const int64_t at = which ? ref_index_b(p->of.op_b, l, line, p->b.ld)
+                                 : ref_index_a(p->of.op_a, line, l, p->a.ld);
+        const double x = matrix_data(which ? &p->b : &p->a)[at];
+        if (x == 0.0) continue;
+        int e;
+        int64_t m = (int64_t)ldexp(frexp(fabs(x), &e), 53);
+        top = e > top ? e : top;
+        for (e -= 53; m % 2 == 0; m /= 2) e++;
+        bottom = e < bottom ? e : bottom;
+    }
+    return top - bottom <= 112;
+}
+
+/* Returns how many elements of a tile the definition sums exactly. */
+static int exact_sums(const problem *p, const ref_account *account, int64_t i0, int64_t j0)
+{
+    int count = 0;
+    for (int64_t j = j0; j < j0 + 64 && j < p->of.n; j++)
+        for (int64_t i = i0; i < i0 + 64 && i < p->of.m; i++) {
+            const int64_t at = i + j * p->of.m;
+            if (!account->is_repaired[at] || account->in_binary64[at]) continue;
+            CHECK(is_narrow(p, 0, i) && is_narrow(p, 1, j), "C(%d, %d) is summed exactly: %s",
+                  (int)i, (int)j, product_text(&p->of));
+            count++;
+        }
+    return count;
+}
+
+static void check_work(const char *name, const problem *p, census *c, int number)
+{
+    const mode m = mode_of_family(name);
+    checked seen = {0};
+    test_matrix want = matrix_copy(&p->c);
+    const ref_gemm gemm = problem_gemm(p, &want);
+    ref_account account = mode_product(&m, &gemm);
+    checked_problem(&m, p, &seen);
+    const int64_t counted = checked_repairs(&m, p);
+    CHECK(counted == account.repaired, "%s: %d repaired, not %d: %s", name, (int)counted,
+          (int)account.repaired, product_text(&p->of));
+    for (int64_t j = 0; j < p->of.n; j += 64)
+        for (int64_t i = 0; i < p->of.m; i += 64) {
+            const int sums = exact_sums(p, &account, i, j);
+            CHECK(sums <= 8, "%s: %d exact sums of a tile: %s", name, sums, product_text(&p->of));
+        }
+    c->all[number] += p->of.m * p->of.n;
+    c->repaired[number] += counted;
+    ref_account_free(&account);
+    matrix_free(&want);
+}
+
+static void work_is_bounded(void **unused)
+{
+    (void)unused;
+    static const char *const data[] = {
+        "decaying",        "decaying slowly", "wide 40",       "one wide",
+        "any exponents",   "too wide",        "far scattered", "too wide and large",
+        "wide cancelling", "subnormal",       "least",         "far crossing"};
+    census c = {0};
+    for (int d = 0; d < 12; d++)
+        for (int i = 0; i < size_count(); i++) {
+            if (!test_takes(d + i, 2) || (test_is_sanitized() && d % 3)) continue;
+            const product of =
+                product_varied(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
+            problem p = problem_make(&of);
+            for (int n = EXACT; n < NAMES; n++) check_work(names[n], &p, &c, n);
+            problem_free(&p);
+        }
+    note(&c, "wide data");
 }
 
 /* C is the rounded product: what is left is what rounding lost. */
@@ -506,6 +585,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_that_cancel),
         cmocka_unit_test(wide_exponents),
+        cmocka_unit_test(work_is_bounded),
         cmocka_unit_test(c_that_cancels_the_product),
         cmocka_unit_test(ends_of_binary64),
         cmocka_unit_test(multi_float_modes_reach_the_ends),

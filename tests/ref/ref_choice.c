@@ -278,7 +278,19 @@ static void set_needed(ref_work *w, int least, int most)
             w->needed[i + j * w->p->m] = needed(w, i, j, least, most);
 }
 
-/* Elements that so many moduli leave open, at most FEW of each tile. */
+/* True if all lines of a tile are narrow. */
+static bool has_narrow_lines(const ref_work *w, int64_t i0, int64_t j0)
+{
+    bool are_narrow = true;
+    for (int64_t i = i0; i < smaller(i0 + TILE, w->p->m); i++)
+        are_narrow &= ref_is_narrow(&w->side[0].line[i]);
+    for (int64_t j = j0; j < smaller(j0 + TILE, w->p->n); j++)
+        are_narrow &= ref_is_narrow(&w->side[1].line[j]);
+    return are_narrow;
+}
+
+/* Elements that so many moduli leave open, at most FEW of each tile. Where a tile has a wide line,
+ * one counts as FEW. */
 static int64_t count_open(const ref_work *w, int count)
 {
     const int64_t m = w->p->m, n = w->p->n;
@@ -289,7 +301,7 @@ static int64_t count_open(const ref_work *w, int count)
             for (int64_t j = j0; j < smaller(j0 + TILE, n); j++)
                 for (int64_t i = i0; i < smaller(i0 + TILE, m); i++)
                     open += w->needed[i + j * m] > count;
-            all += smaller(open, FEW);
+            all += open > 0 && !has_narrow_lines(w, i0, j0) ? FEW : smaller(open, FEW);
         }
     return all;
 }

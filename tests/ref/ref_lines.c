@@ -249,6 +249,11 @@ static ref_line measure(const ref_side *s, int64_t i)
 
 bool ref_is_counted(const ref_line *r) { return !r->is_zero && !r->is_special; }
 
+bool ref_is_narrow(const ref_line *r)
+{
+    return r->is_zero || (!r->is_special && ref_floor_div(r->peak, REF_LOG) - r->low + 1 <= 112);
+}
+
 static void measure_lines(ref_side *side)
 {
     for (int o = 0; o < 2; o++)

@@ -41,6 +41,9 @@ int64_t ref_log_of(const ref_side *s, int64_t i, int64_t l);
 /* Neither zeros nor special. */
 bool ref_is_counted(const ref_line *r);
 
+/* Not special, and its numbers span at most 112 bits from the highest to the lowest one. */
+bool ref_is_narrow(const ref_line *r);
+
 /* a / b rounded down, b > 0. */
 int64_t ref_floor_div(int64_t a, int64_t b);
 

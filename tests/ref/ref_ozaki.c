@@ -113,18 +113,26 @@ static bool is_left(const ref_work *w, int64_t i, int64_t j)
     return !w->ozaki->parameter && w->needed[i + j * w->p->m] > w->parameter;
 }
 
-/* The exponent that a line's elements are given more in binary64, and whether all products of two
- * lines have room there. */
+/* The exponent that a line's elements are given more in scaled sums. */
 static int64_t raised_by(const ref_line *r)
 {
     return ref_is_counted(r) ? 490 - ref_floor_div(r->peak, REF_LOG) : 0;
 }
 
+/* True if scaled sums of two lines lose nothing that counts. */
 static bool fits_binary64(const ref_line *a, const ref_line *b)
 {
     if (!ref_is_counted(a) || !ref_is_counted(b)) return true;
-    const int64_t low_a = a->low + raised_by(a), low_b = b->low + raised_by(b);
-    return smaller(smaller(low_a, low_b), low_a + low_b) >= -1074;
+    const int64_t low_a = a->low + raised_by(a), low_b = b->low + raised_by(b),
+                  peaks = ref_floor_div(a->peak, REF_LOG) + ref_floor_div(b->peak, REF_LOG);
+    return smaller(low_a, low_b) >= -1074 && (low_a + low_b >= -1074 || peaks <= 910);
+}
+
+/* x 2^e, rounded twice if e is below -1022 and binary64 does not have it. */
+static double scaled(double x, int64_t e)
+{
+    const int64_t first = e < -1022 ? -1022 : e;
+    return scalbn(scalbn(x, (int)first), (int)(e - first));
 }
 
 static void set_raised(ref_work *w)
@@ -135,42 +143,60 @@ static void set_raised(ref_work *w)
         for (int64_t i = 0; i < s->lines; i++)
             for (int64_t l = 0; l < s->k; l++)
                 w->raised[o][i * s->k + l] =
-                    scalbn(ref_at(s, i, l), (int)(raised_by(&s->line[i]) + s->sign * s->shift[l]));
+                    scaled(ref_at(s, i, l), raised_by(&s->line[i]) + s->sign * s->shift[l]);
     }
 }
 
-/* A tile is dense if more than FEW elements of it are left, and binary64 has room for all. */
+/* A tile is dense if more than FEW elements of it are left, or any of wide lines. */
 static void set_dense_tile(ref_work *w, int64_t i0, int64_t j0)
 {
     const int64_t m = w->p->m, i_end = smaller(i0 + TILE, m), j_end = smaller(j0 + TILE, w->p->n);
     int64_t count = 0;
-    bool fits = true;
+    bool is_dense = false;
     for (int64_t j = j0; j < j_end; j++)
         for (int64_t i = i0; i < i_end; i++) {
             if (!is_left(w, i, j)) continue;
             count++;
-            fits = fits && fits_binary64(&w->side[0].line[i], &w->side[1].line[j]);
+            is_dense |= count > FEW || !ref_is_narrow(&w->side[0].line[i]) ||
+                        !ref_is_narrow(&w->side[1].line[j]);
         }
     for (int64_t j = j0; j < j_end; j++)
-        for (int64_t i = i0; i < i_end; i++)
-            w->is_dense[i + j * m] = count > FEW && fits && is_left(w, i, j);
-    if (count > FEW && fits && !w->raised[0]) set_raised(w);
+        for (int64_t i = i0; i < i_end; i++) w->is_dense[i + j * m] = is_dense && is_left(w, i, j);
+    if (is_dense && !w->raised[0]) set_raised(w);
 }
 
 /* Sums of blocks of products, the power of two nearest to sqrt(k) and at least 8 in each, added up
- * in order. */
-static double binary64_sum(const ref_work *w, int64_t i, int64_t j)
+ * in order. Elements of a are a_step apart. */
+static double blocked_sum(int64_t k, const double *a, int64_t a_step, const double *b,
+                          int64_t b_step)
 {
-    const int64_t k = w->p->k, block = ref_binary64_block(k),
-                  raised = raised_by(&w->side[0].line[i]) + raised_by(&w->side[1].line[j]);
-    const double *const a = w->raised[0] + i * k, *const b = w->raised[1] + j * k;
+    const int64_t block = ref_binary64_block(k);
     double total = 0.0;
     for (int64_t first = 0; first < k; first += block) {
         double sum = 0.0;
-        for (int64_t l = first; l < smaller(first + block, k); l++) sum = fma(a[l], b[l], sum);
+        for (int64_t l = first; l < smaller(first + block, k); l++)
+            sum = fma(a[l * a_step], b[l * b_step], sum);
         total += sum;
     }
-    return scalbn(total, (int)-raised);
+    return total;
+}
+
+/* Of elements as they are. */
+static double unscaled_sum(const ref_work *w, int64_t i, int64_t j)
+{
+    const ref_side *a = &w->side[0], *b = &w->side[1];
+    return blocked_sum(w->p->k, a->data + i * a->line_step, a->k_step, b->data + j * b->line_step,
+                       b->k_step);
+}
+
+/* Scaled, or as it is if the lines are wide and that stays finite. */
+static double binary64_sum(const ref_work *w, int64_t i, int64_t j)
+{
+    const ref_line *row = &w->side[0].line[i], *column = &w->side[1].line[j];
+    const int64_t k = w->p->k, raised = raised_by(row) + raised_by(column);
+    const double unscaled = fits_binary64(row, column) ? INFINITY : unscaled_sum(w, i, j);
+    if (isfinite(unscaled)) return unscaled;
+    return scalbn(blocked_sum(k, w->raised[0] + i * k, 1, w->raised[1] + j * k, 1), (int)-raised);
 }
 
 /* Sums of X */
@@ -208,11 +234,13 @@ static void note_element(const ref_work *w, int64_t i, int64_t j, bool is_repair
                          ref_account *account)
 {
     const ref_line *a = &w->side[0].line[i], *b = &w->side[1].line[j];
+    const int64_t at = i + j * w->p->m;
     account->repaired += is_repaired;
-    account->is_repaired[i + j * w->p->m] = is_repaired;
-    account->in_binary64[i + j * w->p->m] =
-        is_repaired && w->is_dense[i + j * w->p->m] && !is_special(w, i, j);
-    account->off[i + j * w->p->m] = ldexpl(units_lost(w, i, j), -(int)(a->scale + b->scale));
+    account->is_repaired[at] = is_repaired;
+    account->in_binary64[at] = is_repaired && w->is_dense[at] && !is_special(w, i, j);
+    account->off[at] = ldexpl(units_lost(w, i, j), -(int)(a->scale + b->scale));
+    if (account->in_binary64[at])
+        account->off[at] = fits_binary64(a, b) ? 0.0L : (long double)w->p->k * 0x1p-1075L;
 }
 
 static ref_side side_of(const double *data, int64_t lines, int64_t k, int64_t ld, bool lines_apart,
@@ -236,7 +264,7 @@ static void prepare(ref_work *w)
     w->needed = ref_allocate(p->m * p->n, sizeof *w->needed);
     w->is_dense = ref_allocate(p->m * p->n, sizeof *w->is_dense);
     ref_choose(w);
-    for (int64_t j0 = 0; j0 < p->n && w->ozaki->scheme == REF_RESIDUES; j0 += TILE)
+    for (int64_t j0 = 0; j0 < p->n; j0 += TILE)
         for (int64_t i0 = 0; i0 < p->m; i0 += TILE) set_dense_tile(w, i0, j0);
     if (w->in_binary64) return;
     for (int o = 0; o < 2; o++) {

@@ -23,7 +23,8 @@ typedef struct {
     int64_t repaired;  /* elements; -1: the mode's definition does not say */
     bool *is_repaired; /* left by the scheme ... */
     bool *in_binary64; /* ... and summed up in binary64: else exactly */
-    /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that */
+    /* the exact op(A) op(B) is at most so far from the scheme's, before any rounding of that; of an
+     * element in binary64: what its sum loses below the range, beyond its rounding errors */
     long double *off;
 } ref_account;
 

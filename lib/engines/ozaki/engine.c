@@ -135,7 +135,7 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
                    .lines_of_member = {p->m, p->n},
                    .choice = (const td_choice *)(at + plan->choice),
                    .counts_rounded = counts_rounded(product),
-                   .defers_tiles = td_ozaki_deferred_tiles(product)},
+                   .defers_tiles = product->mode->defers_tiles},
     };
     if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->dense.m == 0)
         s.finish.defers_tiles = TD_DEFERS_NO_TILES;
@@ -312,6 +312,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .binary64 =
             td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
         .takes_dense = has_dense,
+        .is_bounded = s.finish.defers_tiles == TD_DEFERS_TO_BINARY64,
         .repaired = repaired,
         .tiles = product->counters ? &product->counters->tiles : NULL,
         .has_whole = has_whole,
@@ -431,10 +432,10 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_DEFERS_TO_SECOND, false,
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_DEFERS_TO_BINARY64, false,
      NULL)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_DEFERS_TO_SECOND, false, NULL)
+     TD_MOST_INT8_SLICES, TD_DEFERS_TO_BINARY64, false, NULL)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
      td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_DEFERS_TO_BINARY64, true, ozaki2_route)
 

@@ -33,15 +33,6 @@ bool td_ozaki_certifies(const td_ozaki_product *product)
     return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
 }
 
-td_deferred_tiles td_ozaki_deferred_tiles(const td_ozaki_product *product)
-{
-    const td_ozaki_mode *mode = product->mode;
-    const bool is_exact = mode->defers_tiles == TD_DEFERS_TO_SECOND;
-    return is_exact && mode->kind != TD_FINISH_EXACT && !td_ozaki_certifies(product)
-               ? TD_DEFERS_NO_TILES
-               : mode->defers_tiles;
-}
-
 static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
 {
     const int64_t batch = plan->part.batch, words = batch * (int64_t)sizeof(int32_t),
@@ -80,7 +71,7 @@ static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, s
     plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
     if (end > plan->bytes) plan->bytes = end;
     plan->dense = (td_part_sizes){0};
-    if (td_ozaki_deferred_tiles(product) == TD_DEFERS_TO_SECOND)
+    if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
         plan->dense = td_dense_sizes(s, k, plan->plane_bytes);
 }
 
@@ -144,7 +135,7 @@ size_t td_ozaki_plan_make(void *of, size_t limit)
     plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
     if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
-    if (td_ozaki_deferred_tiles(product) == TD_DEFERS_TO_SECOND)
+    if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
         plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k);
     if (lay_out(product) > limit) plan->dense_bytes = 0;
     return td_fit(product, limit, lay_out, shrink);

@@ -73,9 +73,6 @@ static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_
  * numbers. */
 bool td_ozaki_certifies(const td_ozaki_product *product);
 
-/* What becomes of dense tiles: with N given nothing is left that exact sums are for. */
-td_deferred_tiles td_ozaki_deferred_tiles(const td_ozaki_product *product);
-
 /* A td_planner, of a td_ozaki_product. */
 size_t td_ozaki_plan_make(void *of, size_t limit);
 

@@ -200,11 +200,10 @@ static double bound_of_sum(const ref_gemm *p, long double sum, const ref_distanc
 static double bound_of_family(const mode *m, const ref_gemm *p, const ref_account *account,
                               int64_t at, const ref_distance *d)
 {
-    long double sum = fabsl((long double)p->alpha) * account->off[at];
-    const long double certified = bound_of_product(p, error_of_certified(p->k), at, d);
-    if (m->ozaki.parameter == 0) sum = fminl(sum, certified);
-    if (account->in_binary64[at]) sum = certified;
-    return bound_of_sum(p, sum, d);
+    const long double off = fabsl((long double)p->alpha) * account->off[at],
+                      certified = bound_of_product(p, error_of_certified(p->k), at, d);
+    if (account->in_binary64[at]) return bound_of_sum(p, certified + off, d);
+    return bound_of_sum(p, m->ozaki.parameter == 0 ? fminl(off, certified) : off, d);
 }
 
 verdict mode_judge(const mode *m, const ref_gemm *p, const ref_account *account, bool is_hostile,

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../support/test.h"
@@ -205,6 +206,62 @@ static double wide_cancelling(test_random *r, const place *at)
     return ldexp(random_uniform(r) + 0.5, 25 * (int)(at->l / 2 % 5));
 }
 
+/* exp(-rate |i - j|) for lines i along k: exponents fall on both sides of a diagonal. */
+static double decaying(const place *at, double rate)
+{
+    const int64_t diagonal = at->lines > 1 ? at->line * (at->k - 1) / (at->lines - 1) : 0;
+    return exp(-rate * (double)llabs(at->l - diagonal) * 750.0 / (double)at->k);
+}
+
+/* Down to subnormal numbers and zeros, */
+static double decaying_fast(test_random *r, const place *at)
+{
+    (void)r;
+    return decaying(at, 1.2);
+}
+
+/* and not as far. */
+static double decaying_slowly(test_random *r, const place *at)
+{
+    (void)r;
+    return decaying(at, 0.05);
+}
+
+static double wide40(test_random *r, const place *at)
+{
+    (void)at;
+    return wide(r, 40.0);
+}
+
+/* One line over 1000 bits. */
+static double one_wide(test_random *r, const place *at)
+{
+    const double x = random_uniform(r) - 0.5;
+    return at->line == at->lines / 2 ? ldexp(x, random_int(r, -500, 500)) : x;
+}
+
+/* Any finite numbers. */
+static double any_exponents(test_random *r, const place *at)
+{
+    (void)at;
+    return ldexp(random_uniform(r) - 0.5, random_int(r, -1074, 1023));
+}
+
+/* Lines that span more than scaled sums have room for; products do not overflow. */
+static double too_wide(test_random *r, const place *at)
+{
+    const double x = random_uniform(r) - 0.5;
+    return ldexp(x, at->which ? random_int(r, -900, 250) : random_int(r, -1000, 700));
+}
+
+/* The same, and sums that overflow, some of which come back. */
+static double too_wide_and_large(test_random *r, const place *at)
+{
+    const double x = random_uniform(r) - 0.5;
+    if (at->l % 5 == 0) return ldexp(x, at->which ? 512 : 513);
+    return ldexp(x, at->which ? random_int(r, -600, 200) : random_int(r, -1074, -900));
+}
+
 /* One element of each operand beyond all others. */
 static double one_huge(test_random *r, const place *at)
 {
@@ -284,6 +341,13 @@ const distribution distributions[] = {
     {"circulant", circulant, 0, false},
     {"full", full, 0, false},
     {"least", least, 0, false},
+    {"decaying", decaying_fast, 0, false},
+    {"decaying slowly", decaying_slowly, 0, false},
+    {"wide 40", wide40, 0, false},
+    {"one wide", one_wide, 0, false},
+    {"any exponents", any_exponents, 0, false},
+    {"too wide", too_wide, 0, false},
+    {"too wide and large", too_wide_and_large, 0, false},
 };
 const int distribution_count = sizeof distributions / sizeof *distributions;
 
