@@ -2,8 +2,9 @@
  * are: pairs.h with a third part of M and P, and whole numbers of 64 bits for what the third part
  * loses. For kernels.
  *
- * y, s, BIAS, 2^t >= P and Q are those of pairs.h. M = high + middle + rest, and P likewise: high is
- * M without its bits below 2^(t - 47), middle has the next 31 bits. All sums are whole numbers.
+ * y, s, BIAS, 2^t >= P and Q are those of pairs.h. M = high + middle + rest, and P likewise: high
+ * is M without its bits below 2^(t - 47), middle has the next 31 bits. Sums, over y, of each are
+ * whole numbers.
  *   Sums of (y + BIAS) high stay below 2^53 2^(t - 47), and those of (y + BIAS) middle below 2^53
  *   2^(t - 78), for ten pairs: so both are exact, H and I. |I| < 2^(t - 27).
  *   The sum of y rest less Q P's rest is R, |R| < 2^(t - 58). As a binary64 number it errs by less

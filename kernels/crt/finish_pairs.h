@@ -333,8 +333,8 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     return unsure;
 }
 
-/* x 2^-scale, of an x of usual lines; false if that is no normal number, and not zero. scale: in the
- * place of an exponent's upper half. */
+/* x 2^-scale, of an x of usual lines; false if that is no normal number, and not zero. scale: in
+ * the place of an exponent's upper half. */
 TD_DEVICE bool scale_down(double x, uint32_t scale, double *scaled)
 {
     const uint32_t upper = (uint32_t)(td_bits64(x) >> 32);
@@ -384,8 +384,9 @@ TD_DEVICE unsigned finish_columns_exactly(const subtile &own, const subtile_line
     return left;
 }
 
-/* finish_columns_exactly of elements whose first look was not sure. stage_of_warp: a place in shared
- * memory. Not inlined, and told little: this is seldom needed, and of all numbers of moduli. */
+/* Does finish_columns_exactly for elements whose first look was not sure. stage_of_warp: a place in
+ * shared memory. Not inlined, and told little: it is seldom needed, and serves all numbers of
+ * moduli. */
 template <bool is_complex, class work>
 TD_DEVICE_CALL unsigned finish_columns_again(const td_finish &finish, int row, int col,
                                              unsigned wanted, int moduli, int stage_of_warp)
@@ -514,10 +515,9 @@ struct by_rounding {
                                              own, lines, usual, finish.target.c.ld,
                                              choice.parameter, stage + stage_of_warp<set>());
         else if (usual)
-            unsure = (unsure & ~usual) |
-                     finish_columns_again<set::is_complex, work>(
-                         finish, own.row, own.col, usual, set::count,
-                         (int)(stage - shared) + stage_of_warp<set>());
+            unsure = (unsure & ~usual) | finish_columns_again<set::is_complex, work>(
+                                             finish, own.row, own.col, usual, set::count,
+                                             (int)(stage - shared) + stage_of_warp<set>());
         if (unsure)
             mask |= finish_elements_whole<TD_FINISH_ROUND, set>(product, finish, own.row, own.col,
                                                                 unsure);

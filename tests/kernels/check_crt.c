@@ -177,8 +177,8 @@ static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
     for (int o = 0; o < 2; o++)
         line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
     const int64_t ld = (int64_t)d->residue_ld;
-    td_residue_product product = {
-        residue, (int64_t)d->plane, ld * p->n, 0, ld, 1, p->is_complex, crt, {0}};
+    td_residue_product product = {residue, (int64_t)d->plane, ld * p->n, 0,  ld,
+                                  1,       p->is_complex,     crt,       {0}};
     const td_finish finish = {
         .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
                    .m = p->m,
@@ -251,8 +251,8 @@ static void check_value(const crt_case *p, const crt_data *d, const crt_result *
     const int scale = d->line[0][lines_a].scale + d->line[1][lines_b].scale;
     const crt_number x = d->x[((size_t)z * (size_t)p->n + (size_t)j) * d->ld + (size_t)i];
     const double value = got->c[((size_t)z * (size_t)p->n + (size_t)j) * (size_t)p->ld + (size_t)i];
-    if (p->alpha != 1.0 || p->beta != 0.0 || is_left(p, got, z, i, j) ||
-        scale < -900 || scale > 1000)
+    if (p->alpha != 1.0 || p->beta != 0.0 || is_left(p, got, z, i, j) || scale < -900 ||
+        scale > 1000)
         return;
     CHECK(value == crt_nearest_to(x, p->count, scale), "element %d, %d of %d is %a, not %a: %s", i,
           j, z, value, crt_nearest_to(x, p->count, scale), crt_text(p));

@@ -75,10 +75,9 @@ bool are_parts(const td_exact_pairs &pairs, const td_exact_parts &parts, real &a
     mpfr_set_ui_2exp(modulus.of, 1, 64, MPFR_RNDN);
     mpfr_fmod(scaled.of, scaled.of, modulus.of, MPFR_RNDN);
     return is_right && mpfr_integer_p(scaled.of) &&
-           mpfr_get_uj(scaled.of, MPFR_RNDN) == parts.whole >> 0;
+           mpfr_get_uj(scaled.of, MPFR_RNDN) == parts.whole;
 }
 
-/* `whole` of a pair counts 2^(TD_PAIR_PLACES) y: as if shift were that of y alone. */
 void check_constants(const moduli_of_case &c)
 {
     const td_exact_pairs &pairs = c.pairs();
@@ -92,10 +91,9 @@ void check_constants(const moduli_of_case &c)
         const uint32_t p = c.modulus(2 * i), other = is_one ? 1 : c.modulus(2 * i + 1);
         const uint32_t weights = pairs.pair[i].weights, to_p = weights & 0xffff;
         const int up = __builtin_ctz(to_p / other) - TD_PAIR_PLACES;
-        const uint32_t most = (c.is_complex ? (p + 1) / 2 : 128u) * other +
-                              (is_one       ? 0
-                               : c.is_complex ? (other + 1) / 2 * p
-                                              : 128u * p);
+        const uint32_t of_p = c.is_complex ? (p + 1) / 2 : 128,
+                       of_other = c.is_complex ? (other + 1) / 2 : 128,
+                       most = of_p * other + (is_one ? 0 : of_other * p);
         check(c, to_p == other << (up + TD_PAIR_PLACES), "the weight of p", i);
         check(c, weights >> 16 == (is_one ? 0 : p << (up + TD_PAIR_PLACES)), "that of p'", i);
         check(c, most << up < 1u << 16, "y", i);
@@ -103,14 +101,13 @@ void check_constants(const moduli_of_case &c)
         mpfr_div_ui(m.of, product.of, p, MPFR_RNDN);
         mpfr_div_ui(m.of, m.of, other, MPFR_RNDN);
         mpfr_div_2si(m.of, m.of, up, MPFR_RNDN);
+        /* A word counts 2^-TD_PAIR_PLACES of y, which is a multiple of 2^up. */
+        td_exact_pairs of_words = pairs;
         td_exact_parts parts = pairs.pair[i].of;
         wholes += parts.whole;
-        parts.whole <<= TD_PAIR_PLACES + up; /* 8 y whole is 2^shift y rest, and y has 2^up in it */
-        real scaled;
-        mpfr_set(scaled.of, m.of, MPFR_RNDN);
-        td_exact_pairs of_whole = pairs;
-        of_whole.shift += up;
-        check(c, are_parts(of_whole, parts, scaled), "M", i);
+        parts.whole <<= TD_PAIR_PLACES + up;
+        of_words.shift += up;
+        check(c, are_parts(of_words, parts, m), "M", i);
     }
     check(c, pairs.start.whole == 0 - TD_PAIR_START * wholes, "the start", 0);
     check(c, are_parts(pairs, pairs.product, product), "P", 0);

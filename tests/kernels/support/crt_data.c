@@ -23,10 +23,10 @@ const char *crt_text(const crt_case *p)
     snprintf(buffer, sizeof buffer,
              "seed %llu: m=%d n=%d ld=%d moduli %d fill %d alpha %g beta %g%s%s%s%s%s%s%s%s",
              (unsigned long long)p->seed, p->m, p->n, p->ld, p->count, (int)p->fill, p->alpha,
-             p->beta, p->is_complex ? " complex" : "", p->is_given ? " given" : "", p->is_estimated ? " by an estimate" : "",
-             p->has_open_lines ? " open lines" : "", p->has_far_scales ? " far scales" : "",
-             p->has_least_results ? " least results" : "", p->is_exact ? " exact" : "",
-             p->has_ties ? " ties" : "");
+             p->beta, p->is_complex ? " complex" : "", p->is_given ? " given" : "",
+             p->is_estimated ? " by an estimate" : "", p->has_open_lines ? " open lines" : "",
+             p->has_far_scales ? " far scales" : "", p->has_least_results ? " least results" : "",
+             p->is_exact ? " exact" : "", p->has_ties ? " ties" : "");
     return buffer;
 }
 
@@ -168,7 +168,8 @@ static int root_of_minus_1(int modulus)
  * from both parts, after the second one, with the half that Re = Z+ + Z- needs. */
 static void put_residues(test_random *r, const crt_case *p, crt_data *d, int z, int row, int col)
 {
-    const crt_number *const x = &d->x[((size_t)z * (size_t)p->n + (size_t)col) * d->ld + (size_t)row];
+    const crt_number *const x =
+        &d->x[((size_t)z * (size_t)p->n + (size_t)col) * d->ld + (size_t)row];
     const size_t line = ((size_t)z * (size_t)p->n + (size_t)col) * d->residue_ld;
     for (int t = 0; t < p->count; t++) {
         const int modulus = moduli_of(p)[t];
@@ -210,8 +211,7 @@ static void fill_lines(test_random *r, const crt_case *p, crt_data *d)
             if (p->has_far_scales && random_int(r, 0, 1))
                 line->scale = (int16_t)random_int(r, -520, 620);
             if (p->has_least_results) /* the least normal numbers, of X that one look tells of */
-                line->scale =
-                    (int16_t)((1022 - 24 + product_bits(p)) / 2 + random_int(r, -1, 2));
+                line->scale = (int16_t)((1022 - 24 + product_bits(p)) / 2 + random_int(r, -1, 2));
             line->mean = NEED - TD_LOG * line->scale;
             line->sum -= TD_LOG * line->scale;
             if (kind < 4) line->low = TD_SPECIAL;

@@ -18,7 +18,7 @@ typedef struct {
     uint64_t seed;
     int m, n, ld, count;
     bool is_given, is_estimated, has_open_lines, has_far_scales, has_least_results;
-    bool is_complex; /* rows 2i and 2i + 1 are the parts of complex elements */
+    bool is_complex;         /* rows 2i and 2i + 1 are the parts of complex elements */
     bool is_exact, has_ties; /* TD_FINISH_EXACT; beta C0 are halfway between two numbers */
     int blocks;              /* that multiply, at most; 0: as many as there are places */
     double alpha, beta;
@@ -39,9 +39,9 @@ typedef struct {
 /* x 2^-scale as a binary64 number, x of so many moduli. */
 double crt_nearest_to(crt_number x, int count, int scale);
 
-/* Of MEMBERS members: residues [plane][member][column][row], residue_ld rows to a column and `plane`
- * bytes to a plane, which is a modulus or, of complex products, half of one; X and min_moduli
- * [member][column][row], ld rows to a column. */
+/* Of MEMBERS members: residues [plane][member][column][row], residue_ld rows to a column and
+ * `plane` bytes to a plane, which is a modulus or, of complex products, half of one; X and
+ * min_moduli [member][column][row], ld rows to a column. */
 typedef struct {
     int8_t *residue;
     crt_number *x;
