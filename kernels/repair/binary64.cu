@@ -237,7 +237,19 @@ TD_DEVICE uint32_t make_pass(const td_repair &p, const typename passage::paramet
         add_up_scaled(p, shared, way, is_idle, sums);
     else
         add_up(way, td_binary64_block(p.operand[0].k), is_idle, no_scales{}, sums);
-    return store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared.scale, sums);
+    const uint32_t left =
+        store_sums<passage::ALONG_A, passage::ALONG_B>(p, at, own, shared.scale, sums);
+    __syncwarp(); /* lanes store as many sums as they have, and come to the next barrier together */
+    return left;
+}
+
+/* True if a pass is for any sum of the block. All threads take part. */
+template <class passage>
+TD_DEVICE bool is_any_wanted(const td_repair &p, const pass &own, const block_place &at)
+{
+    const uint32_t wanted = wanted_sums<passage::ALONG_A, passage::ALONG_B>(p, own, at);
+    __syncwarp();
+    return td_uniform(__syncthreads_or(wanted != 0)) != 0;
 }
 
 /* Makes one tile of C, and the tile below it if `rows` reach there. */
@@ -264,10 +276,8 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
     TD_ROLLED
     for (int scaled = has_to_scale && !has_both; scaled <= has_to_scale; scaled++) {
         const pass own = {scaled != 0, !has_both, left};
-        if (has_both &&
-            !__syncthreads_or(wanted_sums<passage::ALONG_A, passage::ALONG_B>(p, own, at) != 0))
-            continue;
-        left = make_pass<passage>(p, boxes, operands, at, own, shared, slabs);
+        if (!has_both || is_any_wanted<passage>(p, own, at))
+            left = make_pass<passage>(p, boxes, operands, at, own, shared, slabs);
     }
     if (p.repaired && threadIdx.x == 0) atomicAdd(p.repaired, (unsigned long long)at.made);
     if (p.tiles && threadIdx.x == 0 && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);

@@ -39,15 +39,16 @@ struct line_part {
  * then. */
 enum { FAR_EXPONENT = 480 };
 
-/* What the blocks of a launch leave. counts: zeros before the first kernel. */
+/* What blocks have done, and what they have seen of all tiles: zeros before the first kernel. left:
+ * what each candidate leaves, TD_FEW elements of a tile at most; met: subtiles whose lines meet. */
+struct probe_counts {
+    int32_t lines_done[STRIPS], pairs_done[TILES], tiles_done;
+    td_line_extremes seen[2];
+    int32_t is_far, left[TD_CHOICES], met;
+};
+
 struct probe_work {
-    struct {
-        int32_t lines_done[STRIPS], pairs_done[TILES], tiles_done;
-        td_line_extremes seen[2];
-        int32_t is_far;
-        /* of all tiles: what each candidate leaves of TD_FEW elements a tile; subtiles that meet */
-        int32_t left[TD_CHOICES], met;
-    } counts;
+    probe_counts counts;
     td_line line[STRIPS][LINES];
     line_part part[STRIPS][SLICES][LINES];
     uint32_t sum[TILES][SLICES][THREADS];
@@ -278,34 +279,24 @@ static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETE
 
 /* ---- pairs of lines ---- */
 
-/* min(127, floor(x / 2^unit)), as the estimate has it. */
-TD_DEVICE uint32_t units_of(double x, int unit)
+/* 2^-unit of a line, by which its magnitudes count; lines that are far from 1 have none. */
+TD_DEVICE double scale_of(const td_line &line)
 {
-    int q;
-    const uint64_t m = td_significand64(td_bits64(x), &q);
-    const int e = q + 52 - unit;
-    if (m == 0 || e < 0) return 0;
-    return e > 6 ? 127u : (uint32_t)(m >> (52 - e));
+    const int exponent = 4 - (line.typical >> 8);
+    if (!td_is_counted(line) || abs(exponent) > 1000) return 0.0;
+    return td_from_bits64((uint64_t)(1023 + exponent) << 52);
 }
 
 /* A byte for each of four terms of a line: its magnitude in units, and whether it is not 0. */
-enum { IS_NONZERO = 0x80 };
-TD_DEVICE uint32_t quad_of(const td_line &record, const double (&x)[4])
+static const uint32_t IS_NONZERO = 0x80, ALL_NONZERO = 0x80808080u;
+TD_DEVICE uint32_t quad_of(double scale, const double (&x)[4])
 {
     uint32_t quad = 0;
-    if (!td_is_counted(record)) return 0;
+    if (scale == 0.0) return 0;
     TD_UNROLL
     for (int i = 0; i < 4; i++)
-        if (x[i] != 0.0)
-            quad |= (units_of(x[i], (record.typical >> 8) - 4) | IS_NONZERO) << (8 * i);
+        if (x[i] != 0.0) quad |= ((uint32_t)min(127.0, x[i] * scale) | IS_NONZERO) << (8 * i);
     return quad;
-}
-
-TD_DEVICE int dot(uint32_t a, uint32_t b, int sum)
-{
-    TD_UNROLL
-    for (int i = 0; i < 4; i++) sum += (int)((a >> (8 * i) & 127) * (b >> (8 * i) & 127));
-    return sum;
 }
 
 enum { QUADS = LINES, STEP = 4 * QUADS }; /* terms that a block has in shared memory */
@@ -320,25 +311,25 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, q
     const int number_a = number_of_strip(p, tile, 0), number_b = number_of_strip(p, tile, 1);
     const int i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
     const probed_line a(p, strip_of(p, number_a), i), b(p, strip_of(p, number_b), i);
-    const td_line line_a = work_of(p).line[number_a][i], line_b = work_of(p).line[number_b][i];
-    int sum = 0;
-    uint32_t meets = 0;
+    const double scale_a = scale_of(work_of(p).line[number_a][i]),
+                 scale_b = scale_of(work_of(p).line[number_b][i]);
+    uint32_t sum = 0, meets = 0;
     TD_ROLLED
     for (int64_t first = own.first; first < own.end; first += STEP) {
         double x[4], y[4];
         a.load(first + 4 * lane, 1, own.end, x);
         b.load(first + 4 * lane, 1, own.end, y);
-        quads.of[0][i][lane] = quad_of(line_a, x);
-        quads.of[1][i][lane] = quad_of(line_b, y);
+        quads.of[0][i][lane] = quad_of(scale_a, x);
+        quads.of[1][i][lane] = quad_of(scale_b, y);
         __syncthreads();
         for (int l = 0; l < QUADS; l++) {
             const uint32_t quad_a = quads.of[0][i][l], quad_b = quads.of[1][lane][l];
-            meets |= quad_a & quad_b & IS_NONZERO * 0x01010101u;
-            sum = dot(quad_a, quad_b, sum);
+            meets |= quad_a & quad_b & ALL_NONZERO;
+            sum = __dp4a(quad_a & ~ALL_NONZERO, quad_b & ~ALL_NONZERO, sum);
         }
         __syncthreads();
     }
-    return (uint32_t)sum | (meets ? MEETS : 0);
+    return sum | (meets ? MEETS : 0);
 }
 
 /* How much more than it needs the product of two lines has, if their scales are 0, by the sum of
@@ -369,10 +360,10 @@ TD_DEVICE bool certifies(const td_choice &candidate, const td_line &a, const td_
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 }; /* as in certify.h */
 
 /* The price of residues for all tiles that were looked at, each of TD_FEW units. */
-TD_DEVICE uint64_t cost_of(const td_probe &p, int candidate, bool is_estimated)
+TD_DEVICE uint64_t cost_of(const td_probe &p, const probe_counts &counts, int candidate,
+                           bool is_estimated)
 {
     const td_prices &prices = p.rule.prices;
-    const auto &counts = work_of(p).counts;
     const uint64_t tiles = (uint64_t)TILES * TD_FEW,
                    moduli = td_price_of_moduli(prices, p.rule.candidate[candidate].parameter,
                                                is_estimated),
@@ -385,17 +376,30 @@ TD_DEVICE uint64_t cost_of(const td_probe &p, int candidate, bool is_estimated)
 }
 
 /* True if some candidate takes less time than native products, or sums in binary64. */
-TD_DEVICE bool is_worthwhile(const td_probe &p)
+TD_DEVICE bool is_worthwhile(const td_probe &p, const probe_counts &counts)
 {
-    const auto &counts = work_of(p).counts;
     const extremes seen[2] = {extremes_of(counts.seen[0]), extremes_of(counts.seen[1])};
     const int by_lines = candidate_of_lines(p.rule, seen);
     const uint64_t others = (uint64_t)TILES * TD_FEW * td_price_of_others(p.rule.prices);
     if (counts.is_far) return false;
-    if (by_lines < p.rule.candidates_of_lines) return cost_of(p, by_lines, false) < others;
+    if (by_lines < p.rule.candidates_of_lines) return cost_of(p, counts, by_lines, false) < others;
     for (int c = 0; c < p.rule.candidates; c++)
-        if (cost_of(p, c, true) < others) return true;
+        if (cost_of(p, counts, c, true) < others) return true;
     return false;
+}
+
+/* By all threads of the last block. */
+TD_DEVICE void give_verdict(const td_probe &p)
+{
+    TD_SHARED(probe_counts, counts, );
+    enum { WORDS = sizeof(probe_counts) / sizeof(int32_t) };
+    static_assert((int)WORDS <= (int)THREADS, "a thread for each");
+    const int i = (int)threadIdx.x;
+    if (i < WORDS)
+        reinterpret_cast<int32_t *>(&counts)[i] =
+            reinterpret_cast<const int32_t *>(&work_of(p).counts)[i];
+    __syncthreads();
+    if (i == 0) *p.verdict = is_worthwhile(p, counts) ? TD_RESIDUES : p.otherwise;
 }
 
 /* Counts what each candidate leaves of a tile, of which one element in so many was looked at, and
@@ -446,8 +450,7 @@ static __global__ void __launch_bounds__(THREADS) probe_pairs_kernel(TD_PARAMETE
         sum_of_slice(p, tile, slice(p, (int)blockIdx.x), quads);
     if (!td_is_last(&work.counts.pairs_done[tile], (int)gridDim.x)) return;
     close_tile(p, tile, (int)gridDim.x);
-    if (td_is_last(&work.counts.tiles_done, TILES) && threadIdx.x == 0)
-        *p.verdict = is_worthwhile(p) ? TD_RESIDUES : p.otherwise;
+    if (td_is_last(&work.counts.tiles_done, TILES)) give_verdict(p);
 }
 
 } // namespace
@@ -457,7 +460,7 @@ size_t td_probe_bytes(void) { return sizeof(probe_work); }
 cudaError_t td_probe_run(const td_probe *p, cudaStream_t stream)
 {
     const unsigned slices = (unsigned)slices_of(*p);
-    cudaError_t error = cudaMemsetAsync(p->work, 0, sizeof(probe_work::counts), stream);
+    cudaError_t error = cudaMemsetAsync(p->work, 0, sizeof(probe_counts), stream);
     if (error == cudaSuccess)
         error = TD_LAUNCH(probe_lines_kernel, dim3(slices, (unsigned)strips_of(*p)), THREADS, 0,
                           stream, *p);
