@@ -413,6 +413,17 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY',
                             "'gem'", 'gemm_ex')
 
+    def test_files_and_folders_of_no_use_do_not_start_the_program(self):
+        self.add_host_device()
+        (self.folder / 'rules').write_text('function=cublasDgem -> df\n')
+        refused = lambda *arguments: self.tandem(*arguments, 'env', TANDEM_VERIFY='full',
+                                                 TANDEM_VERIFY_DUMP='/proc/none')
+        for command in ('run', 'bench'):
+            self.assert_refused(self.tandem(command, 'env', TANDEM_RULES='rules'), 2,
+                                "rules, line 1: ", "'cublasDgem'", 'did you mean cublasDgemm?')
+            self.assert_refused(refused(command), 2, "TANDEM_VERIFY_DUMP is '/proc/none'",
+                                'allowed: a folder for new files')
+
     def test_values_are_passed_on(self):
         self.add_host_device()
         given = {

@@ -248,6 +248,17 @@ class Preload(unittest.TestCase):
         with open(os.path.join(dump, name), encoding="utf-8") as file:
             self.assertEqual(sum(not line.startswith("#") for line in file), 5)
 
+    def test_a_folder_that_cannot_keep_terms_is_said_at_the_start(self):
+        for path in (os.path.join(self.folder.name, "none"), client):
+            process = run(client, ["df", "9", "7", "5"], TANDEM_MODE="df", TANDEM_VERIFY="sample",
+                          TANDEM_VERIFY_DUMP=path)
+            self.assert_ran(process)
+            (line,) = said(process)
+            self.assertIn(f"error: TANDEM_VERIFY_DUMP is '{path}' (", line)
+            self.assertIn("; allowed: a folder for new files", line)
+            unused = run(client, ["df", "9", "7", "5"], TANDEM_MODE="df", TANDEM_VERIFY_DUMP=path)
+            self.assertEqual(said(unused), [])
+
     @unittest.skipUnless(nvtx_tool, "this build has no NVTX")
     def test_profilers_see_products(self):
         for mode in ("df", "native"):
@@ -272,6 +283,7 @@ class Preload(unittest.TestCase):
             ("m=..69 -> native", "c df", "df", None, None),
             ("caller=client* -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
             ("caller=another -> fp64", "c df", "df", None, None),
+            ("function=cublasDgemm -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
         ):
             with self.subTest(rule):
                 arguments = [became[2:] if became != "c other" else "df", *ORDINARY[1:]]
