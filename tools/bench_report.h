@@ -29,7 +29,7 @@ typedef struct {
 } bench_report;
 
 /* Adds the report in a file that Tandem's library has written; false with errno set if it cannot be
- * read. */
+ * read, with EBADMSG if it is none. */
 bool bench_report_add(bench_report *sums, const char *path);
 
 #endif

@@ -16,16 +16,17 @@
 
 #define HOST_DEVICE "using the host device, whose speed says nothing about a GPU"
 
-static bool has_good_rules(const td_options *o)
+static bool has_good_rules(const td_options *o, bool is_heard)
 {
     td_rules *rules = o->rules.text[0] ? td_rules_read(o->rules.text, o) : NULL;
+    if (rules && !is_heard) td_rules_warn_unused(rules, o->rules.text);
     td_rules_free(rules);
     return rules || !o->rules.text[0];
 }
 
-bool launch_read_options(td_options *o)
+bool launch_read_options(td_options *o, bool is_heard)
 {
-    return td_options_parse(o, environ) && has_good_rules(o) && td_failures_open(o);
+    return td_options_parse(o, environ) && has_good_rules(o, is_heard) && td_failures_open(o);
 }
 
 /* Decides where the program runs, and says so unless it is a GPU; false if there is nothing to run

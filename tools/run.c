@@ -42,7 +42,7 @@ static bool set_options(const command_line *line)
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
         if (!pass_on(passed_on[i].id, passed_on[i].name, line->values[passed_on[i].option]))
             return false;
-    if (!launch_read_options(&o)) return false;
+    if (!launch_read_options(&o, true)) return false;
     if (o.origins[TD_OPTION_MODE] == TD_ORIGIN_DEFAULT)
         return pass_on(TD_OPTION_MODE, "the default mode", default_mode);
     if (line->values[ACCURACY] && !o.mode.engine->is_choice)
