@@ -203,7 +203,7 @@ static bool write_results(result_file files[RESULT_FILES], const bench *b)
     char *notes = bench_notes(b);
     bool are_written = notes != NULL;
     if (notes) bench_print_table(stdout, b, notes);
-    if (fflush(stdout) != 0) are_written = false;
+    if (fflush(stdout) != 0) are_written = false; /* main says so */
     for (int i = 0; notes && i < RESULT_FILES; i++)
         if (files[i].name && !write_result(&files[i], b, notes)) are_written = false;
     free(notes);

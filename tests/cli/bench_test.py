@@ -228,6 +228,15 @@ class Runs(BenchCase):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(list((self.folder / 'tmp').iterdir()), [])
 
+    def test_a_table_that_is_lost(self):
+        with open('/dev/full', 'w') as full:
+            done = subprocess.run([self.launcher, 'bench', '--hostgpu', self.script('echo 1.5')],
+                                  stdout=full, stderr=subprocess.PIPE, text=True,
+                                  env={**self.environment,
+                                       'LD_LIBRARY_PATH': ':'.join(self.library_path)})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('error: cannot write all of this to standard output\n', done.stderr)
+
     def test_kept_files(self):
         self.bench('--keep', 'kept', '--modes', 'df', '--repeat', 2,
                    self.script('echo out; echo err >&2'))

@@ -41,6 +41,20 @@ class Commands(Case):
             self.assertEqual(self.shown('help', command), details)
             self.assertTrue(details.startswith(f'tandem {command}'), details)
 
+    def test_output_that_is_lost_is_an_error(self):
+        """Short texts fail when they are flushed at the end, long ones before."""
+        environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)}
+        for arguments in (['version'], ['help'], ['help', '--man'], ['help', '--bash'], ['modes'],
+                          ['modes', '--json'], ['options'], ['options', '--markdown'], ['doctor'],
+                          ['doctor', '--entries'], ['plan', '8', '8', '8'],
+                          ['plan', '--json', '8', '8', '8'], ['run', '--help']):
+            with open('/dev/full', 'w') as full:
+                done = subprocess.run([self.launcher, *arguments], stdout=full, text=True,
+                                      stderr=subprocess.PIPE, env=environment)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, 'tandem: error: cannot write all of this to standard output\n'),
+                             arguments)
+
     def test_help_is_aligned(self):
         lines = [line for line in self.shown('help').splitlines() if line.startswith('  ')]
         self.assertEqual([line.split()[0] for line in lines], self.COMMANDS.split(', '))
