@@ -121,6 +121,12 @@ class Commands(Case):
         self.assertEqual(self.complete('plan', '--device', 'NVIDIA\\ H2'), {'NVIDIA H200'})
         self.assertEqual(self.complete('plan', '--device', "'NVIDIA H2"), {'NVIDIA H200'})
         self.assertEqual(self.complete('plan', '--op', 'T'), {'TN', 'TT', 'TC'})
+        self.assertEqual(self.complete('plan', '--routine', 'dsyr'), {'dsyrk', 'dsyrkx', 'dsyr2k'})
+        self.assertEqual(self.complete('plan', '--side', ''), {'L', 'R'})
+        for command in commands:
+            for name, argument in self.options(command):
+                if argument and argument not in ('COUNT', 'SECONDS', 'BYTES', 'NUMBER'):
+                    self.assertTrue(self.complete(command, f'--{name}', ''), (command, name))
         self.assertEqual(self.complete('run', '--report', 'com'), {'completion'})
         self.assertIn('env', self.complete('run', '--mode', 'df', 'en'))
         self.assertIn('env', self.complete('doctor', 'en'))
@@ -340,6 +346,9 @@ class Commands(Case):
         dsyrk = ('--routine', 'dsyrk')
         self.assert_refused(refused(1, 2, 3, '--routine', 'sgemm'), 2, "--routine is 'sgemm'",
                             'dgemm, dsymm, dsyrk')
+        for slip, meant in (('dgmm', 'dgemm'), ('DSYRK', 'dsyrk'), ('zgem', 'zgemm')):
+            self.assert_refused(refused(1, 2, 3, '--routine', slip), 2, f"--routine is '{slip}'",
+                                f'; did you mean {meant}?')
         self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', 'N'), 2, "--op is 'N'",
                             'no operation')
         self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', ''), 2, "--op is ''",
