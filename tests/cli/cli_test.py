@@ -736,7 +736,7 @@ class Doctor(Case):
         self.environment['PATH'] += f':{self.folder}'
         self.doctor(self.script('#!/usr/bin/env -S program -x'), 0, f'interpreter: {program}')
         self.assertIn('/no/such', self.doctor(self.script('#!/no/such'), 1))
-        self.assertIn('may work: no cuBLAS found, but it starts programs',
+        self.assertIn('may work: it is a shell script, which starts programs',
                       self.doctor(self.script('#!/bin/sh'), 0))
 
     def test_interpreters_that_are_scripts(self):
@@ -823,6 +823,8 @@ class Doctor(Case):
         self.assertIn(f'its interpreter {shim} is a script itself, which starts another program',
                       verdict)
         self.assertNotIn('wrapper', self.tandem('doctor', self.script('#!/bin/bash')).stdout)
+        self.assertIn('it is a shell script, which starts programs: they are preloaded, too, and '
+                      'doctor examines each (`pyenv which', self.doctor(shim, 0))
 
     def test_damaged_files(self):
         program = self.product('program', self.cublas).read_bytes()
