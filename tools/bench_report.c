@@ -42,6 +42,7 @@ static bool add_call(const report_call *call, void *context)
 static void add_head(const report_head *head, void *context)
 {
     bench_report *sums = context;
+    sums->incomplete += !head->is_complete;
     sums->calls += head->intercepted;
     sums->emulated += head->emulated;
     sums->native += head->native;

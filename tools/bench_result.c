@@ -41,6 +41,7 @@ static void find_reason(bench_mode *m, const bench_report *report)
 
 static void add_run(bench_mode *m, const bench_report *report)
 {
+    m->incomplete += report->incomplete;
     raise_to(&m->calls, report->calls);
     raise_to(&m->emulated, report->emulated);
     raise_to(&m->native, report->native);
@@ -207,6 +208,11 @@ static void note_measures(FILE *out, const bench_mode *m)
                 "%s: %d of %d runs left processes behind; what these did after the program's "
                 "end is not counted\n",
                 m->mode, m->left, m->count);
+    if (m->incomplete > 0)
+        fprintf(out,
+                "%s: reports that were cut short, as processes ended by _exit, exec or a signal: "
+                "%d; their last calls are not counted\n",
+                m->mode, m->incomplete);
     if (m->good > 0 && m->untimed > 0)
         fprintf(out, "%s: the time of %llu of %llu calls is not known, and not in products s\n",
                 m->mode, m->untimed, m->calls);

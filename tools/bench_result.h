@@ -29,6 +29,7 @@ typedef struct {
     unsigned long long outside; /* elements beyond their bounds, the most of a run; the same */
     bool is_verified;
     int left;                   /* runs that left processes behind */
+    int incomplete;             /* reports of all runs that were cut short */
     const bench_reason *reason; /* why most of the native calls are; NULL: there are none */
     comparison output;          /* with native's; valid if is_compared */
     bool is_compared;

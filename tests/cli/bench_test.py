@@ -660,6 +660,7 @@ class Products(BenchCase):
         for of, speed_up in zip(seconds, speed_ups):
             self.assertAlmostEqual(speed_up, seconds[0] / of, delta=1e-6 * speed_up)
         self.assertNotIn('df: 0 of', result.stdout)
+        self.assertNotIn('cut short', result.stdout)
 
     def test_several_processes(self):
         """Their reports count together, and each is kept."""
@@ -685,6 +686,8 @@ class Products(BenchCase):
         result = self.bench('--modes', 'df', '--keep', 'kept', 'python3', program, GEMM_TIME, 16)
         row = self.rows(result)['df']
         self.assertEqual((row['calls'], row['emulated']), ('11', '11'), result)
+        self.assertIn('df: reports that were cut short, as processes ended by _exit, exec or a '
+                      'signal: 1; their last calls are not counted\n', result.stdout)
 
     def test_rules_leave_native_alone(self):
         (self.folder / 'rules').write_text('m=32 -> ts\n')
