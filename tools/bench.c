@@ -224,7 +224,7 @@ static bool run_once(bench *b, bench_mode *m, int number)
     if (bench_run_is_stopped()) {
         fprintf(stderr, "interrupted\n");
     } else if (!is_run) {
-        fprintf(stderr, "cannot be started, or what it leaves be kept in '%s' (%s)\n",
+        fprintf(stderr, "cannot be started, or its files not be kept in '%s' (%s)\n",
                 b->program.folder, strerror(errno));
     } else {
         bench_ending_text(run, ending);

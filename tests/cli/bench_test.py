@@ -358,7 +358,7 @@ class FullFolders(BenchCase):
         program = self.script('[ $TANDEM_MODE = native ] || head -c 3000000 /dev/zero; echo 1.5')
         result = self.bench_in(3072, program, TMPDIR=f'{self.folder}/small')
         self.assertEqual(result.returncode, 1)
-        self.assertIn('df, run 1 of 1: cannot be started, or what it leaves be kept', result.stderr)
+        self.assertIn('df, run 1 of 1: cannot be started, or its files not be kept', result.stderr)
         self.assertIn('No space left', result.stderr)
         rows = self.rows(result)
         self.assertEqual([(row['runs'], row['difference']) for row in rows.values()],
@@ -677,7 +677,7 @@ class Products(BenchCase):
         program = self.script(f'[ $TANDEM_MODE != df ] || echo "{{" >{report}')
         result = self.bench('--modes', 'df', '--keep', 'kept', program)
         self.assertEqual(result.returncode, 1)
-        self.assertIn('df, run 1 of 1: cannot be started, or what it leaves be kept', result.stderr)
+        self.assertIn('df, run 1 of 1: cannot be started, or its files not be kept', result.stderr)
 
     def test_a_process_that_becomes_another(self):
         """Both of its reports count (docs/report.md, One file, several processes)."""
