@@ -63,15 +63,31 @@ static bool take_integer(const char **cursor, long max, long *value)
     return true;
 }
 
+/* The end of the number that goes on behind its digits with an exponent of Fortran's, 1.5D+01, or
+ * 1.5-101 of three digits; `end` if there is none. */
+static const char *take_fortran_exponent(const char *start, const char *end, double *value)
+{
+    char text[sizeof((line_reader *)0)->text + 2], *rest = NULL;
+    const char *exponent = *end == 'd' || *end == 'D' ? end + 1 : end;
+    const ptrdiff_t digits = end - start;
+
+    if (exponent == end && *end != '+' && *end != '-') return end;
+    snprintf(text, sizeof text, "%.*se%s", (int)digits, start, exponent);
+    const double whole = strtod(text, &rest);
+    if (rest <= text + digits + 1) return end;
+    *value = whole;
+    return exponent + (rest - (text + digits + 1));
+}
+
 /* Takes a finite number off *cursor. */
 static bool take_number(const char **cursor, double *value)
 {
     char *end = NULL;
 
     *value = strtod(*cursor, &end);
-    if (end == *cursor || !isfinite(*value)) return false;
-    *cursor = end;
-    return true;
+    if (end == *cursor) return false;
+    *cursor = take_fortran_exponent(*cursor, end, value);
+    return isfinite(*value);
 }
 
 static bool read_banner(line_reader *in, header *h)

@@ -257,6 +257,7 @@ static cublasStatus_t solve_triangles(cublasHandle_t handle, const triangle *t, 
                 (unsigned)t->diag <= CUBLAS_DIAG_UNIT && b->rows >= 0 && b->columns >= 0 &&
                 a->count >= 0 && is_ld(a->ld, a->rows) && is_ld(b->ld, b->rows) && t->alpha,
             CUBLAS_STATUS_INVALID_VALUE);
+    if (b->rows == 0 || b->columns == 0) return CUBLAS_STATUS_SUCCESS;
     REQUIRE(is_readable(a) && is_readable(b) &&
                 (handle->pointer_mode == CUBLAS_POINTER_MODE_HOST ||
                  hostgpu_check_operand(a->function, "alpha", t->alpha, a->type->bytes)),

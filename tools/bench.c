@@ -13,7 +13,7 @@
 #include "tools/launch.h"
 #include "tools/tandem.h"
 
-enum { MODES, REPEAT, CSV, JSON, HTML, KEEP, HOSTGPU };
+enum { MODES, REPEAT, WARM_UP, TIMEOUT, CSV, JSON, HTML, KEEP, HOSTGPU };
 
 static const char default_modes[] = "native,auto,ozaki2,faithful";
 
@@ -55,15 +55,42 @@ static bool parse_modes(bench *b, const char *list)
     }
 }
 
-static bool parse_repeat(bench *b, const char *text)
+/* Options that are whole numbers, where they are kept, and what they are if they are not given. */
+typedef struct {
+    int option, least, most, fallback, *value;
+} count_option;
+
+static bool parse_count(const command_line *line, const count_option *c)
 {
     char *end = NULL;
-    const long value = text ? strtol(text, &end, 10) : 1;
-    b->repeat = (int)value;
-    if (!text || (end != text && *end == '\0' && value >= 1 && value <= BENCH_MOST_REPEATS))
+    const char *text = line->values[c->option];
+    const long value = text ? strtol(text, &end, 10) : c->fallback;
+    *c->value = (int)value;
+    if (!text || (end != text && *end == '\0' && value >= c->least && value <= c->most))
         return true;
-    complain("--repeat is '%s'; allowed: 1 to %d", text, BENCH_MOST_REPEATS);
+    complain("--%s is '%s'; allowed: %d to %d", line->command->options[c->option].name, text,
+             c->least, c->most);
     return false;
+}
+
+static bool parse_counts(const command_line *line, bench *b)
+{
+    enum { MOST_SECONDS = 30 * 86400 };
+    const count_option counts[] = {{REPEAT, 1, BENCH_MOST_REPEATS, 1, &b->repeat},
+                                   {WARM_UP, 0, BENCH_MOST_REPEATS, 1, &b->warm_ups},
+                                   {TIMEOUT, 1, MOST_SECONDS, 0, &b->program.timeout}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (!parse_count(line, &counts[i])) return false;
+    return true;
+}
+
+/* Variables that every run has its own value of. */
+static void warn_of_variables(const td_options *o)
+{
+    if (o->origins[TD_OPTION_MODE] != TD_ORIGIN_DEFAULT)
+        warn_of("TANDEM_MODE has no effect: bench takes the modes of --modes");
+    if (o->origins[TD_OPTION_REPORT] != TD_ORIGIN_DEFAULT)
+        warn_of("TANDEM_REPORT has no effect: every run has a report of its own (--keep)");
 }
 
 /* ---- where files go ---- */
@@ -129,6 +156,21 @@ typedef struct {
 
 enum { RESULT_FILES = 3 };
 
+/* False, after a line, if one file would replace another. */
+static bool are_apart(const command_line *line, const result_file files[RESULT_FILES])
+{
+    for (int i = 0; i < RESULT_FILES; i++)
+        for (int j = 0; j < i; j++)
+            if (files[i].name && files[j].name && !files[i].file.is_in_place &&
+                strcmp(files[i].file.path, files[j].file.path) == 0) {
+                complain("--%s and --%s name one file, '%s'",
+                         line->command->options[files[j].option].name,
+                         line->command->options[files[i].option].name, files[i].name);
+                return false;
+            }
+    return true;
+}
+
 static bool open_results(const command_line *line, result_file files[RESULT_FILES])
 {
     for (int i = 0; i < RESULT_FILES; i++) {
@@ -140,7 +182,7 @@ static bool open_results(const command_line *line, result_file files[RESULT_FILE
         complain("cannot write '%s' (%s)", f->name, td_file_reason(errno));
         return false;
     }
-    return true;
+    return are_apart(line, files);
 }
 
 static bool write_result(result_file *f, const bench *b, const char *notes)
@@ -161,7 +203,7 @@ static bool write_results(result_file files[RESULT_FILES], const bench *b)
     char *notes = bench_notes(b);
     bool are_written = notes != NULL;
     if (notes) bench_print_table(stdout, b, notes);
-    if (fflush(stdout) != 0) are_written = false;
+    if (fflush(stdout) != 0) are_written = false; /* main says so */
     for (int i = 0; notes && i < RESULT_FILES; i++)
         if (files[i].name && !write_result(&files[i], b, notes)) are_written = false;
     free(notes);
@@ -170,65 +212,107 @@ static bool write_results(result_file files[RESULT_FILES], const bench *b)
 
 /* ---- runs ---- */
 
-static bool run_mode(bench *b, bench_mode *m, int number)
+static bool run_once(bench *b, bench_mode *m, int number)
 {
-    char status[BENCH_STATUS_BYTES];
+    char ending[BENCH_STATUS_BYTES];
+    const bool is_warm_up = m == &b->warm_up;
+    const bench_label label = bench_label_of(b, m, number);
     bench_run *run = &m->runs[m->count];
-    fprintf(stderr, "tandem: bench: %s, run %d of %d: ", m->mode, number, b->repeat);
-    if (!bench_run_once(&b->program, m->mode, number, run)) {
-        fprintf(stderr, "cannot be started (%s)\n", strerror(errno));
-        return false;
-    }
-    bench_status_text(run->status, status);
+    fprintf(stderr, "tandem: bench: %s, %s %d of %d: ", m->mode, is_warm_up ? "warm-up" : "run",
+            number, is_warm_up ? b->warm_ups : b->repeat);
+    const bool is_run = bench_run_once(&b->program, &label, run);
     if (bench_run_is_stopped()) {
         fprintf(stderr, "interrupted\n");
-        return false;
+    } else if (!is_run) {
+        fprintf(stderr, "cannot be started, or its files not be kept in '%s' (%s)\n",
+                b->program.folder, strerror(errno));
+    } else {
+        bench_ending_text(run, ending);
+        fprintf(stderr, "%.3f s, exit %s\n", run->wall_seconds, ending);
+        m->count++;
+        return true;
     }
-    fprintf(stderr, "%.3f s, exit %s\n", run->wall_seconds, status);
-    m->count++;
-    return true;
+    b->is_interrupted = true;
+    return false;
+}
+
+/* The first run of all is native; there is nothing to compare if not even that is good. */
+static bool is_first_good(const bench *b, const bench_run *first)
+{
+    char ending[BENCH_STATUS_BYTES];
+    if (bench_is_good_run(first)) return true;
+    bench_ending_text(first, ending);
+    complain("'%s' fails without emulation (%s), %s%s; only runs that end with 0 are compared",
+             b->program.command[0], ending,
+             first->last_words[0] ? "and says: " : "and says nothing", first->last_words);
+    return false;
 }
 
 /* Mode after mode, then all of them again: what changes with time, such as a device's temperature,
- * meets them alike. */
-static void run_all(bench *b)
+ * meets them alike. False if nothing can be compared. */
+static bool run_all(bench *b)
 {
+    for (int number = 1; number <= b->warm_ups; number++)
+        if (!run_once(b, &b->warm_up, number) || !is_first_good(b, &b->warm_up.runs[0]))
+            return false;
     for (int number = 1; number <= b->repeat; number++)
-        for (int i = 0; i < b->mode_count; i++)
-            if (bench_run_is_stopped() || !run_mode(b, &b->modes[i], number)) {
-                b->is_interrupted = true;
-                return;
-            }
+        for (int i = 0; i < b->mode_count; i++) {
+            if (!run_once(b, &b->modes[i], number)) return b->modes[0].count > 0;
+            if (!is_first_good(b, &b->modes[0].runs[0])) return false;
+        }
+    return true;
 }
 
 static bool allocate_runs(bench *b)
 {
+    strcpy(b->warm_up.mode, b->modes[0].mode);
+    b->warm_up.runs = calloc((size_t)b->warm_ups + 1, sizeof *b->warm_up.runs);
     for (int i = 0; i < b->mode_count; i++) {
         b->modes[i].runs = calloc((size_t)b->repeat, sizeof *b->modes[i].runs);
         if (!b->modes[i].runs) return false;
     }
-    return true;
+    return b->warm_up.runs;
 }
 
 static void free_runs(bench *b)
 {
+    free(b->warm_up.runs);
     for (int i = 0; i < b->mode_count; i++) free(b->modes[i].runs);
 }
 
-/* The exit status. Nothing is printed if not even native's first run came to its end. */
+/* The exit status. Nothing is printed if not even native's first run came to its end, and well. */
 static int measure(bench *b, result_file files[RESULT_FILES])
 {
     int status = 1;
-    if (allocate_runs(b)) {
-        bench_run_open();
-        run_all(b);
-        if (b->modes[0].count > 0) {
-            bench_sum_up(b);
-            status = write_results(files, b) && bench_is_good(b) ? 0 : 1;
-        }
+    bench_run_open();
+    b->drops_input = bench_run_drops_input();
+    if (b->drops_input)
+        warn_of(
+            "standard input can be read only once, so that no run gets it; give a file: < FILE");
+    if (allocate_runs(b) && run_all(b)) {
+        bench_sum_up(b);
+        status = write_results(files, b) && bench_is_good(b) ? 0 : 1;
     }
     free_runs(b);
     return status;
+}
+
+/* Prepares the runs and makes them; the exit status. */
+static int measure_in(const char *folder, const command_line *line, bench *b,
+                      result_file files[RESULT_FILES])
+{
+    launch l;
+    b->program.folder = folder;
+    b->program.command = line->arguments;
+    if (!bench_run_has_room(&b->program)) {
+        complain("cannot keep what runs leave in '%s' (%s)", folder, strerror(errno));
+        return EXIT_USAGE;
+    }
+    const int status = launch_prepare(&l, line->arguments[0], line->values[HOSTGPU]);
+    if (status) return status;
+    b->program.path = l.path;
+    b->is_host_device = l.is_host_device;
+    return measure(b, files);
 }
 
 static int run(const command_line *line)
@@ -238,24 +322,19 @@ static int run(const command_line *line)
                                               {.option = JSON, .print = bench_print_json},
                                               {.option = HTML, .print = bench_print_html}};
     const char *modes = line->values[MODES], *kept = line->values[KEEP];
-    char folder[PATH_MAX];
+    static char folder[PATH_MAX];
     td_options o;
-    launch l;
     if (line->count == 0) {
         complain("no program given; see tandem bench --help");
         return EXIT_USAGE;
     }
-    if (!parse_modes(&b, modes ? modes : default_modes) ||
-        !parse_repeat(&b, line->values[REPEAT]) || !td_options_parse(&o, environ) ||
-        !open_results(line, files))
+    if (!parse_modes(&b, modes ? modes : default_modes) || !parse_counts(line, &b) ||
+        !launch_read_options(&o, false) || !open_results(line, files))
         return EXIT_USAGE;
     if (!(kept ? open_kept(kept, folder) : open_temporary(folder))) return EXIT_USAGE;
-    int status = launch_prepare(&l, line->arguments[0], line->values[HOSTGPU]);
-    if (status == 0) {
-        b.program = (bench_program){l.path, line->arguments, folder};
-        b.is_host_device = l.is_host_device;
-        status = measure(&b, files);
-    }
+    warn_of_variables(&o);
+    b.has_rules = o.rules.text[0];
+    const int status = measure_in(folder, line, &b, files);
     if (!kept) remove_folder(folder);
     return status;
 }
@@ -266,14 +345,18 @@ const command command_bench = {
     .most = -1,
     .summary = "run a program in several modes, and compare times and printed numbers",
     .details =
-        "Every run is one as `tandem run` makes it, native's first. The difference is the largest "
-        "relative one between numbers that native's run and the mode's print on stdout; what "
-        "native's own runs print differently, such as times, is not compared. Ends with 0 if all "
-        "runs end as native's first, else with 1.",
+        "Every run is one as `tandem run` makes it, native's first, which TANDEM_RULES does not "
+        "change. The difference is the largest relative one between numbers that native's run and "
+        "the mode's print on stdout; what native's own runs print differently, such as times, is "
+        "not compared. Standard input is every run's if it is a file. Runs that do not end with 0 "
+        "count as failed. Ends with 0 if all runs end with 0, else with 1.",
     .options = {[MODES] = {"modes", "MODES",
                            "with commas between; native,auto,ozaki2,faithful if it is not given"},
                 [REPEAT] = {"repeat", "COUNT",
                             "runs in each mode, of which the medians are shown; 1"},
+                [WARM_UP] = {"warmup", "COUNT",
+                             "native runs before all others, whose times do not count; 1"},
+                [TIMEOUT] = {"timeout", "SECONDS", "end a run that takes longer; it has failed"},
                 [CSV] = {"csv", "FILE", "leave the table there as CSV, too"},
                 [JSON] = {"json", "FILE", "leave it there as JSON, with every run's time"},
                 [HTML] = {"html", "FILE", "leave a page with the table and bars there"},

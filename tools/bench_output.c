@@ -68,6 +68,18 @@ static value of_wall(const bench *b, const bench_mode *m)
     return number(m->good > 0, m->wall_seconds);
 }
 
+static value of_least_wall(const bench *b, const bench_mode *m)
+{
+    (void)b;
+    return number(m->good > 1, m->least_wall_seconds);
+}
+
+static value of_most_wall(const bench *b, const bench_mode *m)
+{
+    (void)b;
+    return number(m->good > 1, m->most_wall_seconds);
+}
+
 static value of_speed_up(const bench *b, const bench_mode *m)
 {
     return m->good > 0 ? ratio(b->modes[0].wall_seconds, m->wall_seconds) : text("");
@@ -135,13 +147,19 @@ static value of_outside(const bench *b, const bench_mode *m)
 static value of_difference(const bench *b, const bench_mode *m)
 {
     (void)b;
-    return number(m->is_compared && !m->output.differs, m->output.difference);
+    const comparison *c = &m->output;
+    return number(m->is_compared && !c->differs && c->numbers > 0, c->difference);
 }
 
 static value of_output(const bench *b, const bench_mode *m)
 {
     (void)b;
-    return text(!m->is_compared ? "" : m->output.differs ? "differs" : "compared");
+    const comparison *c = &m->output;
+    return text(!m->is_compared   ? ""
+                : c->differs      ? "differs"
+                : c->varies       ? "varies"
+                : c->numbers == 0 ? "no numbers"
+                                  : "compared");
 }
 
 static value of_difference_or_output(const bench *b, const bench_mode *m)
@@ -153,7 +171,7 @@ static value of_status(const bench *b, const bench_mode *m)
 {
     char status[BENCH_STATUS_BYTES] = "";
     (void)b;
-    if (m->count > 0) bench_status_text(m->status, status);
+    if (m->ending) bench_ending_text(m->ending, status);
     return text(status);
 }
 
@@ -167,6 +185,8 @@ static const column columns[] = {
     {"mode", "mode", 0, of_mode},
     {"runs", "runs", 0, of_runs},
     {"wall s", "wall_seconds", 3, of_wall},
+    {"min", "wall_seconds_min", 3, of_least_wall},
+    {"max", "wall_seconds_max", 3, of_most_wall},
     {"speed-up", "speed_up", 2, of_speed_up},
     {"products s", "products_seconds", 4, of_products},
     {"speed-up", "products_speed_up", 2, of_products_speed_up},
@@ -210,6 +230,12 @@ static void show_cell(const column *c, const bench *b, int row, char shown[BENCH
 
 /* ---- table ---- */
 
+/* Columns that tables leave out where no mode has a value: nothing was verified, or run twice. */
+static bool may_hide(const column *c)
+{
+    return c->of == of_error || c->of == of_least_wall || c->of == of_most_wall;
+}
+
 /* What people are shown; false without memory. The first column, words, starts at the left. */
 static bool fill_sheet(sheet *s, const bench *b)
 {
@@ -228,7 +254,7 @@ static bool fill_sheet(sheet *s, const bench *b)
     }
     for (int i = 0, at = 0; is_filled && i < COLUMNS; i++)
         if (columns[i].title) {
-            if (columns[i].of == of_error) sheet_hide_if(s, at, "-"); /* nothing was verified */
+            if (may_hide(&columns[i])) sheet_hide_if(s, at, "-");
             at++;
         }
     return is_filled;
@@ -310,7 +336,7 @@ static void print_json_mode(FILE *out, const bench *b, const bench_mode *m)
     fprintf(out, "\"each_run\": [");
     for (int i = 0; i < m->count; i++) {
         char status[BENCH_STATUS_BYTES];
-        bench_status_text(m->runs[i].status, status);
+        bench_ending_text(&m->runs[i], status);
         fprintf(out, "%s{\"wall_seconds\": %.9g, \"exit\": \"%s\"}", i ? ", " : "",
                 m->runs[i].wall_seconds, status);
     }
@@ -339,8 +365,11 @@ void bench_print_json(FILE *out, const bench *b, const char *notes)
         if (word > b->program.command) fprintf(out, ", ");
         td_json_print_string(out, *word);
     }
-    fprintf(out, "],\n  \"repeat\": %d,\n  \"host_device\": %s,\n  \"interrupted\": %s,\n",
-            b->repeat, b->is_host_device ? "true" : "false", b->is_interrupted ? "true" : "false");
+    fprintf(out,
+            "],\n  \"repeat\": %d,\n  \"warm_ups\": %d,\n  \"host_device\": %s,\n  "
+            "\"interrupted\": %s,\n",
+            b->repeat, b->warm_ups, b->is_host_device ? "true" : "false",
+            b->is_interrupted ? "true" : "false");
     fprintf(out, "  \"notes\": [");
     print_json_lines(out, notes);
     fprintf(out, "],\n  \"modes\": [");

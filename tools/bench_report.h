@@ -15,6 +15,7 @@ typedef struct {
 /* Sums over all reports that were added; start with {0}. */
 typedef struct {
     unsigned long long calls, emulated, native;
+    int incomplete;              /* reports of processes that ended in a way that cut them short */
     unsigned long long untimed;  /* calls of lines of which no call was timed */
     unsigned long long repaired; /* elements of C; valid if is_counted */
     double seconds; /* on the device, of all calls but the untimed: the timed calls of a line stand
@@ -29,7 +30,7 @@ typedef struct {
 } bench_report;
 
 /* Adds the report in a file that Tandem's library has written; false with errno set if it cannot be
- * read. */
+ * read, with EBADMSG if it is none. */
 bool bench_report_add(bench_report *sums, const char *path);
 
 #endif

@@ -7,10 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "lib/options/file.h"
 #include "lib/options/options.h"
 #include "tools/clock.h"
 #include "tools/launch.h"
@@ -20,35 +24,63 @@
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 enum { STOPPING = sizeof stopping / sizeof *stopping };
 
+enum { PATIENCE_SECONDS = 5 }; /* from SIGTERM to SIGKILL */
+
 static volatile sig_atomic_t stops;
-static volatile pid_t running; /* leads a process group of its own; 0: nothing runs */
-static off_t input_start;      /* in standard input; -1: it is no file */
+static volatile sig_atomic_t is_late; /* what runs now has taken longer than it may */
+static volatile pid_t running;        /* leads a process group of its own; 0: nothing runs */
+static off_t input_start;             /* in standard input; -1: it can be read once at most */
 
 /* A program that has stopped itself, because it wants the terminal, must go on to hear of the
  * signal. */
-static void stop(int signal)
+static void pass_on(int signal)
 {
     const int saved_errno = errno;
     if (running) {
-        kill(-running, stops ? SIGKILL : signal);
+        kill(-running, signal);
         kill(-running, SIGCONT);
     }
-    stops = 1;
     errno = saved_errno;
+}
+
+static void stop(int signal)
+{
+    pass_on(stops ? SIGKILL : signal);
+    stops = 1;
+}
+
+static void end_late(int signal)
+{
+    (void)signal;
+    pass_on(is_late ? SIGKILL : SIGTERM);
+    is_late = 1;
+}
+
+static void set_timer(int seconds)
+{
+    const struct itimerval when = {.it_value.tv_sec = seconds,
+                                   .it_interval.tv_sec = PATIENCE_SECONDS};
+    setitimer(ITIMER_REAL, &when, NULL);
 }
 
 bool bench_run_is_stopped(void) { return stops; }
 
 void bench_run_open(void)
 {
-    struct stat info;
     struct sigaction before;
-    const struct sigaction action = {.sa_handler = stop};
+    const struct sigaction action = {.sa_handler = stop}, late = {.sa_handler = end_late};
     for (int i = 0; i < STOPPING; i++)
         if (sigaction(stopping[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(stopping[i], &action, NULL);
-    const bool is_file = fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode);
-    input_start = is_file ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
+    sigaction(SIGALRM, &late, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* to hear of processes that outlive the program */
+    input_start = lseek(STDIN_FILENO, 0, SEEK_CUR);
+}
+
+bool bench_run_drops_input(void)
+{
+    struct stat info;
+    return input_start < 0 && fstat(STDIN_FILENO, &info) == 0 && !isatty(STDIN_FILENO);
 }
 
 static void set_blocked(bool are_blocked)
@@ -61,25 +93,26 @@ static void set_blocked(bool are_blocked)
 
 /* ---- the process ---- */
 
-void bench_run_file(const bench_program *p, const char *mode, int number, const char *suffix,
+void bench_run_file(const bench_program *p, const char *stem, const char *suffix,
                     char path[PATH_MAX])
 {
-    if (snprintf(path, PATH_MAX, "%s/%s-%d%s", p->folder, mode, number, suffix) >= PATH_MAX)
+    if (snprintf(path, PATH_MAX, "%s/%s%s", p->folder, stem, suffix) >= PATH_MAX)
         path[PATH_MAX - 1] = '\0';
 }
 
 /* Opens the file of a run's stdout or stderr; -1 with errno set if it cannot. */
-static int open_output(const bench_program *p, const char *mode, int number, const char *suffix)
+static int open_output(const bench_program *p, const char *stem, const char *suffix)
 {
     char path[PATH_MAX];
-    bench_run_file(p, mode, number, suffix, path);
+    bench_run_file(p, stem, suffix, path);
     return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
 /* The child's part; ends the process. */
-static void become(const bench_program *p, int out, int err)
+static void become(const bench_program *p, const char *mode, int out, int err)
 {
     setpgid(0, 0);
+    if (strcmp(mode, "native") == 0) unsetenv(td_option_table[TD_OPTION_RULES].name);
     if (input_start < 0) {
         const int nothing = open("/dev/null", O_RDONLY);
         if (nothing > 0) dup2(nothing, STDIN_FILENO);
@@ -91,17 +124,34 @@ static void become(const bench_program *p, int out, int err)
     _exit(launch_refuse(p->command[0], errno));
 }
 
+/* True if processes of the group run on for a while, though its leader has ended. */
+static bool runs_on(pid_t group)
+{
+    enum { TRIES = 100 };
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int i = 0; i < TRIES; i++) {
+        pid_t ended;
+        do ended = waitpid(-group, NULL, WNOHANG);
+        while (ended > 0);
+        if (ended < 0) return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 /* Starts the program and waits for its end; false with errno set if there can be no process. */
-static bool time_process(const bench_program *p, int out, int err, bench_run *run)
+static bool time_process(const bench_program *p, const char *mode, int out, int err, bench_run *run)
 {
     if (input_start >= 0) lseek(STDIN_FILENO, input_start, SEEK_SET);
+    is_late = 0;
     set_blocked(true);
     const double start = clock_seconds();
     const pid_t child = fork();
-    if (child == 0) become(p, out, err);
+    if (child == 0) become(p, mode, out, err);
     if (child > 0) setpgid(child, child);
     running = child > 0 ? child : 0;
     const int error = errno;
+    if (child > 0) set_timer(p->timeout);
     set_blocked(false);
     if (child < 0) {
         errno = error;
@@ -111,73 +161,102 @@ static bool time_process(const bench_program *p, int out, int err, bench_run *ru
     }
     running = 0;
     run->wall_seconds = clock_seconds() - start;
+    set_timer(0);
+    run->is_late = is_late;
+    run->has_left_processes = runs_on(child);
     return true;
 }
 
 /* ---- what it leaves ---- */
 
-/* Keeps the last line that is not empty. */
-static void read_last_words(const char *path, char words[BENCH_TEXT_BYTES])
+bool bench_run_has_room(const bench_program *p)
 {
-    char *line = NULL;
+    enum { PIECE = 1 << 16, PIECES = 16 };
+    static const char piece[PIECE];
+    char path[PATH_MAX];
+    bench_run_file(p, "room", "", path);
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file < 0) return false;
+    bool has_room = true;
+    for (int i = 0; has_room && i < PIECES; i++) has_room = td_file_write(file, piece, PIECE);
+    const int error = errno;
+    has_room = close(file) == 0 && has_room;
+    unlink(path);
+    errno = error;
+    return has_room;
+}
+
+/* Keeps the last line that is not empty. */
+static void read_last_words(const bench_program *p, const char *stem, const char *suffix,
+                            char words[BENCH_TEXT_BYTES])
+{
+    char path[PATH_MAX], *line = NULL;
     size_t room = 0;
+    bench_run_file(p, stem, suffix, path);
     FILE *file = fopen(path, "r");
     while (file && getline(&line, &room, file) > 0) {
         line[strcspn(line, "\n")] = '\0';
         if (line[0]) snprintf(words, BENCH_TEXT_BYTES, "%s", line);
     }
     for (char *c = words; *c; c++)
-        if ((unsigned char)*c < ' ') *c = ' ';
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
     free(line);
     if (file) fclose(file);
 }
 
-static bool is_report(const char *name, const char *start)
+/* STEM.PID.json, and behind that what a process adds that was another program before
+ * (docs/report.md), but not the unfinished file of a process that was killed. */
+static bool is_report(const char *name, const char *stem)
 {
-    static const char suffix[] = ".json";
-    const size_t length = strlen(name), least = strlen(start) + strlen(suffix);
-    return length > least && strncmp(name, start, strlen(start)) == 0 &&
-           strcmp(name + length - strlen(suffix), suffix) == 0;
+    static const char suffix[] = ".json", unfinished[] = ".tmp";
+    const size_t length = strlen(name), start = strlen(stem);
+    const char *end = length > start ? strstr(name + start + 1, suffix) : NULL;
+    return end && strncmp(name, stem, start) == 0 && name[start] == '.' &&
+           (end[strlen(suffix)] == '\0' || end[strlen(suffix)] == '.') &&
+           strcmp(name + length - strlen(unfinished), unfinished) != 0;
 }
 
-/* Each process of the run has left a report of its own. A single one gets the run's name. */
-static void read_reports(const bench_program *p, const char *mode, int number, bench_run *run)
+/* Each process of the run has left a report of its own. A single one gets the run's name. False
+ * with errno set if one cannot be read. */
+static bool read_reports(const bench_program *p, const char *stem, bench_run *run)
 {
-    char start[TD_MODE_BYTES + 16], path[PATH_MAX], read[PATH_MAX], only[PATH_MAX];
-    int count = 0;
+    char path[PATH_MAX], read[PATH_MAX], only[PATH_MAX];
+    int count = 0, error = 0;
     DIR *folder = opendir(p->folder);
-    snprintf(start, sizeof start, "%s-%d.", mode, number);
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        if (!is_report(entry->d_name, start)) continue;
+    if (!folder) return false;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (!is_report(entry->d_name, stem)) continue;
         if (snprintf(path, sizeof path, "%s/%s", p->folder, entry->d_name) >= (int)sizeof path)
-            continue;
-        if (!bench_report_add(&run->report, path)) continue;
+            error = ENAMETOOLONG;
+        else if (!bench_report_add(&run->report, path))
+            error = errno;
         strcpy(read, path);
         count++;
     }
-    if (folder) closedir(folder);
-    bench_run_file(p, mode, number, ".json", only);
+    closedir(folder);
+    bench_run_file(p, stem, ".json", only);
     if (count == 1) (void)rename(read, only);
+    errno = error;
+    return error == 0;
 }
 
-bool bench_run_once(const bench_program *p, const char *mode, int number, bench_run *run)
+bool bench_run_once(const bench_program *p, const bench_label *label, bench_run *run)
 {
-    char report[PATH_MAX], err_path[PATH_MAX];
+    char report[PATH_MAX];
     *run = (bench_run){0};
-    bench_run_file(p, mode, number, ".%p.json", report);
-    bench_run_file(p, mode, number, ".err", err_path);
-    const int out = open_output(p, mode, number, ".out");
-    const int err = open_output(p, mode, number, ".err");
+    bench_run_file(p, label->stem, ".%p.json", report);
+    const int out = open_output(p, label->stem, ".out");
+    const int err = open_output(p, label->stem, ".err");
     const bool is_run = out >= 0 && err >= 0 &&
-                        setenv(td_option_table[TD_OPTION_MODE].name, mode, 1) == 0 &&
+                        setenv(td_option_table[TD_OPTION_MODE].name, label->mode, 1) == 0 &&
                         setenv(td_option_table[TD_OPTION_REPORT].name, report, 1) == 0 &&
-                        time_process(p, out, err, run);
+                        time_process(p, label->mode, out, err, run);
     const int error = errno;
     if (out >= 0) close(out);
     if (err >= 0) close(err);
     errno = error;
     if (!is_run) return false;
-    read_last_words(err_path, run->last_words);
-    read_reports(p, mode, number, run);
-    return true;
+    read_last_words(p, label->stem, ".err", run->last_words);
+    if (!run->last_words[0]) read_last_words(p, label->stem, ".out", run->last_words);
+    return bench_run_has_room(p) && read_reports(p, label->stem, run);
 }

@@ -5,13 +5,14 @@
 #include "lib/engines/model/model.h"
 #include "lib/options/options.h"
 #include "tools/help.h"
+#include "tools/plan.h"
 #include "tools/report_merge.h"
 
 /* ---- what an option takes, from the tables of modes, options and devices ---- */
 
 /* A kind of argument is the word that --help shows for it. */
-static const char *const listed_kinds[] = {"MODE", "MODES", "ACCURACY", "STRATEGY",
-                                           "OPS",  "NAME",  "ELEMENTS", "ORDER"};
+static const char *const listed_kinds[] = {"MODE", "MODES",    "ACCURACY", "STRATEGY", "OPS",
+                                           "NAME", "ELEMENTS", "ORDER",    "ROUTINE",  "SIDE"};
 enum { LISTED_KINDS = sizeof listed_kinds / sizeof *listed_kinds };
 
 /* Prints a value as a shell's script wants it. */
@@ -48,6 +49,12 @@ static void print_listed(const char *kind, value_printer *print)
     if (strcmp(kind, "STRATEGY") == 0) print_strategies(print);
     if (strcmp(kind, "OPS") == 0) print_ops(print);
     for (int i = 0; strcmp(kind, "ORDER") == 0 && i < ORDERS; i++) print(merged_orders[i]);
+    for (int i = 0; strcmp(kind, "ROUTINE") == 0 && plan_routine_name(i); i++)
+        print(plan_routine_name(i));
+    if (strcmp(kind, "SIDE") == 0) {
+        print("L");
+        print("R");
+    }
     if (strcmp(kind, "ELEMENTS") == 0) {
         print("sample");
         print("full");

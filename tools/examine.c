@@ -163,6 +163,7 @@ typedef struct {
     bool is_part_missing; /* a library was not found, so that not all is known */
     bool imports_dlopen, imports_exec;
     const char *wrapper;   /* the interpreter that is a script itself; "": none */
+    bool is_shell_script;  /* what was looked into is the shell */
     char holder[PATH_MAX]; /* a file that holds cuBLAS itself; "": none */
     char opener[PATH_MAX]; /* a file that seems to open cuBLAS with dlopen */
     int lookups;           /* functions that Tandem intercepts, by name in such files */
@@ -351,6 +352,10 @@ static void explain(const findings *f, char *reason)
                 "its interpreter %s is a script itself, which starts another program: name that "
                 "one to doctor (`pyenv which python3`, for example, says which it is)",
                 f->wrapper);
+    else if (f->is_shell_script && f->imports_exec)
+        because(reason, "it is a shell script, which starts programs: they are preloaded, too, and "
+                        "doctor examines each (`pyenv which python3`, for example, says which one "
+                        "a version manager's script starts)");
     else if (f->imports_dlopen)
         because(reason,
                 "no cuBLAS found, but it loads libraries at run time: those that import "
@@ -375,10 +380,23 @@ static preload_verdict conclude(const findings *f)
     return f->imports_dlopen || f->imports_exec ? PRELOAD_MAY_WORK : PRELOAD_FAILS;
 }
 
-static preload_verdict examine_set(FILE *out, const elf_file *program, const char *wrapper,
-                                   const loaded_set *set, bool on_host_device, char *reason)
+/* A version manager's python3 is such a script. */
+static bool is_shell(const char *path)
 {
-    findings f = {.out = out, .wrapper = wrapper, .unseen = why_unseen(on_host_device)};
+    static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(base_name(path), names[i]) == 0) return true;
+    return false;
+}
+
+static preload_verdict examine_set(FILE *out, const elf_file *program, bool is_script,
+                                   const char *wrapper, const loaded_set *set, bool on_host_device,
+                                   char *reason)
+{
+    findings f = {.out = out,
+                  .wrapper = wrapper,
+                  .is_shell_script = is_script && is_shell(program->path),
+                  .unseen = why_unseen(on_host_device)};
     stand_ins all = {.count = 0};
     const stand_ins *const on_host = on_host_device ? &all : NULL;
     if (on_host_device) stand_ins_open(&all);
@@ -434,7 +452,8 @@ preload_verdict examine_program(FILE *out, const char *path, bool on_host_device
         because(reason, "the loader cannot be asked for its libraries");
         goto out;
     }
-    verdict = examine_set(out, &file, wrapper, &set, on_host_device, reason);
+    verdict = examine_set(out, &file, strcmp(path, file.path) != 0, wrapper, &set, on_host_device,
+                          reason);
     loaded_set_close(&set);
 out:
     elf_file_close(&file);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/call/failures.h"
+#include "lib/call/rules.h"
 #include "tools/examine.h"
 #include "tools/machine.h"
 #include "tools/placement.h"
@@ -13,6 +15,19 @@
 #include "tools/tandem.h"
 
 #define HOST_DEVICE "using the host device, whose speed says nothing about a GPU"
+
+static bool has_good_rules(const td_options *o, bool is_heard)
+{
+    td_rules *rules = o->rules.text[0] ? td_rules_read(o->rules.text, o) : NULL;
+    if (rules && !is_heard) td_rules_warn_unused(rules, o->rules.text);
+    td_rules_free(rules);
+    return rules || !o->rules.text[0];
+}
+
+bool launch_read_options(td_options *o, bool is_heard)
+{
+    return td_options_parse(o, environ) && has_good_rules(o, is_heard) && td_failures_open(o);
+}
 
 /* Decides where the program runs, and says so unless it is a GPU; false if there is nothing to run
  * on. */

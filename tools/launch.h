@@ -6,10 +6,18 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "lib/options/options.h"
+
 typedef struct {
     char path[PATH_MAX]; /* of the program's file, for execvp */
     bool is_host_device; /* it will run on the host device, not on a GPU */
 } launch;
+
+/* Reads the options of this process's environment; false, after lines that say why, if a value is
+ * malformed, or a file or folder that they name is of no use, where the library in the program
+ * would leave products native or keep nothing. is_heard: the user sees what the library says, so
+ * that warnings are left to it. */
+bool launch_read_options(td_options *o, bool is_heard);
 
 /* Finds the program and what it can run on, and sets LD_PRELOAD in this process's environment, for
  * execvp. Returns 0, or the exit status of a launcher that cannot start it, after a line that says

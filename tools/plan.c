@@ -16,6 +16,7 @@
 #include "lib/call/lower.h"
 #include "lib/call/policy.h"
 #include "tools/machine.h"
+#include "tools/plan.h"
 #include "tools/tandem.h"
 
 enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE, SIDE };
@@ -69,16 +70,24 @@ static const routine routines[] = {
     {"ztrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_COMPLEX_BINARY64, false},
 };
 
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
+const char *plan_routine_name(int number)
+{
+    return number < ROUTINES ? routines[number].name : NULL;
+}
+
 static const routine *find_routine(const char *name)
 {
-    enum { COUNT = sizeof routines / sizeof *routines };
-    char names[256] = "";
-    for (int i = 0; i < COUNT; i++) {
+    char names[256] = "", question[TD_QUESTION_BYTES];
+    td_nearest search = {.name = name};
+    for (int i = 0; i < ROUTINES; i++) {
         const size_t used = strlen(names);
         if (!name || strcmp(routines[i].name, name) == 0) return &routines[i];
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", routines[i].name);
+        td_nearest_offer(&search, routines[i].name);
     }
-    complain("--routine is '%s'; allowed: %s", name, names);
+    complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
     return NULL;
 }
 

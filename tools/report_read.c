@@ -119,6 +119,7 @@ static bool read_head(const char *line, report_head *head)
     if (starts_with(line, "  \"devices\": "))
         read_string(line, "name", head->device, sizeof head->device);
     if (starts_with(line, "  \"host_device\": true")) head->is_host_device = true;
+    if (starts_with(line, "  \"is_complete\": true")) head->is_complete = true;
     if (!starts_with(line, "  \"totals\": ")) return false;
     head->intercepted = read_total(line, "intercepted");
     head->emulated = read_total(line, "emulated");

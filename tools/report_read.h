@@ -31,7 +31,7 @@ typedef struct {
 /* All of a report that somebody asks for. */
 typedef struct {
     char program[REPORT_SITE_BYTES], device[REPORT_TEXT_BYTES]; /* of the first device; "": none */
-    bool is_host_device;
+    bool is_host_device, is_complete;
     unsigned long long intercepted, emulated, native, unlisted;
     long long repaired; /* negative: not counted */
 } report_head;

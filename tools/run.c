@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "lib/options/options.h"
-#include "lib/call/rules.h"
 #include "tools/launch.h"
 #include "tools/tandem.h"
 
@@ -35,15 +34,6 @@ static bool pass_on(td_option_id id, const char *name, const char *text)
            setenv(td_option_table[id].name, text, 1) == 0;
 }
 
-/* A file of rules that has faults is refused here, where the library would leave products
- * native. */
-static bool check_rules(const td_options *o)
-{
-    td_rules *rules = o->rules.text[0] ? td_rules_read(o->rules.text, o) : NULL;
-    td_rules_free(rules);
-    return rules || !o->rules.text[0];
-}
-
 /* Leaves the options in the environment, where the library reads them. The library also warns of
  * unknown variables, so that this is not done here. */
 static bool set_options(const command_line *line)
@@ -52,7 +42,7 @@ static bool set_options(const command_line *line)
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
         if (!pass_on(passed_on[i].id, passed_on[i].name, line->values[passed_on[i].option]))
             return false;
-    if (!td_options_parse(&o, environ) || !check_rules(&o)) return false;
+    if (!launch_read_options(&o, true)) return false;
     if (o.origins[TD_OPTION_MODE] == TD_ORIGIN_DEFAULT)
         return pass_on(TD_OPTION_MODE, "the default mode", default_mode);
     if (line->values[ACCURACY] && !o.mode.engine->is_choice)

@@ -34,6 +34,14 @@ static const command *find_command(const char *name)
     return command_find(name);
 }
 
+/* The exit status after a command; text that did not get out is a failure, whatever it said. */
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+    complain("cannot write all of this to standard output");
+    return status ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -41,7 +49,7 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     const command *found = find_command(argv[1]);
-    if (found) return command_execute(found, argc - 1, argv + 1);
+    if (found) return finish(command_execute(found, argc - 1, argv + 1));
     command_refuse(argv[1]);
     return EXIT_USAGE;
 }

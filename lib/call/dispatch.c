@@ -154,10 +154,13 @@ static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it h
 
 void td_dispatch_open(const td_options *o)
 {
-    td_failures_open(o);
+    (void)td_failures_open(o);
     if (!o->rules.text[0]) return;
     rules = td_rules_read(o->rules.text, o);
-    if (!rules) td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
+    if (rules)
+        td_rules_warn_unused(rules, o->rules.text);
+    else
+        td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
 }
 
 /* The options for one call; NULL if there are rules with faults. */

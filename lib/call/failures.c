@@ -84,13 +84,22 @@ static char *compose(const td_sample_failure *f, const double *lines, const char
     return NULL;
 }
 
+/* The file in a folder for what this process finds; false if the name is too long. */
+static bool name_dump(const char *in, char path[TD_PATH_BYTES])
+{
+    const int length = snprintf(path, TD_PATH_BYTES, "%s/verify-%ld.txt", in, (long)getpid());
+    if (length < TD_PATH_BYTES) return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
 static void dump(const td_sample_failure *f, const double *lines, const char *call)
 {
-    char path[TD_PATH_BYTES + 32];
+    char path[TD_PATH_BYTES];
     size_t length = 0;
     char *text = compose(f, lines, call, &length);
-    snprintf(path, sizeof path, "%s/verify-%ld.txt", folder, (long)getpid());
-    if (text && td_file_replace(path, 0666, NULL, false, text, length, NULL))
+    if (text && name_dump(folder, path) &&
+        td_file_replace(path, 0666, NULL, false, text, length, NULL))
         td_log(TD_LOG_ERROR, "its row and its column are in '%s'", path);
     else
         td_log(TD_LOG_ERROR, "cannot write '%s' (%s)", path, td_file_reason(text ? errno : ENOMEM));
@@ -147,13 +156,18 @@ void td_failures_look(void)
         if (atomic_load_explicit(&is_placed[i], memory_order_acquire)) say_first(&places[i]);
 }
 
-void td_failures_open(const td_options *o)
+bool td_failures_open(const td_options *o)
 {
     td_file_name name;
-    if (o->verify_dump.text[0] &&
-        !(td_file_name_set(&name, o->verify_dump.text) && td_file_name_path(&name, folder)))
-        td_log(TD_LOG_ERROR, "TANDEM_VERIFY_DUMP is '%s' (%s); nothing will be kept there",
-               o->verify_dump.text, td_file_reason(errno));
+    char path[TD_PATH_BYTES];
+    if (!o->verify || !o->verify_dump.text[0]) return true;
+    if (td_file_name_set(&name, o->verify_dump.text) && td_file_name_path(&name, folder) &&
+        name_dump(folder, path) && td_file_can_replace(path, NULL))
+        return true;
+    td_log(TD_LOG_ERROR, "TANDEM_VERIFY_DUMP is '%s' (%s); allowed: a folder for new files",
+           o->verify_dump.text, td_file_reason(errno));
+    folder[0] = '\0';
+    return false;
 }
 
 /* Under the lock, once for each device. */

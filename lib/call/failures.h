@@ -7,8 +7,9 @@
 #include "../cuda/device.h"
 #include "../options/options.h"
 
-/* Finds the folder of TANDEM_VERIFY_DUMP; before the others. */
-void td_failures_open(const td_options *o);
+/* Finds the folder of TANDEM_VERIFY_DUMP; before the others. False, after a line that says why, if
+ * no file can be made there, which is tried if anything is verified. */
+bool td_failures_open(const td_options *o);
 
 /* From now on the device's failure is looked at; once a device, more often does nothing. */
 void td_failures_watch(td_device *device);

@@ -11,18 +11,19 @@ const td_type_info td_types[TD_TYPE_COUNT] = {
     [TD_COMPLEX_BINARY64] = {"complex binary64", sizeof(td_complex_binary64), sizeof(double)},
 };
 
-/* A matrix of a call as it is stored: how many rows, and if it is there. */
-static bool is_matrix(const td_matrix *x, int64_t rows)
+/* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
+ * nothing it need not be there: cuBLAS asks for no pointer then. */
+static bool is_matrix(const td_problem *p, const td_matrix *x, int64_t rows)
 {
-    return (x->data || x->array) && x->ld >= (rows > 1 ? rows : 1);
+    return (x->data || x->array || td_problem_is_empty(p)) && x->ld >= (rows > 1 ? rows : 1);
 }
 
 static bool is_operation(td_op op) { return op == TD_OP_N || op == TD_OP_T || op == TD_OP_C; }
 
 static bool is_product(const td_problem *p)
 {
-    return is_operation(p->op_b) && is_matrix(&p->a, p->op_a == TD_OP_N ? p->m : p->k) &&
-           is_matrix(&p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(&p->c, p->m);
+    return is_operation(p->op_b) && is_matrix(p, &p->a, p->op_a == TD_OP_N ? p->m : p->k) &&
+           is_matrix(p, &p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(p, &p->c, p->m);
 }
 
 /* Of complex matrices an update takes the transpose that makes C symmetric or Hermitian, not the
@@ -38,8 +39,8 @@ static bool is_rank_update(const td_problem *p)
 {
     const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
     return is_operation_of_update(p) && (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
-           is_matrix(&p->a, rows) && (p->kind == TD_RANK_K || is_matrix(&p->b, rows)) &&
-           is_matrix(&p->c, p->n);
+           is_matrix(p, &p->a, rows) && (p->kind == TD_RANK_K || is_matrix(p, &p->b, rows)) &&
+           is_matrix(p, &p->c, p->n);
 }
 
 /* With a triangle of A beside B. */
@@ -47,17 +48,17 @@ static bool is_sided(const td_problem *p)
 {
     return (p->side == TD_LEFT || p->side == TD_RIGHT) &&
            (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
-           is_matrix(&p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(&p->b, p->m) &&
-           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(&p->c, p->m)) &&
+           is_matrix(p, &p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(p, &p->b, p->m) &&
+           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(p, &p->c, p->m)) &&
            (p->kind == TD_SYMMETRIC_PRODUCT || p->diagonal == TD_NON_UNIT_DIAGONAL ||
             p->diagonal == TD_UNIT_DIAGONAL);
 }
 
 static bool is_of_factors(const td_problem *p)
 {
-    if (!is_matrix(&p->a, p->n)) return false;
+    if (!is_matrix(p, &p->a, p->n)) return false;
     if (p->kind == TD_LU_FACTOR) return true;
-    return is_matrix(td_problem_result(p), p->n);
+    return is_matrix(p, td_problem_result(p), p->n);
 }
 
 bool td_problem_is_valid(const td_problem *p)

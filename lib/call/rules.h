@@ -3,10 +3,10 @@
  *
  *   # comment
  *   m=..127 -> native
- *   function=cublasDgemm* m=4096 n=4096 k=1024.. -> ozaki2:15
+ *   function=cublasDgemm m=4096 n=4096 k=1024.. -> ozaki2:15
  *   caller=libsolver.so* -> faithful
  *
- * The first line counts whose conditions all hold. */
+ * The first line counts whose conditions all hold. A function's name may leave out its _v2. */
 #ifndef TD_RULES_H
 #define TD_RULES_H
 
@@ -26,6 +26,9 @@ enum { TD_MOST_RULES = 1024 };
 td_rules *td_rules_read(const char *path, const td_options *o);
 
 void td_rules_free(td_rules *rules);
+
+/* One warning if calls never come to a rule, because an earlier one fits all of them. */
+void td_rules_warn_unused(const td_rules *rules, const char *path);
 
 /* True if a rule asks for the caller: else td_rules_find needs no site. */
 bool td_rules_ask_caller(const td_rules *rules);

@@ -1,6 +1,7 @@
 #include "sampling.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdatomic.h>
 
 #include "../engines/real.h"
@@ -126,6 +127,26 @@ static bool save(td_sampling *s, td_device *device, const td_problem *p)
 
 /* ---- calls ---- */
 
+/* A program whose elements the host device verifies for minutes seems to hang: that is said once,
+ * before the call with which they come to take more than some seconds. */
+static void warn_of_slow_device(const td_sample *s)
+{
+#ifdef TD_HOSTGPU
+    enum { TERMS_A_SECOND = 2000000, PATIENCE_SECONDS = 5 };
+    static atomic_ullong verified;
+    const double products = (double)s->joined * (s->is_complex ? 4.0 : 1.0),
+                 added = fmin((double)s->count * (double)s->k * products, 0x1p50);
+    const double terms = added + (double)atomic_fetch_add(&verified, (unsigned long long)added);
+    if (terms > (double)TERMS_A_SECOND * PATIENCE_SECONDS)
+        TD_LOG_ONCE(TD_LOG_WARN,
+                    "verifying takes the host device about %.0f s with the next product; "
+                    "TANDEM_VERIFY=sample:N looks at N elements of each (said once)",
+                    terms / TERMS_A_SECOND);
+#else
+    (void)s;
+#endif
+}
+
 void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
                        const td_promise *promise, td_device *device, td_record *record)
 {
@@ -149,6 +170,7 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
                                  : NULL;
     s->stream = p->stream;
     if (!save(s, device, p)) return;
+    warn_of_slow_device(&s->sample);
     s->mapped = &device->mapped_samples[slot];
     td_report_add_samples(record, &device->samples[slot]);
 }

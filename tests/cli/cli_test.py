@@ -41,6 +41,20 @@ class Commands(Case):
             self.assertEqual(self.shown('help', command), details)
             self.assertTrue(details.startswith(f'tandem {command}'), details)
 
+    def test_output_that_is_lost_is_an_error(self):
+        """Short texts fail when they are flushed at the end, long ones before."""
+        environment = {**self.environment, 'LD_LIBRARY_PATH': ':'.join(self.library_path)}
+        for arguments in (['version'], ['help'], ['help', '--man'], ['help', '--bash'], ['modes'],
+                          ['modes', '--json'], ['options'], ['options', '--markdown'], ['doctor'],
+                          ['doctor', '--entries'], ['plan', '8', '8', '8'],
+                          ['plan', '--json', '8', '8', '8'], ['run', '--help']):
+            with open('/dev/full', 'w') as full:
+                done = subprocess.run([self.launcher, *arguments], stdout=full, text=True,
+                                      stderr=subprocess.PIPE, env=environment)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, 'tandem: error: cannot write all of this to standard output\n'),
+                             arguments)
+
     def test_help_is_aligned(self):
         lines = [line for line in self.shown('help').splitlines() if line.startswith('  ')]
         self.assertEqual([line.split()[0] for line in lines], self.COMMANDS.split(', '))
@@ -107,6 +121,12 @@ class Commands(Case):
         self.assertEqual(self.complete('plan', '--device', 'NVIDIA\\ H2'), {'NVIDIA H200'})
         self.assertEqual(self.complete('plan', '--device', "'NVIDIA H2"), {'NVIDIA H200'})
         self.assertEqual(self.complete('plan', '--op', 'T'), {'TN', 'TT', 'TC'})
+        self.assertEqual(self.complete('plan', '--routine', 'dsyr'), {'dsyrk', 'dsyrkx', 'dsyr2k'})
+        self.assertEqual(self.complete('plan', '--side', ''), {'L', 'R'})
+        for command in commands:
+            for name, argument in self.options(command):
+                if argument and argument not in ('COUNT', 'SECONDS', 'BYTES', 'NUMBER'):
+                    self.assertTrue(self.complete(command, f'--{name}', ''), (command, name))
         self.assertEqual(self.complete('run', '--report', 'com'), {'completion'})
         self.assertIn('env', self.complete('run', '--mode', 'df', 'en'))
         self.assertIn('env', self.complete('doctor', 'en'))
@@ -326,6 +346,9 @@ class Commands(Case):
         dsyrk = ('--routine', 'dsyrk')
         self.assert_refused(refused(1, 2, 3, '--routine', 'sgemm'), 2, "--routine is 'sgemm'",
                             'dgemm, dsymm, dsyrk')
+        for slip, meant in (('dgmm', 'dgemm'), ('DSYRK', 'dsyrk'), ('zgem', 'zgemm')):
+            self.assert_refused(refused(1, 2, 3, '--routine', slip), 2, f"--routine is '{slip}'",
+                                f'; did you mean {meant}?')
         self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', 'N'), 2, "--op is 'N'",
                             'no operation')
         self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', ''), 2, "--op is ''",
@@ -412,6 +435,17 @@ class Run(Case):
                             'error')
         self.assert_refused(self.tandem('run', 'env', TANDEM_ENTRY='gem'), 2, 'TANDEM_ENTRY',
                             "'gem'", 'gemm_ex')
+
+    def test_files_and_folders_of_no_use_do_not_start_the_program(self):
+        self.add_host_device()
+        (self.folder / 'rules').write_text('function=cublasDgem -> df\n')
+        refused = lambda *arguments: self.tandem(*arguments, 'env', TANDEM_VERIFY='full',
+                                                 TANDEM_VERIFY_DUMP='/proc/none')
+        for command in ('run', 'bench'):
+            self.assert_refused(self.tandem(command, 'env', TANDEM_RULES='rules'), 2,
+                                "rules, line 1: ", "'cublasDgem'", 'did you mean cublasDgemm?')
+            self.assert_refused(refused(command), 2, "TANDEM_VERIFY_DUMP is '/proc/none'",
+                                'allowed: a folder for new files')
 
     def test_values_are_passed_on(self):
         self.add_host_device()
@@ -702,7 +736,7 @@ class Doctor(Case):
         self.environment['PATH'] += f':{self.folder}'
         self.doctor(self.script('#!/usr/bin/env -S program -x'), 0, f'interpreter: {program}')
         self.assertIn('/no/such', self.doctor(self.script('#!/no/such'), 1))
-        self.assertIn('may work: no cuBLAS found, but it starts programs',
+        self.assertIn('may work: it is a shell script, which starts programs',
                       self.doctor(self.script('#!/bin/sh'), 0))
 
     def test_interpreters_that_are_scripts(self):
@@ -789,6 +823,8 @@ class Doctor(Case):
         self.assertIn(f'its interpreter {shim} is a script itself, which starts another program',
                       verdict)
         self.assertNotIn('wrapper', self.tandem('doctor', self.script('#!/bin/bash')).stdout)
+        self.assertIn('it is a shell script, which starts programs: they are preloaded, too, and '
+                      'doctor examines each (`pyenv which', self.doctor(shim, 0))
 
     def test_damaged_files(self):
         program = self.product('program', self.cublas).read_bytes()

@@ -48,6 +48,15 @@ static void coordinate_files_are_read(void **state)
                    2, 3, (const double[]){1.5, 0, 1.125, 0, 0, -2000});
 }
 
+/* 1.1D+01 and, of exponents with three digits, 1.1-101, as Fortran writes them. */
+static void exponents_of_fortran_are_read(void **state)
+{
+    (void)state;
+    expect_entries("%%MatrixMarket matrix array real general\n"
+                   "3 2\n1.1D+01\n-2.5d-1 \n3D2\r\n0.15-100\n-.5+101\n1e2\n",
+                   3, 2, (const double[]){11, -0.25, 300, 1.5e-101, -5e100, 100});
+}
+
 static void symmetric_files_are_mirrored(void **state)
 {
     (void)state;
@@ -96,6 +105,11 @@ static const bad_file bad_files[] = {
     {REAL "2 2 1\n1 1 nan\n", "file.mtx:3: the entry is not a finite number"},
     {REAL "2 2 1\n1 1 1e999\n", "file.mtx:3: the entry is not a finite number"},
     {REAL "2 2 1\n1 1 1 0\n", "file.mtx:3: more on the line than one entry"},
+    {REAL "2 2 1\n1 1 1.5D\n", "file.mtx:3: more on the line than one entry"},
+    {REAL "2 2 1\n1 1 1.5D+ 1\n", "file.mtx:3: more on the line than one entry"},
+    {REAL "2 2 1\n1 1 0x1+1\n", "file.mtx:3: more on the line than one entry"},
+    {REAL "2 2 1\n1 1 1D999\n", "file.mtx:3: the entry is not a finite number"},
+    {REAL "2 2 1\n1 1 D5\n", "file.mtx:3: the entry is not a finite number"},
     {REAL "2 2 1\n1 1 1\n2 2 1\n", "file.mtx:4: more entries than the file announces"},
     {ARRAY "1 2\n1\n", "file.mtx:3: the file ends before its last entry"},
 };
@@ -158,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coordinate_files_are_read),
+        cmocka_unit_test(exponents_of_fortran_are_read),
         cmocka_unit_test(symmetric_files_are_mirrored),
         cmocka_unit_test(array_files_are_read_by_columns),
         cmocka_unit_test(bad_files_get_one_line),

@@ -114,6 +114,21 @@ static void sizes(void **state)
         }
 }
 
+/* cuBLAS asks for no pointer then, but for leading dimensions. */
+static void what_computes_nothing_needs_no_matrices(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (const char *name = table[i].empty; *name; name++) {
+            td_problem p = valid(table[i].kind);
+            *size_of(&p, *name) = 0;
+            p.a.data = p.b.data = p.c.data = NULL;
+            assert_true(td_problem_is_valid(&p));
+            p.a.ld = 0;
+            assert_false(td_problem_is_valid(&p));
+        }
+}
+
 static void the_result_is_what_the_kind_writes(void **state)
 {
     (void)state;
@@ -363,6 +378,7 @@ int main(void)
         cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
         cmocka_unit_test(addends_count_where_beta_may),
         cmocka_unit_test(sizes),
+        cmocka_unit_test(what_computes_nothing_needs_no_matrices),
         cmocka_unit_test(the_result_is_what_the_kind_writes),
         cmocka_unit_test(leading_dimensions_cover_stored_rows),
         cmocka_unit_test(operations_are_checked),

@@ -37,14 +37,17 @@ STRIDE = 8
 ORDINARY = ["df", "70", "35", "50"]
 
 
-def run(program, arguments=(), tandem=True, shim=(), **variables):
-    """The finished process; variables are the environment's TANDEM_ and HOSTGPU_ ones."""
+def environment_of(tandem=True, shim=(), **variables):
+    """Variables are the environment's TANDEM_ and HOSTGPU_ ones."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + list(shim) + stand_ins)
-    environment.update(variables)
-    return subprocess.run(
-        [program, *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    return environment | variables
+
+
+def run(program, arguments=(), **preloaded):
+    """The finished process."""
+    return subprocess.run([program, *arguments], env=environment_of(**preloaded),
+                          capture_output=True, text=True, check=False)
 
 
 def everything(mode):
@@ -248,6 +251,29 @@ class Preload(unittest.TestCase):
         with open(os.path.join(dump, name), encoding="utf-8") as file:
             self.assertEqual(sum(not line.startswith("#") for line in file), 5)
 
+    @unittest.skipUnless(hostgpu, "a GPU verifies fast")
+    def test_slow_verification_is_said_before(self):
+        """The program is ended then, as this takes the host device 8 s or more."""
+        with subprocess.Popen([client, "df", "256", "256", "256"], text=True,
+                              env=environment_of(TANDEM_MODE="native", TANDEM_VERIFY="full"),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            line = process.stderr.readline()
+            process.kill()
+        self.assertEqual(line, "tandem: warn: verifying takes the host device about 8 s with the "
+                         "next product; TANDEM_VERIFY=sample:N looks at N elements of each "
+                         "(said once)\n")
+
+    def test_a_folder_that_cannot_keep_terms_is_said_at_the_start(self):
+        for path in (os.path.join(self.folder.name, "none"), client):
+            process = run(client, ["df", "9", "7", "5"], TANDEM_MODE="df", TANDEM_VERIFY="sample",
+                          TANDEM_VERIFY_DUMP=path)
+            self.assert_ran(process)
+            (line,) = said(process)
+            self.assertIn(f"error: TANDEM_VERIFY_DUMP is '{path}' (", line)
+            self.assertIn("; allowed: a folder for new files", line)
+            unused = run(client, ["df", "9", "7", "5"], TANDEM_MODE="df", TANDEM_VERIFY_DUMP=path)
+            self.assertEqual(said(unused), [])
+
     @unittest.skipUnless(nvtx_tool, "this build has no NVTX")
     def test_profilers_see_products(self):
         for mode in ("df", "native"):
@@ -272,6 +298,7 @@ class Preload(unittest.TestCase):
             ("m=..69 -> native", "c df", "df", None, None),
             ("caller=client* -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
             ("caller=another -> fp64", "c df", "df", None, None),
+            ("function=cublasDgemm -> fp64", "c fp64", "fp64", None, "a rule of TANDEM_RULES"),
         ):
             with self.subTest(rule):
                 arguments = [became[2:] if became != "c other" else "df", *ORDINARY[1:]]

@@ -78,6 +78,9 @@ class PreloadLu(unittest.TestCase):
         reasons = {reason for mode, reason in by_mode if mode == "native"}
         self.assertIn("order beyond the kernels'", reasons)
         self.assertIn("cuBLAS is faster", reasons)
+        empty = [call for call in self.calls("df") if 0 in (call["n"], call["batch"]) or
+                 (call["function"] == "cublasDtrsmBatched" and call["m"] == 0)]
+        self.assertEqual([call["native_reason"] for call in empty], ["nothing to compute"] * 3)
 
     def test_switched_off(self):
         self.assertEqual([call for call in self.calls("native") if call["mode"] != "native"], [])

@@ -141,6 +141,16 @@ static void run(td_lu_type type, int n)
         lu_stack_free(&x);
 }
 
+/* A call without rows, columns or members, for which there are no matrices. */
+static void solve_nothing(int rows, int columns, int count)
+{
+    const double one = 1.0;
+    const cublasStatus_t status =
+        cublasDtrsmBatched(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                           CUBLAS_DIAG_NON_UNIT, rows, columns, &one, NULL, 3, NULL, 3, count);
+    printf("nothing D %dx%dx%d %d 0 0\n", rows, columns, count, (int)status);
+}
+
 int main(void)
 {
     static const int orders[] = {2, 9, 32, 48, 64, 100, 200, MOST_ORDER};
@@ -154,5 +164,8 @@ int main(void)
         for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) run((td_lu_type)t, orders[i]);
     const cublasStatus_t status = cublasDgetrfBatched(handle, -1, NULL, 1, pivots, info, COUNT);
     printf("invalid D -1 %d 0 0\n", (int)status);
+    solve_nothing(0, 3, COUNT);
+    solve_nothing(3, 0, COUNT);
+    solve_nothing(3, 3, 0);
     return cublasDestroy(handle) == CUBLAS_STATUS_SUCCESS ? 0 : 1;
 }
