@@ -385,7 +385,6 @@ void bench_print_json(FILE *out, const bench *b, const char *notes)
 /* Bars of the wall times, the products' share of each darker. */
 static void print_html_bars(FILE *out, const bench *b)
 {
-    enum { LEFT = 130 };
     html_bar bars[BENCH_MOST_MODES];
     char walls[BENCH_MOST_MODES][32];
     for (int i = 0; i < b->mode_count; i++) {
@@ -396,7 +395,7 @@ static void print_html_bars(FILE *out, const bench *b)
                              .darker = m->product_seconds,
                              .value = walls[i]};
     }
-    html_print_bars(out, bars, b->mode_count, LEFT);
+    html_print_bars(out, bars, b->mode_count);
     fprintf(out, "<p>Wall time of a run; darker: time in products on the device.</p>\n");
 }
 

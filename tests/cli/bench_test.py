@@ -548,9 +548,7 @@ class Page(html.parser.HTMLParser):
         if tag not in ('meta', 'br'):
             self.open.append(tag)
         self.links += [value for name, value in attrs if name in ('src', 'href')]
-
-    def handle_startendtag(self, tag, attrs):
-        self.bars += tag == 'rect'
+        self.bars += ('class', 'bar') in attrs
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
