@@ -523,6 +523,12 @@ class Output(BenchCase):
             result.stdout)
         self.assertIn('--repeat 2', result.stdout)
 
+    def test_a_sign_is_part_of_a_word(self):
+        result = self.bench('--modes', 'df',
+                            self.script('[ $TANDEM_MODE = df ] && echo x -inf || echo x 1.5'))
+        self.assertIn("df: the first difference is on line 1 of the output: '-inf' for native's "
+                      "'1.5'\n", result.stdout)
+
     def test_what_varies_natively_is_passed_over(self):
         program = self.script(
             f'echo >>{self.folder}/count; echo "took $(wc -l <{self.folder}/count).25 s"\n'
