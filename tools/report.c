@@ -84,43 +84,16 @@ static void free_rows(row_list *list)
 
 /* ---- the command ---- */
 
-typedef struct {
-    int option;
-    void (*print)(FILE *out, const void *page);
-    result_file file;
-} result;
-
 enum { RESULTS = 3 };
 
-static bool open_results(result results[RESULTS], const command_line *line)
-{
-    bool are_open = true;
-    for (int i = 0; are_open && i < RESULTS; i++)
-        are_open =
-            result_file_open(&results[i].file, line->command->options[results[i].option].name,
-                             line->values[results[i].option]);
-    return are_open;
-}
-
-static bool goes_to_stdout(const result results[RESULTS])
-{
-    bool goes = false;
-    for (int i = 0; i < RESULTS; i++)
-        goes |= results[i].file.name && strcmp(results[i].file.name, "-") == 0;
-    return goes;
-}
-
 /* False if something could not be written, which is said. */
-static bool print_page(const report_page *page, result results[RESULTS])
+static bool print_page(const report_page *page, result_file results[RESULTS])
 {
-    bool are_written = true;
-    if (!goes_to_stdout(results)) report_page_print_text(stdout, page);
-    for (int i = 0; i < RESULTS; i++)
-        are_written &= result_file_write(&results[i].file, results[i].print, page);
-    return are_written;
+    if (!result_files_have_stdout(results, RESULTS)) report_page_print_text(stdout, page);
+    return result_files_write(results, RESULTS, page);
 }
 
-static bool show(merged *before, merged *now, result results[RESULTS], bool is_difference)
+static bool show(merged *before, merged *now, result_file results[RESULTS], bool is_difference)
 {
     row_list list = {.count = 0};
     sheet s = {0};
@@ -139,16 +112,17 @@ static bool show(merged *before, merged *now, result results[RESULTS], bool is_d
 static int run(const command_line *line)
 {
     const bool is_difference = line->values[AGAINST] != NULL;
-    result results[RESULTS] = {{.option = CSV, .print = report_page_print_csv},
-                               {.option = JSON, .print = report_page_print_json},
-                               {.option = HTML, .print = report_page_print_html}};
+    result_file results[RESULTS] = {{.option = CSV, .print = report_page_print_csv},
+                                    {.option = JSON, .print = report_page_print_json},
+                                    {.option = HTML, .print = report_page_print_html}};
     merged before = {.has_any_mode = is_difference}, now = before;
     merged_order order;
     if (line->count == 0) {
         complain("no report given; see tandem report --help");
         return EXIT_USAGE;
     }
-    if (!parse_order(line->values[SORT], &order) || !open_results(results, line)) return EXIT_USAGE;
+    if (!parse_order(line->values[SORT], &order) || !result_files_open(results, RESULTS, line))
+        return EXIT_USAGE;
     const bool has_before = !is_difference || add_file(&before, line->values[AGAINST]);
     bool is_good = add_files(&now, line->arguments) && has_before;
     merged_sort(&now, order);

@@ -1,5 +1,5 @@
 /* result_file.h - files that a command leaves results in, on request: whether they can be written
- * is found out before the work, and they are written in one step. */
+ * is found out before the work, and each is written in one step. */
 #ifndef TD_TOOLS_RESULT_FILE_H
 #define TD_TOOLS_RESULT_FILE_H
 
@@ -7,18 +7,23 @@
 #include <stdio.h>
 
 #include "lib/report/report_internal.h"
+#include "tools/command.h"
 
 typedef struct {
-    const char *name; /* NULL: not asked for; "-": stdout */
+    int option;                                    /* of the command, which names the file */
+    void (*print)(FILE *out, const void *results); /* what is in it */
+    const char *name;                              /* NULL: not asked for; "-": stdout */
     td_report_file file;
 } result_file;
 
-/* name: what the option has, NULL if it is not given. False, and a line, if it cannot be
- * written. */
-bool result_file_open(result_file *f, const char *option, const char *name);
+/* Opens those of `count` files that the command line names. False, after a line, if one cannot be
+ * written, or would replace another. */
+bool result_files_open(result_file files[], int count, const command_line *line);
 
-/* Writes what `print` prints, if the file is asked for. False, and a line, if it cannot. */
-bool result_file_write(result_file *f, void (*print)(FILE *out, const void *context),
-                       const void *context);
+/* True if one of them is stdout. */
+bool result_files_have_stdout(const result_file files[], int count);
+
+/* Writes those that are asked for; false, after a line for each, if some cannot be written. */
+bool result_files_write(result_file files[], int count, const void *results);
 
 #endif

@@ -222,7 +222,11 @@ class Report(unittest.TestCase):
         for arguments, said in (([], "no report given"), (["--sort", "tme",
                                                            "x"], "did you mean time?"),
                                 (["--html", "/nonexistent/p.html",
-                                  "x"], "--html is '/nonexistent/p.html'")):
+                                  "x"], "--html is '/nonexistent/p.html'"),
+                                (["--csv", "a", "--json", self.path("b"), "--html", "a", "x"],
+                                 "--csv and --html name one file, 'a'"),
+                                (["--csv", "-", "--json", "-",
+                                  "x"], "--csv and --json name one file, '-'")):
             with self.subTest(arguments):
                 process = self.tandem(*arguments, status=2)
                 self.assertEqual(len(process.stderr.splitlines()), 1)
