@@ -34,8 +34,10 @@ static void show(const column *c, const value *v, char shown[VALUE_TEXT_BYTES])
         snprintf(shown, VALUE_TEXT_BYTES, "%lld", v->count);
     else if (c->decimals == SHORT_NUMBER)
         snprintf(shown, VALUE_TEXT_BYTES, "%s", td_number_short(v->number).text);
+    else if (c->decimals == SCIENTIFIC && v->number > 0.0)
+        snprintf(shown, VALUE_TEXT_BYTES, "%.1e", v->number);
     else
-        snprintf(shown, VALUE_TEXT_BYTES, "%.*f", c->decimals, v->number);
+        snprintf(shown, VALUE_TEXT_BYTES, "%.*f", c->decimals < 0 ? 0 : c->decimals, v->number);
 }
 
 static bool fill_row(sheet *s, const column *columns, const void *row)
@@ -113,9 +115,9 @@ static void print_json_value(FILE *out, const value *v)
         print_number(out, v);
 }
 
-static void print_json_row(FILE *out, const column *columns, const void *row)
+void columns_print_members(FILE *out, const column *columns, const void *row)
 {
-    const char *separator = "{";
+    const char *separator = "";
     for (const column *c = columns; c->of; c++) {
         if (!c->name) continue;
         const value v = c->of(row);
@@ -123,15 +125,15 @@ static void print_json_row(FILE *out, const column *columns, const void *row)
         print_json_value(out, &v);
         separator = ", ";
     }
-    fprintf(out, "}");
 }
 
 void table_print_json(FILE *out, const table *t)
 {
     fprintf(out, "[");
     for (int row = 0; row < t->count; row++) {
-        fprintf(out, "%s\n    ", row ? "," : "");
-        print_json_row(out, t->columns, t->rows[row]);
+        fprintf(out, "%s\n    {", row ? "," : "");
+        columns_print_members(out, t->columns, t->rows[row]);
+        fprintf(out, "}");
     }
     fprintf(out, "\n  ]");
 }

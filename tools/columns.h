@@ -22,14 +22,15 @@ value value_text(const char *text); /* none if it is "" */
 value value_count(long long count);
 value value_number(double number);
 
-enum { SHORT_NUMBER = -1 }; /* three digits and an exponent */
+/* In the place of decimals: three digits and an exponent; two, and 0 as it is. */
+enum { SHORT_NUMBER = -1, SCIENTIFIC = -2 };
 
 typedef struct {
     const char *title;   /* in sheets; NULL: files alone have the column */
     const char *name;    /* in files; NULL: sheets alone have it */
     const char *silence; /* where all cells are this, sheets do without it; NULL: never */
     const char *none;    /* what sheets show for no value; NULL: "-" */
-    int decimals;        /* of its numbers in sheets; SHORT_NUMBER */
+    int decimals;        /* of its numbers in sheets; SHORT_NUMBER, SCIENTIFIC */
     bool is_left;
     value (*of)(const void *row);
 } column;
@@ -44,6 +45,9 @@ typedef struct {
 /* False without memory. */
 bool table_fill_sheet(const table *t, sheet *s);
 void table_print_csv(FILE *out, const table *t);
+
+/* The columns of a row as members of a JSON object, with commas between. */
+void columns_print_members(FILE *out, const column *columns, const void *row);
 
 /* A list of objects. */
 void table_print_json(FILE *out, const table *t);

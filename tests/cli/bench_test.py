@@ -587,6 +587,11 @@ class Files(BenchCase):
         self.assertEqual((rows[1]['difference'], rows[1]['output'], rows[2]['exit']),
                          ('0', 'compared', '2'))
 
+    def test_csv_on_stdout(self):
+        result = self.bench('--modes', 'df', '--csv', '-', self.script('echo 1.5'))
+        native, df = csv.DictReader(result.stdout.splitlines(), strict=True)
+        self.assertEqual((native['mode'], df['mode']), ('native', 'df'))
+
     def test_json(self):
         result = json.loads((self.folder / 'out.json').read_text())
         self.assertEqual(result['tandem'], VERSION)
