@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../lib/call/process.h"
 #include "../lib/loader/owners.h"
 #include "wrap.h"
 
@@ -27,7 +28,9 @@ bool td_notes_find(td_notes *store, const void *handle, void *copy);
 void td_notes_forget(td_notes *store, const void *handle);
 
 /* Wrappers of the functions that make a handle of such a type, and that end one, of which `store`
- * may have a note. Calls with the handle go to the cuBLAS that made it, whoever makes them. */
+ * may have a note. Calls with the handle go to the cuBLAS that made it, whoever makes them. cuBLAS
+ * waits for the device when a handle ends, so that all calls have a time then; often the context
+ * ends next (cudaDeviceReset). */
 #define TD_DEFINE_CREATE(function, type)                                                           \
     TD_EXPORT cublasStatus_t function(type *handle)                                                \
     {                                                                                              \
@@ -46,7 +49,9 @@ void td_notes_forget(td_notes *store, const void *handle);
         if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;                                       \
         td_owner_set(handle, NULL);                                                                \
         td_notes_forget(store, handle);                                                            \
-        return original(handle);                                                                   \
+        const cublasStatus_t status = original(handle);                                            \
+        td_process_keep_times();                                                                   \
+        return status;                                                                             \
     }
 
 #endif

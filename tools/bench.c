@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "lib/options/options.h"
-#include "lib/report/report_internal.h"
 #include "tools/bench_output.h"
 #include "tools/bench_result.h"
 #include "tools/launch.h"
+#include "tools/result_file.h"
 #include "tools/tandem.h"
 
 enum { MODES, REPEAT, WARM_UP, TIMEOUT, CSV, JSON, HTML, KEEP, HOSTGPU };
@@ -144,68 +144,19 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
-/* ---- result files ---- */
-
-/* A file that is asked for, and what prints it. */
-typedef struct {
-    int option;
-    bench_printer *print;
-    const char *name; /* NULL: not asked for */
-    td_report_file file;
-} result_file;
+/* ---- results ---- */
 
 enum { RESULT_FILES = 3 };
-
-/* False, after a line, if one file would replace another. */
-static bool are_apart(const command_line *line, const result_file files[RESULT_FILES])
-{
-    for (int i = 0; i < RESULT_FILES; i++)
-        for (int j = 0; j < i; j++)
-            if (files[i].name && files[j].name && !files[i].file.is_in_place &&
-                strcmp(files[i].file.path, files[j].file.path) == 0) {
-                complain("--%s and --%s name one file, '%s'",
-                         line->command->options[files[j].option].name,
-                         line->command->options[files[i].option].name, files[i].name);
-                return false;
-            }
-    return true;
-}
-
-static bool open_results(const command_line *line, result_file files[RESULT_FILES])
-{
-    for (int i = 0; i < RESULT_FILES; i++) {
-        td_file_name name;
-        result_file *f = &files[i];
-        f->name = line->values[f->option];
-        if (!f->name || (td_file_name_set(&name, f->name) && td_report_file_open(&f->file, &name)))
-            continue;
-        complain("cannot write '%s' (%s)", f->name, td_file_reason(errno));
-        return false;
-    }
-    return are_apart(line, files);
-}
-
-static bool write_result(result_file *f, const bench *b, const char *notes)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (out) f->print(out, b, notes);
-    const bool is_composed = out && fclose(out) == 0;
-    const bool is_written = is_composed && td_report_file_write(&f->file, false, text, length);
-    if (!is_written) complain("cannot write '%s' (%s)", f->name, td_file_reason(errno));
-    free(text);
-    return is_written;
-}
 
 static bool write_results(result_file files[RESULT_FILES], const bench *b)
 {
     char *notes = bench_notes(b);
+    const bench_results results = {b, notes};
     bool are_written = notes != NULL;
-    if (notes) bench_print_table(stdout, b, notes);
+    if (notes && !result_files_have_stdout(files, RESULT_FILES))
+        bench_print_table(stdout, &results);
+    if (notes) are_written = result_files_write(files, RESULT_FILES, &results);
     if (fflush(stdout) != 0) are_written = false; /* main says so */
-    for (int i = 0; notes && i < RESULT_FILES; i++)
-        if (files[i].name && !write_result(&files[i], b, notes)) are_written = false;
     free(notes);
     return are_written;
 }
@@ -329,7 +280,7 @@ static int run(const command_line *line)
         return EXIT_USAGE;
     }
     if (!parse_modes(&b, modes ? modes : default_modes) || !parse_counts(line, &b) ||
-        !launch_read_options(&o, false) || !open_results(line, files))
+        !launch_read_options(&o, false) || !result_files_open(files, RESULT_FILES, line))
         return EXIT_USAGE;
     if (!(kept ? open_kept(kept, folder) : open_temporary(folder))) return EXIT_USAGE;
     warn_of_variables(&o);
@@ -349,7 +300,8 @@ const command command_bench = {
         "change. The difference is the largest relative one between numbers that native's run and "
         "the mode's print on stdout; what native's own runs print differently, such as times, is "
         "not compared. Standard input is every run's if it is a file. Runs that do not end with 0 "
-        "count as failed. Ends with 0 if all runs end with 0, else with 1.",
+        "count as failed. Ends with 0 if all runs end with 0, else with 1. `-` in the place of a "
+        "file of results is stdout, without the table.",
     .options = {[MODES] = {"modes", "MODES",
                            "with commas between; native,auto,ozaki2,faithful if it is not given"},
                 [REPEAT] = {"repeat", "COUNT",

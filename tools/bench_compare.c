@@ -71,6 +71,8 @@ static token next_token(reader *r)
     t.is_number = t.length > 0;
     if (!t.is_number) {
         t.is_real = false;
+        /* A sign is part of a word, as in -inf. */
+        if (may_be_number && skip_sign(at) > at && is_in_word(at[1])) t.length = 1;
         while (is_in_word(at[t.length]) || at[t.length] == '.') t.length++;
         if (t.length == 0 && *at) t.length = 1;
     }

@@ -7,9 +7,15 @@
 
 #include "tools/bench_result.h"
 
-/* notes: bench_notes's. */
-typedef void bench_printer(FILE *out, const bench *b, const char *notes);
+typedef struct {
+    const bench *bench;
+    const char *notes; /* bench_notes's */
+} bench_results;
 
-bench_printer bench_print_table, bench_print_csv, bench_print_json, bench_print_html;
+/* Each takes bench_results. */
+void bench_print_table(FILE *out, const void *results);
+void bench_print_csv(FILE *out, const void *results);
+void bench_print_json(FILE *out, const void *results);
+void bench_print_html(FILE *out, const void *results);
 
 #endif

@@ -25,35 +25,40 @@ static void add_verified(bench_report *sums, const report_verified *v)
     if (v->worst > sums->worst_error) sums->worst_error = v->worst;
 }
 
-static bool add_call(const report_call *call, void *context)
+static void add_call(bench_report *sums, const report_call *call)
 {
-    bench_report *sums = context;
-    if (call->timed > 0 && call->seconds >= 0.0) {
+    const double seconds = report_seconds(call);
+    sums->untimed += report_untimed(call);
+    if (seconds >= 0.0) {
         sums->is_timed = true;
-        sums->seconds += call->seconds / (double)call->timed * (double)call->count;
-    } else {
-        sums->untimed += call->count;
+        sums->seconds += seconds;
     }
     if (call->native_reason[0]) add_reason(sums, call->native_reason, call->count);
     if (call->is_verified) add_verified(sums, &call->verified);
-    return true;
 }
 
-static void add_head(const report_head *head, void *context)
+static void add_report(bench_report *sums, const report *r)
 {
-    bench_report *sums = context;
-    sums->incomplete += !head->is_complete;
-    sums->calls += head->intercepted;
-    sums->emulated += head->emulated;
-    sums->native += head->native;
-    sums->untimed += head->unlisted;
-    if (!sums->device[0]) snprintf(sums->device, sizeof sums->device, "%s", head->device);
-    if (head->repaired < 0) return;
-    sums->repaired += (unsigned long long)head->repaired;
-    sums->is_counted = true;
+    sums->incomplete += !r->is_complete;
+    sums->calls += r->intercepted;
+    sums->emulated += r->emulated;
+    sums->native += r->native;
+    sums->untimed += r->unlisted;
+    if (!sums->device[0] && r->device_count)
+        snprintf(sums->device, sizeof sums->device, "%s", r->devices[0]);
+    if (r->repaired >= 0) {
+        sums->repaired += (unsigned long long)r->repaired;
+        sums->is_counted = true;
+    }
+    for (int i = 0; i < r->call_count; i++) add_call(sums, &r->calls[i]);
 }
 
 bool bench_report_add(bench_report *sums, const char *path)
 {
-    return report_read(path, add_head, add_call, sums);
+    report r;
+    char why[REPORT_WHY_BYTES];
+    if (!report_read(path, &r, why)) return false;
+    add_report(sums, &r);
+    report_free(&r);
+    return true;
 }

@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     unsigned long long calls, emulated, native;
     int incomplete;              /* reports of processes that ended in a way that cut them short */
-    unsigned long long untimed;  /* calls of lines of which no call was timed */
+    unsigned long long untimed;  /* calls whose time is not known, nor another's for it */
     unsigned long long repaired; /* elements of C; valid if is_counted */
     double seconds; /* on the device, of all calls but the untimed: the timed calls of a line stand
                        for its others; valid if is_timed */

@@ -1,5 +1,7 @@
 #include "tools/html.h"
 
+#include "tools/visible.h"
+
 void html_print_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -11,62 +13,89 @@ void html_print_text(FILE *out, const char *text)
             fputs("&gt;", out);
         else if (*text == '\n')
             fputs("<br>\n", out);
-        else
+        else if (visible_control(text) == 2)
+            text++;
+        else if (visible_control(text) == 0)
             fputc(*text, out);
     }
 }
 
+static const char style[] =
+    ":root { color-scheme: light dark; --line: #ccc; --bar: #9bbbe0; --part: #2b5d9b }\n"
+    "@media (prefers-color-scheme: dark) {\n"
+    "  :root { --line: #555; --bar: #35557d; --part: #8fb8e8 }\n"
+    "}\n"
+    "body { font-family: sans-serif; margin: 2em; overflow-wrap: break-word }\n"
+    "table { border-collapse: collapse; margin: 1em 0 }\n"
+    "td, th { padding: 0.2em 0.6em; text-align: right; vertical-align: top; white-space: nowrap }\n"
+    "td, th { border-bottom: 1px solid var(--line) }\n"
+    ".text { text-align: left; white-space: normal }\n"
+    ".wide { overflow-x: auto }\n"
+    ".bars { width: 100%; max-width: 75em }\n"
+    ".bars td { border: none }\n"
+    ".bars .text { overflow-wrap: anywhere }\n"
+    ".bars .room { width: 40% }\n"
+    ".bars .value { text-align: left }\n"
+    ".bar { height: 1.2em; background: var(--bar); print-color-adjust: exact }\n"
+    ".part { height: 100%; background: var(--part); print-color-adjust: exact }\n"
+    "@media screen and (max-width: 45em) {\n"
+    "  body { margin: 1em }\n"
+    "  .bars tbody, .bars tr, .bars td, .bars .room { display: block; width: auto }\n"
+    "  .bars tr { margin-bottom: 1em }\n"
+    "}\n"
+    "@page { size: landscape; margin: 1cm }\n"
+    "@media print {\n"
+    "  body { margin: 0; font-size: 7pt }\n"
+    "  .wide { overflow: visible }\n"
+    "  td, th { padding: 0.1em 0.3em }\n"
+    "  tr { break-inside: avoid }\n"
+    "}\n";
+
 void html_begin(FILE *out, const char *title)
 {
-    fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>");
+    fprintf(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                 "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                 "<title>");
     html_print_text(out, title);
-    fprintf(out,
-            "</title>\n<style>\n"
-            "body { font-family: sans-serif; margin: 2em }\n"
-            "table { border-collapse: collapse; margin: 1em 0 }\n"
-            "td, th { padding: 0.2em 0.8em; text-align: right; border-bottom: 1px solid #ccc }\n"
-            ".text { text-align: left }\n"
-            "</style>\n</head>\n<body>\n<h1>");
+    fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
     html_print_text(out, title);
     fprintf(out, "</h1>\n");
 }
 
 void html_end(FILE *out) { fprintf(out, "</body>\n</html>\n"); }
 
-static void print_rectangle(FILE *out, int left, int top, double width, int height,
-                            const char *fill)
+static void print_bar(FILE *out, const html_bar *bar, double longest)
 {
-    fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>\n", left, top,
-            width, height, fill);
+    const double part = bar->darker < bar->length ? bar->darker : bar->length;
+    fprintf(out, "<td class=\"room\">");
+    if (bar->length >= 0.0)
+        fprintf(out, "<div class=\"bar\" style=\"width: %.2f%%\">", 100.0 * bar->length / longest);
+    if (bar->length > 0.0 && part > 0.0)
+        fprintf(out, "<div class=\"part\" style=\"width: %.2f%%\"></div>",
+                100.0 * part / bar->length);
+    fprintf(out, "%s</td>", bar->length >= 0.0 ? "</div>" : "");
 }
 
-static void print_label(FILE *out, double x, int y, const char *text)
+static void print_cell(FILE *out, const char *kind, const char *text)
 {
-    fprintf(out, "<text x=\"%.1f\" y=\"%d\">", x, y);
+    fprintf(out, "<td class=\"%s\">", kind);
     html_print_text(out, text);
-    fprintf(out, "</text>\n");
+    fprintf(out, "</td>");
 }
 
-void html_print_bars(FILE *out, const html_bar *bars, int count, int left)
+void html_print_bars(FILE *out, const html_bar *bars, int count)
 {
-    enum { WIDTH = 500, HEIGHT = 26, BAR = 18, AFTER = 200 };
     double longest = 0.0;
     for (int i = 0; i < count; i++)
         if (bars[i].length > longest) longest = bars[i].length;
     if (longest <= 0.0) return;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-            "font-family=\"sans-serif\" font-size=\"13\">\n",
-            left + WIDTH + AFTER, HEIGHT * count);
+    fprintf(out, "<table class=\"bars\">\n");
     for (int i = 0; i < count; i++) {
-        const double scale = WIDTH / longest;
-        const int top = i * HEIGHT, base = top + BAR - 4;
-        print_label(out, 0.0, base, bars[i].label);
-        if (bars[i].length < 0.0) continue;
-        const double darker = bars[i].darker < longest ? bars[i].darker : longest;
-        print_rectangle(out, left, top, scale * bars[i].length, BAR, "#9bbbe0");
-        if (darker > 0.0) print_rectangle(out, left, top, scale * darker, BAR, "#2b5d9b");
-        print_label(out, left + 6 + scale * bars[i].length, base, bars[i].value);
+        fprintf(out, "<tr>");
+        print_cell(out, "text", bars[i].label);
+        print_bar(out, &bars[i], longest);
+        print_cell(out, "value", bars[i].length < 0.0 ? "" : bars[i].value);
+        fprintf(out, "</tr>\n");
     }
-    fprintf(out, "</svg>\n");
+    fprintf(out, "</table>\n");
 }

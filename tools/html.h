@@ -1,10 +1,12 @@
-/* html.h - pages that stand alone: no script, no network, drawings as inline SVG. */
+/* html.h - pages that stand alone: no script, no network; for screens of any width, light or dark,
+ * and for paper. */
 #ifndef TD_TOOLS_HTML_H
 #define TD_TOOLS_HTML_H
 
 #include <stdio.h>
 
-/* Text with what HTML would take for its own replaced, and a break at each end of a line. */
+/* Text with what HTML would take for its own replaced, a break at each end of a line, and without
+ * other control characters. */
 void html_print_text(FILE *out, const char *text);
 
 void html_begin(FILE *out, const char *title);
@@ -19,7 +21,7 @@ typedef struct {
 } html_bar;
 
 /* The bars below one another, the longest as wide as there is room; nothing if none has a
- * length. left: columns of pixels for labels. */
-void html_print_bars(FILE *out, const html_bar *bars, int count, int left);
+ * length. */
+void html_print_bars(FILE *out, const html_bar *bars, int count);
 
 #endif

@@ -4,34 +4,48 @@
 
 #include "tools/report_read.h"
 
-/* Start with {0}; merged_free frees what it holds. */
+/* Calls of one kind in all reports: numbers are sums, errors the worst and the mean of all. */
 typedef struct {
-    /* Calls of one kind are one line: numbers are sums, errors the worst and the mean of all. */
-    report_call *calls;
+    report_call call;
+    double seconds;             /* of all calls but the untimed; negative: none was timed */
+    double timed;               /* these calls: timed ones and those that they stand for */
+    unsigned long long untimed; /* calls whose time is not known */
+    unsigned long long unread;  /* those among them whose time was to be read, or another's */
+    int number;                 /* in the order of first calls */
+} merged_line;
+
+/* Start with {0}, or with has_any_mode alone; merged_free frees what it holds. */
+typedef struct {
+    bool has_any_mode; /* calls of several modes are one kind; its mode is "several" then */
+    merged_line **lines;
     int count;
-    int reports;
+    report *reports;
+    const char **paths; /* of the reports' files */
+    int report_count;
+    int incomplete; /* reports of processes that had not ended */
     unsigned long long intercepted, emulated, native, unlisted;
-    char program[REPORT_SITE_BYTES]; /* of the first report that has one, as the next */
-    char device[REPORT_TEXT_BYTES];
     bool is_host_device; /* one of the reports is of the host device */
+    void *tree;          /* the lines by kind, for tsearch(3) */
 } merged;
 
-/* Adds the report in a file; false with errno set as report_read does. */
-bool merged_add(merged *m, const char *path);
+/* Adds the report in a file, whose name must stay; false with a reason as report_read gives it. */
+bool merged_add(merged *m, const char *path, char why[REPORT_WHY_BYTES]);
 
 void merged_free(merged *m);
 
-/* Seconds of all calls of a line on the device: those that were timed stand for the others.
- * Negative: none was. */
-double merged_seconds(const report_call *c);
+/* The line of the same kind as the call; NULL if there is none. */
+const merged_line *merged_find(const merged *m, const merged_line *like);
+
+/* Seconds of one call on the device, on an average; negative: none was timed. */
+double merged_seconds_of_one(const merged_line *line);
 
 /* How much less than cuBLAS is predicted to take a call takes, as a ratio; negative if nobody
  * can say, as of native calls. */
-double merged_gain(const report_call *c);
+double merged_gain(const merged_line *line);
 
-/* Operations in a second, a multiply-add counting two; negative if no call was timed or the call
- * is no product. */
-double merged_rate(const report_call *c);
+/* Floating-point operations in a second, as BLAS counts them: a multiply-add two, one of complex
+ * numbers eight. Negative if no call was timed. */
+double merged_rate(const merged_line *line);
 
 /* The orders of lines, and how they are called. */
 typedef enum { ORDER_TIME, ORDER_CALLS, ORDER_GAIN, ORDER_ERROR, ORDERS } merged_order;

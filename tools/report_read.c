@@ -1,156 +1,356 @@
 #include "tools/report_read.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The library writes its totals, its devices and every call on a line of their own, and escapes
- * quotes in strings (lib/report/report_json.c), so that a member is found by its name with
- * quotes, colon and space. NULL if it is not there. */
-static const char *find_member(const char *line, const char *name)
+#include "lib/report/timed.h"
+
+enum { SCHEMA = 1 };
+
+/* Counts are exact in JSON readers that know binary64 alone, and sums of some reports fit. */
+static const long long most = 1LL << 53;
+
+__attribute__((format(printf, 3, 4))) static bool refuse(char why[REPORT_WHY_BYTES], int error,
+                                                         const char *format, ...)
 {
-    char label[64];
-    snprintf(label, sizeof label, "\"%s\": ", name);
-    const char *at = strstr(line, label);
-    return at ? at + strlen(label) : NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, REPORT_WHY_BYTES, format, arguments);
+    va_end(arguments);
+    errno = error;
+    return false;
 }
 
-/* Negative if the member is not there, or null. */
-static long long read_count(const char *line, const char *name)
+static bool refuse_other(char why[REPORT_WHY_BYTES])
 {
-    const char *at = find_member(line, name);
-    char *end = NULL;
-    const long long value = at ? strtoll(at, &end, 10) : -1;
-    return end == at ? -1 : value;
+    return refuse(why, EBADMSG, "it is no report of Tandem's: docs/report.md");
 }
 
-/* 0 if it is not there. */
-static unsigned long long read_total(const char *line, const char *name)
+/* ---- JSON ---- */
+
+/* A file that is read, and what was wrong with that. */
+typedef struct {
+    int descriptor, error;
+} source;
+
+static const char *reason_of(int error)
 {
-    const long long count = read_count(line, name);
-    return count > 0 ? (unsigned long long)count : 0;
+    return error == ETIMEDOUT ? "nothing came for 5 seconds" : strerror(error);
 }
 
-/* Negative if the member is not there, or null. */
-static double read_number(const char *line, const char *name)
+/* For jansson: waits for what a pipe has to say, but not for ever. */
+static size_t read_some(void *buffer, size_t bytes, void *context)
 {
-    const char *at = find_member(line, name);
-    char *end = NULL;
-    const double value = at ? strtod(at, &end) : -1.0;
-    return end == at ? -1.0 : value;
-}
-
-/* Up to the quote that ends it; of what is escaped, quotes and backslashes are themselves again.
- * "" if the member is not there, or null. */
-static void read_string(const char *line, const char *name, char *text, size_t bytes)
-{
-    const char *at = find_member(line, name);
-    size_t length = 0;
-    for (at = at && *at == '"' ? at + 1 : ""; *at && *at != '"' && length + 1 < bytes; at++) {
-        if (*at == '\\' && (at[1] == '"' || at[1] == '\\')) at++;
-        text[length++] = *at;
+    enum { LONGEST_MS = 5000 };
+    source *from = context;
+    for (;;) {
+        const ssize_t length = read(from->descriptor, buffer, bytes);
+        struct pollfd wait = {.fd = from->descriptor, .events = POLLIN};
+        if (length >= 0) return (size_t)length;
+        if (errno == EAGAIN && poll(&wait, 1, LONGEST_MS) == 0) errno = ETIMEDOUT;
+        if (errno == EAGAIN || errno == EINTR) continue;
+        from->error = errno;
+        return (size_t)-1;
     }
-    text[length] = '\0';
 }
 
-static char read_letter(const char *line, const char *name)
+static bool refuse_text(char why[REPORT_WHY_BYTES], const json_error_t *error)
 {
-    char text[4];
-    read_string(line, name, text, sizeof text);
-    return text[0] ? text[0] : '?';
+    const enum json_error_code code = json_error_code(error);
+    if (code == json_error_premature_end_of_input)
+        return refuse(why, EBADMSG, "it ends on line %d before it is whole", error->line);
+    return refuse(why, EBADMSG, "it is no JSON: line %d, column %d: %s", error->line, error->column,
+                  error->text);
 }
 
-static void read_verified(const char *line, report_call *call)
+/* A FIFO that nobody writes is empty. */
+static bool load(const char *path, json_t **root, char why[REPORT_WHY_BYTES])
 {
-    const char *at = find_member(line, "verified");
-    call->is_verified = at && *at == '{';
-    if (!call->is_verified) return;
-    call->verified = (report_verified){
-        .elements = read_total(at, "elements"),
-        .special = read_total(at, "special"),
-        .outside = read_total(at, "outside"),
-        .worst = read_number(at, "worst"),
-        .mean = read_number(at, "mean"),
-        .worst_ulps = read_number(at, "worst_ulps"),
-        .mean_ulps = read_number(at, "mean_ulps"),
-        .bound = read_number(at, "bound"),
-        .bound_ulps = read_number(at, "bound_ulps"),
-    };
+    json_error_t error;
+    source from = {.descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+    if (from.descriptor < 0) return refuse(why, errno, "%s", reason_of(errno));
+    *root = json_load_callback(read_some, &from, JSON_REJECT_DUPLICATES, &error);
+    close(from.descriptor);
+    if (*root) return true;
+    if (from.error) return refuse(why, from.error, "%s", reason_of(from.error));
+    return refuse_text(why, &error);
 }
 
-static report_call read_call(const char *line)
+/* ---- members ---- */
+
+typedef enum { TEXT, LETTER, INTEGER, COUNT, NUMBER, FLAG, KINDS } kind;
+
+static const char *const kind_names[KINDS] = {
+    [TEXT] = "a text",   [LETTER] = "a letter",           [INTEGER] = "an integer",
+    [COUNT] = "a count", [NUMBER] = "a number from 0 on", [FLAG] = "true or false"};
+
+typedef enum {
+    MUST_BE,
+    MAY_BE_NULL, /* or lack; a negative number, or "", stands for that */
+    MAY_LACK     /* it keeps what it was before */
+} need;
+
+/* A member of an object, and where it is kept. */
+typedef struct {
+    const char *name;
+    kind kind;
+    need need;
+    size_t offset;
+} member;
+
+static bool is_integer(const json_t *value, long long *integer)
 {
-    report_call call = {
-        .op_a = read_letter(line, "op_a"),
-        .op_b = read_letter(line, "op_b"),
-        .m = read_count(line, "m"),
-        .n = read_count(line, "n"),
-        .k = read_count(line, "k"),
-        .batch = read_count(line, "batch"),
-        .count = read_total(line, "count"),
-        .timed = read_total(line, "timed"),
-        .seconds = read_number(line, "seconds"),
-        .repaired = read_count(line, "repaired"),
-        .tiles = read_count(line, "tiles"),
-        .planes = read_count(line, "planes"),
-        .native_seconds = read_number(line, "native_seconds"),
-    };
-    read_string(line, "function", call.function, sizeof call.function);
-    read_string(line, "type", call.type, sizeof call.type);
-    read_string(line, "mode", call.mode, sizeof call.mode);
-    read_string(line, "native_reason", call.native_reason, sizeof call.native_reason);
-    read_string(line, "choice", call.choice, sizeof call.choice);
-    read_string(line, "site", call.site, sizeof call.site);
-    read_verified(line, &call);
-    return call;
+    const double real = json_number_value(value);
+    if (json_is_integer(value)) *integer = json_integer_value(value);
+    if (json_is_real(value) && real == floor(real) && fabs(real) <= (double)most)
+        *integer = (long long)real;
+    else if (!json_is_integer(value))
+        return false;
+    return *integer >= -most && *integer <= most;
 }
 
-static bool starts_with(const char *line, const char *start)
+static bool take_text(const json_t *value, const char **to)
 {
-    return strncmp(line, start, strlen(start)) == 0;
+    *to = json_string_value(value);
+    return *to != NULL;
 }
 
-/* A line of what comes before the calls; true if it is one of Tandem's reports by it. */
-static bool read_head(const char *line, report_head *head)
+static bool take_letter(const json_t *value, char *to)
 {
-    if (starts_with(line, "  \"program\": "))
-        read_string(line, "program", head->program, sizeof head->program);
-    if (starts_with(line, "  \"devices\": "))
-        read_string(line, "name", head->device, sizeof head->device);
-    if (starts_with(line, "  \"host_device\": true")) head->is_host_device = true;
-    if (starts_with(line, "  \"is_complete\": true")) head->is_complete = true;
-    if (!starts_with(line, "  \"totals\": ")) return false;
-    head->intercepted = read_total(line, "intercepted");
-    head->emulated = read_total(line, "emulated");
-    head->native = read_total(line, "native");
-    head->unlisted = read_total(line, "unlisted");
-    head->repaired = read_count(line, "repaired");
+    if (!json_is_string(value) || json_string_length(value) != 1) return false;
+    *to = json_string_value(value)[0];
+    return *to > ' ' && *to <= '~';
+}
+
+static bool take_number(const json_t *value, double *to)
+{
+    *to = json_number_value(value);
+    return json_is_number(value) && *to >= 0.0;
+}
+
+static bool take(const json_t *value, kind of, void *to)
+{
+    long long integer;
+    switch (of) {
+    case TEXT:
+        return take_text(value, to);
+    case LETTER:
+        return take_letter(value, to);
+    case NUMBER:
+        return take_number(value, to);
+    case FLAG:
+        *(bool *)to = json_is_true(value);
+        return json_is_boolean(value);
+    default:
+        if (!is_integer(value, &integer) || (of == COUNT && integer < 0)) return false;
+        *(long long *)to = integer;
+        return true;
+    }
+}
+
+static void take_null(kind of, void *to)
+{
+    if (of == TEXT) *(const char **)to = "";
+    if (of == COUNT) *(long long *)to = -1;
+    if (of == NUMBER) *(double *)to = -1.0;
+}
+
+/* Members up to one without a name; `where` is what the object is called. */
+static bool take_members(const json_t *object, const char *where, const member *m, void *to,
+                         char why[REPORT_WHY_BYTES])
+{
+    if (!json_is_object(object)) return refuse(why, EBADMSG, "%s is no object", where);
+    for (; m->name; m++) {
+        const json_t *value = json_object_get(object, m->name);
+        char *place = (char *)to + m->offset;
+        const bool may_be_null = m->need == MAY_BE_NULL;
+        if (!value && m->need == MAY_LACK) continue;
+        if (!value && !may_be_null) return refuse(why, EBADMSG, "%s lacks \"%s\"", where, m->name);
+        if (may_be_null && (!value || json_is_null(value)))
+            take_null(m->kind, place);
+        else if (!take(value, m->kind, place))
+            return refuse(why, EBADMSG, "\"%s\" of %s is not %s%s", m->name, where,
+                          kind_names[m->kind], may_be_null ? " or null" : "");
+    }
     return true;
 }
 
-bool report_read(const char *path, void (*take_head)(const report_head *head, void *context),
-                 bool (*take_call)(const report_call *call, void *context), void *context)
+#define AT(type, field) offsetof(type, field)
+
+static const member verified_members[] = {
+    {"elements", COUNT, MUST_BE, AT(report_verified, elements)},
+    {"special", COUNT, MUST_BE, AT(report_verified, special)},
+    {"outside", COUNT, MUST_BE, AT(report_verified, outside)},
+    {"worst", NUMBER, MAY_BE_NULL, AT(report_verified, worst)},
+    {"mean", NUMBER, MAY_BE_NULL, AT(report_verified, mean)},
+    {"worst_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, worst_ulps)},
+    {"mean_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, mean_ulps)},
+    {"bound", NUMBER, MAY_BE_NULL, AT(report_verified, bound)},
+    {"bound_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, bound_ulps)},
+    {NULL, TEXT, MUST_BE, 0},
+};
+
+static const member call_members[] = {
+    {"function", TEXT, MUST_BE, AT(report_call, function)},
+    {"type", TEXT, MUST_BE, AT(report_call, type)},
+    {"side", LETTER, MAY_LACK, AT(report_call, letters.side)},
+    {"uplo", LETTER, MAY_LACK, AT(report_call, letters.triangle)},
+    {"diag", LETTER, MAY_LACK, AT(report_call, letters.diagonal)},
+    {"op_a", LETTER, MUST_BE, AT(report_call, letters.op_a)},
+    {"op_b", LETTER, MUST_BE, AT(report_call, letters.op_b)},
+    {"m", INTEGER, MUST_BE, AT(report_call, m)},
+    {"n", INTEGER, MUST_BE, AT(report_call, n)},
+    {"k", INTEGER, MUST_BE, AT(report_call, k)},
+    {"batch", INTEGER, MUST_BE, AT(report_call, batch)},
+    {"mode", TEXT, MUST_BE, AT(report_call, mode)},
+    {"count", COUNT, MUST_BE, AT(report_call, count)},
+    {"timed", COUNT, MUST_BE, AT(report_call, timed)},
+    {"unread", COUNT, MAY_LACK, AT(report_call, unread)},
+    {"seconds", NUMBER, MAY_BE_NULL, AT(report_call, seconds)},
+    {"repaired", COUNT, MAY_BE_NULL, AT(report_call, repaired)},
+    {"tiles", COUNT, MAY_BE_NULL, AT(report_call, tiles)},
+    {"planes", COUNT, MAY_BE_NULL, AT(report_call, planes)},
+    {"native_reason", TEXT, MAY_BE_NULL, AT(report_call, native_reason)},
+    {"choice", TEXT, MAY_BE_NULL, AT(report_call, choice)},
+    {"native_seconds", NUMBER, MAY_BE_NULL, AT(report_call, native_seconds)},
+    {"site", TEXT, MAY_BE_NULL, AT(report_call, site)},
+    {NULL, TEXT, MUST_BE, 0},
+};
+
+static const member total_members[] = {
+    {"intercepted", COUNT, MUST_BE, AT(report, intercepted)},
+    {"emulated", COUNT, MUST_BE, AT(report, emulated)},
+    {"native", COUNT, MUST_BE, AT(report, native)},
+    {"unlisted", COUNT, MUST_BE, AT(report, unlisted)},
+    {"repaired", COUNT, MAY_BE_NULL, AT(report, repaired)},
+    {NULL, TEXT, MUST_BE, 0},
+};
+
+static const member report_members[] = {
+    {"program", TEXT, MUST_BE, AT(report, program)},
+    {"host", TEXT, MAY_LACK, AT(report, host)},
+    {"started", TEXT, MAY_LACK, AT(report, started)},
+    {"written", TEXT, MAY_LACK, AT(report, written)},
+    {"is_complete", FLAG, MUST_BE, AT(report, is_complete)},
+    {"host_device", FLAG, MUST_BE, AT(report, is_host_device)},
+    {NULL, TEXT, MUST_BE, 0},
+};
+
+/* ---- lists ---- */
+
+static bool take_call(const json_t *object, size_t number, report *r, char why[REPORT_WHY_BYTES])
 {
-    report_head head = {.repaired = -1};
-    char *line = NULL;
-    size_t room = 0;
-    bool is_report = false, is_taken = true;
-    FILE *file = fopen(path, "r");
-    if (!file) return false;
-    while (is_taken && getline(&line, &room, file) > 0) {
-        if (is_report && starts_with(line, "    {\"function\": ")) {
-            const report_call call = read_call(line);
-            is_taken = take_call(&call, context);
-        } else if (!is_report && read_head(line, &head)) {
-            is_report = true;
-            take_head(&head, context);
-        }
-    }
-    const bool is_read = !ferror(file);
-    free(line);
-    fclose(file);
-    if (is_read && is_report && is_taken) return true;
-    errno = !is_read ? EIO : is_report ? ENOMEM : EBADMSG;
+    char where[64], part[96];
+    report_call *call = &r->calls[number];
+    snprintf(where, sizeof where, "calls[%zu]", number);
+    if (!take_members(object, where, call_members, call, why)) return false;
+    const json_t *verified = json_object_get(object, "verified");
+    call->is_verified = verified && !json_is_null(verified);
+    if (!call->is_verified) return true;
+    snprintf(part, sizeof part, "\"verified\" of %s", where);
+    if (!take_members(verified, part, verified_members, &call->verified, why)) return false;
+    if (call->verified.worst < 0.0) call->verified.worst = INFINITY;
+    if (call->verified.mean < 0.0) call->verified.mean = INFINITY;
+    return true;
+}
+
+static bool take_calls(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
+{
+    const size_t count = json_array_size(list);
+    if (!json_is_array(list)) return refuse(why, EBADMSG, "\"calls\" is no list");
+    r->calls = calloc(count + 1, sizeof *r->calls);
+    if (!r->calls) return refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
+    for (size_t i = 0; i < count; i++)
+        if (!take_call(json_array_get(list, i), i, r, why)) return false;
+    r->call_count = (int)count;
+    return true;
+}
+
+static bool take_devices(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
+{
+    static const member name[] = {{"name", TEXT, MUST_BE, 0}, {NULL, TEXT, MUST_BE, 0}};
+    if (!json_is_array(list)) return refuse(why, EBADMSG, "\"devices\" is no list");
+    for (size_t i = 0; i < json_array_size(list) && i < REPORT_DEVICES; i++, r->device_count++)
+        if (!take_members(json_array_get(list, i), "a device", name, &r->devices[i], why))
+            return false;
+    return true;
+}
+
+/* Reports of older versions have none. */
+static bool take_command(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
+{
+    const size_t count = json_array_size(list);
+    if (list && !json_is_array(list)) return refuse(why, EBADMSG, "\"command\" is no list");
+    r->command = calloc(count + 1, sizeof *r->command);
+    if (!r->command) return refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
+    for (; (size_t)r->words < count; r->words++)
+        if (!take_text(json_array_get(list, (size_t)r->words), &r->command[r->words]))
+            return refuse(why, EBADMSG, "\"command\" has what is not a text");
+    return true;
+}
+
+static bool take_schema(const json_t *root, char why[REPORT_WHY_BYTES])
+{
+    const json_t *schema = json_object_get(root, "schema");
+    if (!json_is_integer(schema) || !json_object_get(root, "tandem")) return refuse_other(why);
+    if (json_integer_value(schema) == SCHEMA) return true;
+    return refuse(why, EBADMSG, "its schema is %lld, and this version of Tandem reads %d",
+                  (long long)json_integer_value(schema), SCHEMA);
+}
+
+static bool take_root(report *r, char why[REPORT_WHY_BYTES])
+{
+    const json_t *totals = json_object_get(r->root, "totals");
+    return take_schema(r->root, why) &&
+           take_members(r->root, "the report", report_members, r, why) &&
+           take_members(totals, "\"totals\"", total_members, r, why) &&
+           take_devices(json_object_get(r->root, "devices"), r, why) &&
+           take_command(json_object_get(r->root, "command"), r, why) &&
+           take_calls(json_object_get(r->root, "calls"), r, why);
+}
+
+bool report_read(const char *path, report *r, char why[REPORT_WHY_BYTES])
+{
+    *r = (report){.program = "", .host = "", .started = "", .written = ""};
+    if (load(path, &r->root, why) && take_root(r, why)) return true;
+    const int error = errno;
+    report_free(r);
+    errno = error;
     return false;
+}
+
+void report_free(report *r)
+{
+    free(r->calls);
+    free(r->command);
+    json_decref(r->root);
+    *r = (report){0};
+}
+
+/* ---- what follows ---- */
+
+static unsigned long long timed_of(const report_call *c) { return c->seconds < 0.0 ? 0 : c->timed; }
+
+double report_seconds(const report_call *c)
+{
+    if (timed_of(c) == 0) return -1.0;
+    return c->seconds * td_timed_stand_for(c->count, c->timed, c->unread);
+}
+
+double report_timed(const report_call *c)
+{
+    return (double)timed_of(c) * td_timed_stand_for(c->count, timed_of(c), c->unread);
+}
+
+unsigned long long report_untimed(const report_call *c)
+{
+    return td_timed_leave(c->count, timed_of(c), c->unread);
 }

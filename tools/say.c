@@ -2,13 +2,19 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/visible.h"
 
 __attribute__((format(printf, 2, 0))) static void print_line(const char *kind, const char *format,
                                                              va_list arguments)
 {
-    fprintf(stderr, "tandem: %s", kind);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n");
+    char *line = NULL;
+    if (vasprintf(&line, format, arguments) < 0) line = NULL;
+    char *visible = line ? visible_copy(line) : NULL;
+    fprintf(stderr, "tandem: %s%s\n", kind, visible ? visible : "out of memory");
+    free(visible);
+    free(line);
 }
 
 #define DEFINE_LINE(name, kind)                                                                    \

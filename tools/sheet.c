@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/html.h"
+#include "tools/visible.h"
 
 static const char *cell_at(const sheet *s, int row, int column)
 {
@@ -40,7 +41,7 @@ bool sheet_set(sheet *s, int column, const char *text)
 {
     char **cell = &s->cell[(s->rows - 1) * s->columns + column];
     free(*cell);
-    *cell = strdup(text);
+    *cell = visible_copy(text);
     return *cell != NULL;
 }
 
@@ -89,7 +90,7 @@ void sheet_print(FILE *out, const sheet *s)
 
 void sheet_print_html(FILE *out, const sheet *s)
 {
-    fprintf(out, "<table>\n");
+    fprintf(out, "<div class=\"wide\">\n<table>\n<thead>\n");
     for (int row = 0; row < s->rows; row++) {
         const char *kind = row ? "td" : "th";
         fprintf(out, "<tr>");
@@ -99,9 +100,9 @@ void sheet_print_html(FILE *out, const sheet *s)
             html_print_text(out, cell_at(s, row, c));
             fprintf(out, "</%s>", kind);
         }
-        fprintf(out, "</tr>\n");
+        fprintf(out, "</tr>\n%s", row ? "" : "</thead>\n");
     }
-    fprintf(out, "</table>\n");
+    fprintf(out, "</table>\n</div>\n");
 }
 
 void sheet_free(sheet *s)

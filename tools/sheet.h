@@ -21,7 +21,7 @@ bool sheet_add_column(sheet *s, const char *title, bool is_left);
 /* Adds a row of empty cells; then they are set. False without memory. */
 bool sheet_add_row(sheet *s);
 
-/* A cell of the last row. */
+/* A cell of the last row; control characters become visible. */
 bool sheet_set(sheet *s, int column, const char *text);
 
 /* Hides each column all of whose cells are this text. */

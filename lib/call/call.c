@@ -61,6 +61,21 @@ static void name_native_time(const td_call *call, const td_problem *p, const td_
     td_report_set_native(call->record, model ? native_seconds(model, p) : -1.0);
 }
 
+/* Captured work takes no time when it is called. */
+static void start_time(td_call *call)
+{
+    call->is_to_be_timed =
+        td_report_wants_time(call->record) && !td_stream_is_capturing(call->stream);
+    if (call->is_to_be_timed) call->timer = td_timer_start(call->stream);
+}
+
+static void stop_time(td_call *call)
+{
+    if (!call->is_to_be_timed) return;
+    td_report_expect_time(call->record);
+    td_timer_stop(call->timer, call->stream, call->record);
+}
+
 td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
                       const td_decision *decision, td_device *device, int ordinal)
 {
@@ -74,7 +89,7 @@ td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
     if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;
     name_native_time(&call, p, device);
     td_sampling_begin(&call.sampling, o, p, &promise, device, call.record);
-    if (td_report_wants_time(call.record)) call.timer = td_timer_start(p->stream);
+    start_time(&call);
     call.has_range = begin_range(&key);
     return call;
 }
@@ -104,12 +119,10 @@ void td_call_wait(td_call *call)
     end_range(call);
     td_timer_drop(call->timer);
     call->timer = NULL;
+    call->is_to_be_timed = false;
 }
 
-void td_call_resume(td_call *call)
-{
-    if (td_report_wants_time(call->record)) call->timer = td_timer_start(call->stream);
-}
+void td_call_resume(td_call *call) { start_time(call); }
 
 void td_call_end(td_call *call, bool is_done)
 {
@@ -117,7 +130,7 @@ void td_call_end(td_call *call, bool is_done)
     /* If this fails, a count is late, or missing. */
     if (call->counters && call->outcome == TD_CALL_EMULATED)
         td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
-    td_timer_stop(call->timer, call->stream, call->record);
+    stop_time(call);
     td_sampling_end(&call->sampling, is_done);
     td_process_keep_report();
 }

@@ -21,6 +21,7 @@ typedef struct {
     } outcome;
     td_record *record;
     td_timer *timer;
+    bool is_to_be_timed; /* and is counted as not timed if it has no timer, or its time is lost */
     td_stream stream;
     td_counters *counters, *mapped_counters; /* of kernels, and where these go; NULL: not counted */
     td_sampling sampling;

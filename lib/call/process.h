@@ -16,6 +16,10 @@ void td_process_watch_exit(void);
 /* At the end of a call: brings the report's file up to date, if it is time. */
 void td_process_keep_report(void);
 
+/* Collects the times of all calls that have ended: where a program may end a context next, and so
+ * take away the events that have them. */
+void td_process_keep_times(void);
+
 /* Collects what is known and writes the report: for the end of the process. */
 void td_process_finish(void);
 

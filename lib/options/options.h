@@ -78,7 +78,8 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "`-`.")                                                                                      \
     X(REPORT_EVERY, seconds, report_every, "10", "seconds from 0 to 86400, or never",              \
       "How old the file of a report may be while products are made, for a process that is killed " \
-      "or ends by _exit; at 0 it is written at every product.")                                    \
+      "or ends by _exit; at 0 it is written at every product, as long as it has no more than "     \
+      "256 lines.")                                                                                \
     X(SITES, flag, sites, "off", "on or off",                                                      \
       "Whether the report has a line for each place that calls, and names it.")                    \
     X(RULES, text, rules, "none", "none, or a file",                                               \

@@ -2,7 +2,6 @@
 #include "report_internal.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <search.h>
 #include <stddef.h>
@@ -19,7 +18,7 @@ static td_report report;
 static td_file_name file_name; /* as the user gave it */
 static td_report_file file;
 static td_report_stderr kept_stderr;
-static struct timespec start; /* of the process, as its files have times */
+static int said_error; /* errno of the last failure to write the file that was said; 0: none */
 static bool is_forked; /* this process is a fork() of the one that opened the report, and ... */
 static bool is_moved;  /* ... has not looked yet where its own goes */
 static _Atomic(int64_t)
@@ -48,7 +47,7 @@ static bool open_destination(bool is_new)
     }
     if ((!is_new || td_file_name_set(&file_name, report.options->report.text)) &&
         td_report_file_open(&file, &file_name)) {
-        td_report_file_share(&file, report.run, &start);
+        td_report_file_share(&file, report.run, &report.start);
         return true;
     }
     td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s); there will be no report",
@@ -83,11 +82,11 @@ static void start_again_in_child(void)
 {
     is_forked = is_moved = true;
     report.is_complete = false;
-    clock_gettime(CLOCK_REALTIME, &start);
+    clock_gettime(CLOCK_REALTIME, &report.start);
     atomic_store(&due, 0);
     report.unlisted = 0;
     for (td_record *record = report.first; record; record = record->next) {
-        record->count = record->timed = record->nanoseconds = 0;
+        record->count = record->timed = record->expected = record->nanoseconds = 0;
         drop_counters(record);
     }
 }
@@ -112,8 +111,9 @@ void td_report_open(const td_options *o, const char *version)
     report.version = version;
     report.last = &report.first;
     report.is_complete = is_forked = is_moved = false;
+    said_error = 0;
     atomic_store(&due, 0);
-    clock_gettime(CLOCK_REALTIME, &start);
+    clock_gettime(CLOCK_REALTIME, &report.start);
     if (o->report.text[0]) {
         td_report_run_find(o->report.text, report.run);
         if (!open_destination(true)) return;
@@ -279,6 +279,11 @@ unsigned long long td_nanoseconds(double seconds)
     return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
 }
 
+void td_report_expect_time(td_record *record)
+{
+    if (record) atomic_fetch_add_explicit(&record->expected, 1, memory_order_relaxed);
+}
+
 void td_report_add_time(td_record *record, double seconds)
 {
     /* no call takes 30 years: a broken clock, as is a negative or NaN time */
@@ -310,67 +315,6 @@ void td_report_add_counters(td_record *record, const volatile td_counters *count
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples)
 {
     if (record) add_counts(&record->samples, samples);
-}
-
-static const volatile td_counters *counters_of(const td_counted *c) { return c->counts; }
-
-unsigned long long td_record_repaired(const td_record *record)
-{
-    unsigned long long sum = 0;
-    for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->repaired;
-    return sum;
-}
-
-unsigned long long td_record_tiles(const td_record *record)
-{
-    unsigned long long sum = 0;
-    for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->tiles;
-    return sum;
-}
-
-td_sample_counts td_record_samples(const td_record *record)
-{
-    td_sample_counts sum = {0};
-    for (const td_counted *c = record->samples; c; c = c->next) {
-        const volatile td_sample_counts *of = c->counts;
-        sum.elements += of->elements;
-        sum.special += of->special;
-        sum.outside += of->outside;
-        sum.sum += of->sum;
-        sum.sum_ulps += of->sum_ulps;
-        if (of->worst > sum.worst) sum.worst = of->worst;
-        if (of->worst_ulps > sum.worst_ulps) sum.worst_ulps = of->worst_ulps;
-    }
-    return sum;
-}
-
-unsigned long long td_record_planes(const td_record *record)
-{
-    unsigned long long most = 0;
-    for (const td_counted *c = record->counters; c; c = c->next) {
-        const unsigned long long planes = counters_of(c)->planes;
-        if (planes > most) most = planes;
-    }
-    return most;
-}
-
-td_report_totals td_report_add_up(const td_report *from)
-{
-    td_report_totals totals = {.unlisted = from->unlisted};
-    totals.intercepted = totals.unlisted;
-    for (const td_record *record = from->first; record; record = record->next) {
-        totals.intercepted += record->count;
-        *(record->key.reason ? &totals.native : &totals.emulated) += record->count;
-        totals.timed += record->timed;
-        totals.nanoseconds += record->nanoseconds;
-        totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->count != 0 && record->counters;
-        const td_sample_counts samples = td_record_samples(record);
-        totals.verified += samples.elements;
-        totals.outside += samples.outside;
-        totals.is_verified |= samples.elements != 0;
-    }
-    return totals;
 }
 
 /* The whole report as text, which the caller frees; NULL if memory has run out. */
@@ -408,8 +352,10 @@ static bool write_out(bool is_empty, const char *text, size_t length)
 {
     if (goes_to_stderr()) return td_report_stderr_write(&kept_stderr, text, length);
     if (td_report_file_write(&file, is_empty, text, length)) return true;
-    td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
-           td_file_reason(errno));
+    if (errno != said_error)
+        td_log(TD_LOG_ERROR, "cannot write the report file '%s' (%s)", file.path,
+               td_file_reason(errno));
+    said_error = errno;
     return false;
 }
 
@@ -452,10 +398,10 @@ void td_report_write(void)
     pthread_mutex_unlock(&writing);
 }
 
-static int64_t milliseconds_now(void)
+static int64_t milliseconds_of(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
@@ -464,18 +410,46 @@ bool td_report_is_due(void)
     if (!atomic_load_explicit(&is_on, memory_order_acquire) || goes_to_stderr() ||
         !has_destination() || report.options->report_every == TD_NEVER)
         return false;
-    const int64_t now = milliseconds_now();
+    const int64_t now = milliseconds_of(CLOCK_MONOTONIC_COARSE);
     int64_t planned = atomic_load_explicit(&due, memory_order_relaxed);
     return now >= planned &&
            atomic_compare_exchange_strong(&due, &planned,
                                           now + (int64_t)report.options->report_every * 1000);
 }
 
+static void put_off(int64_t until)
+{
+    int64_t planned = atomic_load(&due);
+    while (planned < until && !atomic_compare_exchange_weak(&due, &planned, until)) {
+    }
+}
+
+/* A long report is written in a time that grows with its lines, and leaves the program as much time
+ * before it is written again. */
+static bool is_long(void)
+{
+    enum { LINES_AT_EVERY_PRODUCT = 256 };
+    pthread_mutex_lock(&lock);
+    const bool has_many = record_count > LINES_AT_EVERY_PRODUCT;
+    pthread_mutex_unlock(&lock);
+    return has_many;
+}
+
+static void write_and_put_off(void)
+{
+    const int64_t before = milliseconds_of(CLOCK_MONOTONIC);
+    const bool is_written = compose_and_write(false);
+    const int64_t after = milliseconds_of(CLOCK_MONOTONIC);
+    if (!is_written)
+        put_off(INT64_MAX); /* it is tried again at the end alone */
+    else if (is_long())
+        put_off(after + (after - before) + 1);
+}
+
 void td_report_write_so_far(void)
 {
     pthread_mutex_lock(&writing);
-    /* What cannot be written is tried again at the end alone. */
-    if (!report.is_complete && !compose_and_write(false)) atomic_store(&due, INT64_MAX);
+    if (!report.is_complete) write_and_put_off();
     pthread_mutex_unlock(&writing);
 }
 

@@ -69,6 +69,7 @@ bool td_report_wants_time(const td_record *record);
 
 /* Each of these accepts NULL and then does nothing. */
 void td_report_count(td_record *record);
+void td_report_expect_time(td_record *record); /* of one call, which is to be measured */
 void td_report_add_time(td_record *record, double seconds); /* GPU time of one call */
 
 /* Kernels of the record's calls increment *counters, too, which are read when the report is written

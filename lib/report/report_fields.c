@@ -7,31 +7,21 @@ const char td_host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
     "nothing about a GPU.";
 
-char td_op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
+static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
 
-bool td_call_has_triangle(const td_report_key *key)
+td_letters td_letters_of_call(const td_report_key *key)
 {
-    return key->kind >= TD_SYMMETRIC_PRODUCT && key->kind <= TD_TRIANGULAR_PRODUCT;
+    const bool has_triangle =
+        key->kind >= TD_SYMMETRIC_PRODUCT && key->kind <= TD_TRIANGULAR_PRODUCT;
+    const bool has_diagonal =
+        key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
+    td_letters l = {.op_a = op_letter(key->op_a), .op_b = op_letter(key->op_b)};
+    if (has_diagonal || key->kind == TD_SYMMETRIC_PRODUCT)
+        l.side = key->side == TD_LEFT ? 'L' : 'R';
+    if (has_triangle) l.triangle = key->triangle == TD_LOWER ? 'L' : 'U';
+    if (has_diagonal) l.diagonal = key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N';
+    return l;
 }
-
-bool td_call_has_diagonal(const td_report_key *key)
-{
-    return key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
-}
-
-bool td_call_has_side(const td_report_key *key)
-{
-    return key->kind == TD_SYMMETRIC_PRODUCT || td_call_has_diagonal(key);
-}
-
-char td_side_letter(const td_report_key *key) { return key->side == TD_LEFT ? 'L' : 'R'; }
-
-char td_diagonal_letter(const td_report_key *key)
-{
-    return key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N';
-}
-
-char td_triangle_letter(const td_report_key *key) { return key->triangle == TD_LOWER ? 'L' : 'U'; }
 
 td_number td_count_text(bool is_counted, unsigned long long count, const char *otherwise)
 {
@@ -53,7 +43,8 @@ void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
 {
     char batch[32] = "";
     if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
-    snprintf(text, TD_CALL_TEXT, "%s %c%c m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
-             td_entries[key->entry].name, td_op_letter(key->op_a), td_op_letter(key->op_b), key->m,
-             key->n, key->k, batch, key->mode);
+    const td_letters letters = td_letters_of_call(key);
+    snprintf(text, TD_CALL_TEXT, "%s %s m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
+             td_entries[key->entry].name, td_letters_print(&letters).text, key->m, key->n, key->k,
+             batch, key->mode);
 }

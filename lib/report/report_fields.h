@@ -3,23 +3,15 @@
 #ifndef TD_REPORT_FIELDS_H
 #define TD_REPORT_FIELDS_H
 
+#include "letters.h"
 #include "number_text.h"
 #include "report_internal.h"
 
 /* A sentence that stands in every report of the host device. */
 extern const char td_host_device_note[];
 
-/* Which of side, triangle and diagonal a routine of level 3 has, as arguments. */
-bool td_call_has_side(const td_report_key *key);
-bool td_call_has_triangle(const td_report_key *key);
-bool td_call_has_diagonal(const td_report_key *key);
-
-/* The letters of BLAS. Native calls with invalid arguments are listed, too: '?' stands for no
- * operation. */
-char td_op_letter(td_op op);
-char td_side_letter(const td_report_key *key);
-char td_triangle_letter(const td_report_key *key);
-char td_diagonal_letter(const td_report_key *key);
+/* Native calls with invalid arguments are listed, too: '?' stands for no operation. */
+td_letters td_letters_of_call(const td_report_key *key);
 
 /* `otherwise` where nothing was counted. */
 td_number td_count_text(bool is_counted, unsigned long long count, const char *otherwise);

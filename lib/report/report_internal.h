@@ -1,5 +1,5 @@
-/* report_internal.h - what report.c (counting), report_json.c and report_table.c (the two forms of
- * a report) and report_file.c (the file) share. */
+/* report_internal.h - what report.c and report_sums.c (counting), report_json.c and report_table.c
+ * (the two forms of a report) and report_file.c (the file) share. */
 #ifndef TD_REPORT_INTERNAL_H
 #define TD_REPORT_INTERNAL_H
 
@@ -26,6 +26,7 @@ struct td_record {
     unsigned number;
     td_record *next; /* in the order of first calls */
     atomic_ullong count, timed, nanoseconds;
+    atomic_ullong expected; /* calls whose time was to be measured; timed + those not read */
     /* Of one call in cuBLAS, predicted; negative: nobody can say. Valid if has_native. */
     _Atomic double native_seconds;
     atomic_bool has_native;
@@ -39,7 +40,8 @@ typedef struct {
     const char *version;
     bool is_host_device;
     char run[TD_RUN_BYTES];
-    bool is_complete; /* the process ends: nothing is counted any more */
+    struct timespec start; /* of the process, as its files have times */
+    bool is_complete;      /* the process ends: nothing is counted any more */
     char devices[TD_REPORT_DEVICES][TD_REPORT_DEVICE_BYTES]; /* "": not known */
     char figures[TD_REPORT_DEVICES][TD_SOURCE_BYTES];        /* "": nothing was predicted */
     td_record *first, **last; /* list of all records; where to hang the next one */
@@ -47,7 +49,8 @@ typedef struct {
 } td_report;
 
 typedef struct {
-    unsigned long long intercepted, emulated, native, timed, nanoseconds, repaired, unlisted;
+    unsigned long long intercepted, emulated, native, timed, unread, nanoseconds, repaired;
+    unsigned long long unlisted;
     unsigned long long verified, outside; /* elements; of these, beyond their bounds */
     bool is_counted;                      /* repaired is known of some calls */
     bool is_verified;                     /* some elements were compared */
@@ -59,6 +62,10 @@ unsigned long long td_nanoseconds(double seconds);
 
 /* Sums over all records. */
 td_report_totals td_report_add_up(const td_report *report);
+
+/* Calls whose time was to be measured and is not known: it was lost with its CUDA context, or the
+ * device had not passed the call's end. */
+unsigned long long td_record_unread(const td_record *record);
 
 /* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not
  * counted. */

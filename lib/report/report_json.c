@@ -2,8 +2,11 @@
 #define _GNU_SOURCE 1
 #include "report_fields.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "json_text.h"
@@ -27,6 +30,43 @@ static void find_program(char path[TD_PATH_BYTES])
 {
     const ssize_t length = readlink("/proc/self/exe", path, TD_PATH_BYTES - 1);
     path[length < 0 ? 0 : length] = '\0';
+}
+
+/* A second of UTC, as RFC 3339 writes it. */
+static void print_time(FILE *out, const char *name, time_t seconds)
+{
+    struct tm parts;
+    char text[32] = "";
+    if (gmtime_r(&seconds, &parts)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    print_member(out, name, text);
+}
+
+static void print_host(FILE *out)
+{
+    char name[HOST_NAME_MAX + 1] = "";
+    if (gethostname(name, sizeof name - 1) != 0) name[0] = '\0';
+    print_member(out, "host", name);
+}
+
+/* The words of the command line, as far as there is room; what is cut ends in three dots. */
+static void print_command(FILE *out)
+{
+    enum { ROOM = 4096 };
+    static const char dots[] = "...";
+    char words[ROOM + sizeof dots];
+    const char *separator = "";
+    const int descriptor = td_file_open("/proc/self/cmdline", O_RDONLY, 0);
+    const ssize_t length = descriptor < 0 ? 0 : read(descriptor, words, ROOM);
+    if (descriptor >= 0) close(descriptor);
+    const char *end = words + (length > 0 ? length : 0);
+    strcpy(words + (end - words), length == ROOM ? dots : "");
+    fprintf(out, "  \"command\": [");
+    for (const char *word = words; word < end; word += strlen(word) + 1) {
+        fputs(separator, out);
+        td_json_print_string(out, word);
+        separator = ", ";
+    }
+    fprintf(out, "],\n");
 }
 
 static void print_devices(FILE *out, const td_report *report)
@@ -71,10 +111,10 @@ static void print_totals(FILE *out, const td_report_totals *totals)
 {
     fprintf(out,
             "  \"totals\": {\"intercepted\": %llu, \"emulated\": %llu, \"native\": %llu, "
-            "\"unlisted\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
-            "\"verified\": %s, \"outside\": %s},\n",
+            "\"unlisted\": %llu, \"timed\": %llu, \"unread\": %llu, \"seconds\": %s, "
+            "\"repaired\": %s, \"verified\": %s, \"outside\": %s},\n",
             totals->intercepted, totals->emulated, totals->native, totals->unlisted, totals->timed,
-            seconds_text(totals->timed, totals->nanoseconds).text,
+            totals->unread, seconds_text(totals->timed, totals->nanoseconds).text,
             td_count_text(totals->is_counted, totals->repaired, "null").text,
             td_count_text(totals->is_verified, totals->verified, "null").text,
             td_count_text(totals->is_verified, totals->outside, "null").text);
@@ -115,11 +155,11 @@ static void print_samples(FILE *out, const td_record *record)
 }
 
 /* Which half of a matrix, and which side of it: of the routines that ask. */
-static void print_shape(FILE *out, const td_report_key *key)
+static void print_shape(FILE *out, const td_letters *l)
 {
-    if (td_call_has_side(key)) fprintf(out, "\"side\": \"%c\", ", td_side_letter(key));
-    if (td_call_has_triangle(key)) fprintf(out, "\"uplo\": \"%c\", ", td_triangle_letter(key));
-    if (td_call_has_diagonal(key)) fprintf(out, "\"diag\": \"%c\", ", td_diagonal_letter(key));
+    if (l->side) fprintf(out, "\"side\": \"%c\", ", l->side);
+    if (l->triangle) fprintf(out, "\"uplo\": \"%c\", ", l->triangle);
+    if (l->diagonal) fprintf(out, "\"diag\": \"%c\", ", l->diagonal);
 }
 
 static void print_forecast(FILE *out, const td_forecast *f)
@@ -153,10 +193,10 @@ static void print_site(FILE *out, const td_site *site)
 static void print_record(FILE *out, const td_record *record)
 {
     const td_report_key *key = &record->key;
+    const td_letters letters = td_letters_of_call(key);
     fprintf(out, "{\"function\": \"%s\", \"type\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
-            td_entries[key->entry].name, td_types[key->type].name, td_op_letter(key->op_a),
-            td_op_letter(key->op_b));
-    print_shape(out, key);
+            td_entries[key->entry].name, td_types[key->type].name, letters.op_a, letters.op_b);
+    print_shape(out, &letters);
     fprintf(out,
             "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",
             key->m, key->n, key->k, key->batch);
@@ -164,9 +204,10 @@ static void print_record(FILE *out, const td_record *record)
     td_json_print_string(out, key->mode);
     const unsigned long long timed = record->timed, planes = td_record_planes(record);
     fprintf(out,
-            ", \"count\": %llu, \"timed\": %llu, \"seconds\": %s, \"repaired\": %s, "
-            "\"tiles\": %s, \"planes\": %s, \"native_reason\": ",
-            (unsigned long long)record->count, timed, seconds_text(timed, record->nanoseconds).text,
+            ", \"count\": %llu, \"timed\": %llu, \"unread\": %llu, \"seconds\": %s, "
+            "\"repaired\": %s, \"tiles\": %s, \"planes\": %s, \"native_reason\": ",
+            (unsigned long long)record->count, timed, td_record_unread(record),
+            seconds_text(timed, record->nanoseconds).text,
             td_count_text(record->counters != NULL, td_record_repaired(record), "null").text,
             td_count_text(record->counters != NULL, td_record_tiles(record), "null").text,
             td_count_text(planes != 0, planes, "null").text);
@@ -193,6 +234,10 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_member(out, "program", program);
     fprintf(out, "  \"pid\": %ld,\n", (long)getpid());
     print_member(out, "run", report->run);
+    print_host(out);
+    print_time(out, "started", report->start.tv_sec);
+    print_time(out, "written", time(NULL));
+    print_command(out);
     fprintf(out, "  \"is_complete\": %s,\n", report->is_complete ? "true" : "false");
     print_member(out, "mode", report->options->mode.text);
     print_devices(out, report);

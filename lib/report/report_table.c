@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../loader/loaded.h"
+#include "timed.h"
 
 enum { CELL_BYTES = TD_MODE_BYTES, LINE_COLUMNS = 120 };
 
@@ -46,20 +47,10 @@ static cell function_cell(const td_record *record)
     return text_cell(strncmp(name, start, strlen(start)) == 0 ? name + strlen(start) : name);
 }
 
-/* The operations of both operands; of a routine with a triangle what it has of side, triangle,
- * operation and diagonal, in the order of BLAS. */
 static cell op_cell(const td_record *record)
 {
-    const td_report_key *key = &record->key;
-    char letters[5];
-    int used = 0;
-    if (td_call_has_side(key)) letters[used++] = td_side_letter(key);
-    if (td_call_has_triangle(key)) letters[used++] = td_triangle_letter(key);
-    if (key->kind != TD_SYMMETRIC_PRODUCT) letters[used++] = td_op_letter(key->op_a);
-    if (td_call_has_diagonal(key)) letters[used++] = td_diagonal_letter(key);
-    if (!td_call_has_triangle(key)) letters[used++] = td_op_letter(key->op_b);
-    letters[used] = '\0';
-    return text_cell(letters);
+    const td_letters letters = td_letters_of_call(&record->key);
+    return text_cell(td_letters_print(&letters).text);
 }
 
 static cell m_cell(const td_record *record) { return integer_cell(record->key.m); }
@@ -78,12 +69,12 @@ static td_number milliseconds_text(unsigned long long timed, unsigned long long 
     return n;
 }
 
-/* Of all calls: those that were timed stand for the others. */
+/* Of all calls but the untimed: those that were timed stand for the others. */
 static cell time_cell(const td_record *record)
 {
     const unsigned long long timed = record->timed;
-    const double share = timed ? (double)record->count / (double)timed : 0.0;
-    const double nanoseconds = (double)record->nanoseconds * share;
+    const double nanoseconds = (double)record->nanoseconds *
+                               td_timed_stand_for(record->count, timed, td_record_unread(record));
     return text_cell(milliseconds_text(timed, (unsigned long long)nanoseconds).text);
 }
 
@@ -226,6 +217,21 @@ static void print_rows(FILE *out, const td_report *report)
         }
 }
 
+/* Calls of lines of which some time could not be read. */
+static void print_untimed(FILE *out, const td_report *report)
+{
+    unsigned long long untimed = 0;
+    for (const td_record *record = report->first; record; record = record->next) {
+        const unsigned long long unread = td_record_unread(record);
+        if (unread) untimed += td_timed_leave(record->count, record->timed, unread);
+    }
+    if (untimed)
+        fprintf(out,
+                "tandem: the times of %llu calls are not known, and are not in the sums: their "
+                "context ended first (cudaDeviceReset), or they had not ended\n",
+                untimed);
+}
+
 /* Why there is nothing to print. */
 static void print_silence(FILE *out, const td_report *report)
 {
@@ -250,5 +256,6 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", td_host_device_note);
+    print_untimed(out, report);
     print_rows(out, report);
 }

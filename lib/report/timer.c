@@ -21,7 +21,8 @@ typedef struct pool {
     td_context *context;
     unsigned life; /* of the context, that the events belong to */
     td_timer timers[TIMERS];
-    unsigned next_timer;
+    unsigned next_timer;   /* to start; counts on, modulo TIMERS a place in `timers` */
+    unsigned next_to_read; /* what was started before has been collected */
     struct pool *next;
 } pool;
 
@@ -49,8 +50,21 @@ static void collect(td_timer *t)
     t->state = FREE;
 }
 
+/* Collects calls in the order in which they began, up to the first one that has not ended, so that
+ * little is lost where the context ends before somebody collects all. */
+static void collect_first(pool *p)
+{
+    if (p->next_timer - p->next_to_read > TIMERS) p->next_to_read = p->next_timer - TIMERS;
+    for (; p->next_to_read != p->next_timer; p->next_to_read++) {
+        td_timer *t = &p->timers[p->next_to_read % TIMERS];
+        collect(t);
+        if (t->state == STOPPED) return;
+    }
+}
+
 static td_timer *start(pool *p, cudaStream_t stream)
 {
+    collect_first(p);
     for (int tried = 0; tried < TIMERS; tried++) {
         td_timer *t = &p->timers[p->next_timer++ % TIMERS];
         collect(t);
@@ -65,7 +79,7 @@ static td_timer *start(pool *p, cudaStream_t stream)
 
 static void forget(pool *p)
 {
-    p->next_timer = 0;
+    p->next_timer = p->next_to_read = 0;
     memset(p->timers, 0, sizeof p->timers);
 }
 
@@ -90,7 +104,7 @@ static pool *pool_of(td_context *context)
 td_timer *td_timer_start(cudaStream_t stream)
 {
     td_timer *timer = NULL;
-    td_context *context = td_stream_is_capturing(stream) ? NULL : td_context_current();
+    td_context *context = td_context_current();
     if (!context) return NULL;
     const td_capture_mode mode = td_capture_allow(); /* another thread may capture */
     pthread_mutex_lock(&lock);

@@ -523,6 +523,12 @@ class Output(BenchCase):
             result.stdout)
         self.assertIn('--repeat 2', result.stdout)
 
+    def test_a_sign_is_part_of_a_word(self):
+        result = self.bench('--modes', 'df',
+                            self.script('[ $TANDEM_MODE = df ] && echo x -inf || echo x 1.5'))
+        self.assertIn("df: the first difference is on line 1 of the output: '-inf' for native's "
+                      "'1.5'\n", result.stdout)
+
     def test_what_varies_natively_is_passed_over(self):
         program = self.script(
             f'echo >>{self.folder}/count; echo "took $(wc -l <{self.folder}/count).25 s"\n'
@@ -548,9 +554,7 @@ class Page(html.parser.HTMLParser):
         if tag not in ('meta', 'br'):
             self.open.append(tag)
         self.links += [value for name, value in attrs if name in ('src', 'href')]
-
-    def handle_startendtag(self, tag, attrs):
-        self.bars += tag == 'rect'
+        self.bars += ('class', 'bar') in attrs
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
@@ -582,6 +586,11 @@ class Files(BenchCase):
                                delta=0.0006)
         self.assertEqual((rows[1]['difference'], rows[1]['output'], rows[2]['exit']),
                          ('0', 'compared', '2'))
+
+    def test_csv_on_stdout(self):
+        result = self.bench('--modes', 'df', '--csv', '-', self.script('echo 1.5'))
+        native, df = csv.DictReader(result.stdout.splitlines(), strict=True)
+        self.assertEqual((native['mode'], df['mode']), ('native', 'df'))
 
     def test_json(self):
         result = json.loads((self.folder / 'out.json').read_text())

@@ -4,7 +4,9 @@ of files that are none.
 usage: report_test.py TANDEM
 """
 
+import csv
 import html.parser
+import io
 import json
 import os
 import re
@@ -26,7 +28,8 @@ def call(**members):
     made = {
         "function": "cublasDgemm_v2", "type": "binary64", "op_a": "N", "op_b": "T", "m": 1000,
         "n": 500, "k": 100, "batch": 1, "device": 0, "mode": "ozaki2", "count": 10, "timed": 5,
-        "seconds": 0.010, "repaired": 7, "tiles": 2, "planes": 14, "native_reason": None,
+        "unread": 0, "seconds": 0.010, "repaired": 7, "tiles": 2, "planes": 14,
+        "native_reason": None,
         "choice": None, "predicted": None, "native_seconds": 0.004, "site": None,
         "verified": VERIFIED
     }
@@ -34,21 +37,25 @@ def call(**members):
     return made
 
 
-def report(calls, host=False):
-    """The text of a report."""
+def report(calls, on_host=False, **members):
+    """The text of a report, as the library lays it out."""
     native = sum(c["count"] for c in calls if c["native_reason"])
     total = sum(c["count"] for c in calls)
     totals = {
         "intercepted": total, "emulated": total - native, "native": native, "unlisted": 0,
-        "timed": 5, "seconds": 1.0, "repaired": 7, "verified": 64, "outside": 0
+        "timed": 5, "unread": 0, "seconds": 1.0, "repaired": 7, "verified": 64, "outside": 0
     }
+    made = {
+        "schema": 1, "tandem": "0.1.0", "program": '/usr/bin/a "b"', "pid": 7, "run": "7-1",
+        "host": "node1", "started": "2026-11-28T09:00:00Z", "written": "2026-11-28T09:00:07Z",
+        "command": ["a", "-x", "1"], "is_complete": True, "mode": "ozaki2",
+        "devices": [{"number": 0, "name": "A card", "figures": None}], "host_device": on_host,
+        "totals": totals
+    }
+    made.update(members)
     lines = ",".join("\n    " + json.dumps(c) for c in calls)
-    return (
-        '{\n  "schema": 1,\n  "tandem": "0.1.0",\n  "program": "/usr/bin/a \\"b\\"",\n'
-        '  "pid": 7,\n  "mode": "ozaki2",\n'
-        '  "devices": [{"number": 0, "name": "A card", "figures": null}],\n'
-        f'  "host_device": {json.dumps(host)},\n'
-        f'  "totals": {json.dumps(totals)},\n  "calls": [{lines}\n  ]\n}}\n')
+    head = ",".join(f'\n  "{name}": {json.dumps(value)}' for name, value in made.items())
+    return f'{{{head},\n  "calls": [{lines}\n  ]\n}}\n'
 
 
 class Page(html.parser.HTMLParser):
@@ -56,11 +63,15 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.cells, self.rectangles, self.links, self.is_cell = [], 0, [], False
+        self.cells, self.bars, self.links, self.is_cell = [], 0, [], False
+        self.open, self.wide_tables = [], 0
 
     def handle_starttag(self, tag, attributes):
         self.is_cell = tag in ("td", "th")
-        self.rectangles += tag == "rect"
+        self.bars += ("class", "bar") in attributes
+        self.wide_tables += tag == "table" and self.open[-1] == [("class", "wide")]
+        if tag not in ("meta", "br"):
+            self.open.append(attributes)
         self.links += [v for name, v in attributes if name in ("src", "href")
                        ] + [tag] * (tag in ("script", "link"))
         if self.is_cell:
@@ -72,6 +83,7 @@ class Page(html.parser.HTMLParser):
 
     def handle_endtag(self, tag):
         self.is_cell = False
+        self.open.pop()
 
 
 class Report(unittest.TestCase):
@@ -112,8 +124,10 @@ class Report(unittest.TestCase):
                 "tiles": "2", "planes": "14", "error": "1.00e-16", "mean": "1.00e-17",
                 "bound": "2.11e-15", "ulps": "3.00e+00"
             })
-        self.assertEqual(self.tandem(path).stdout.splitlines()[0],
-                         '1 report of /usr/bin/a "b" on A card: 10 calls, 10 emulated, 0 native')
+        self.assertEqual(self.tandem(path).stdout.splitlines()[:3], [
+            '1 report of /usr/bin/a "b" on A card: 10 calls, 10 emulated, 0 native',
+            "Begun 2026-11-28T09:00:00Z, written 2026-11-28T09:00:07Z, on node1",
+            "Command: a -x 1"])
 
     def test_ranks_are_merged(self):
         worse = dict(VERIFIED, worst=5e-16, mean=4e-17, outside=2, elements=24, special=4)
@@ -130,7 +144,8 @@ class Report(unittest.TestCase):
                 ]))
         ]
         (row,) = self.rows(*paths)
-        self.assertEqual((row["calls"], row["s, all"], row["ms, one"]), ("41", "0.1640", "4.000"))
+        self.assertEqual((row["calls"], row["untimed"], row["s, all"], row["ms, one"]),
+                         ("41", "1", "0.1700", "4.250"))
         self.assertEqual(row["tiles"], "4")
         self.assertEqual((row["repaired"], row["planes"], row["native ms"]), ("14", "15", "4.000"))
         self.assertEqual((row["error"], row["mean"], row["outside"]), ("5.00e-16", "1.75e-17", "2"))
@@ -146,7 +161,10 @@ class Report(unittest.TestCase):
             call(site="f+0x1 (a)"),
             call(site="f+0x2 (a)"),
             call(batch=3),
-            call(function="cublasGemmEx")
+            call(function="cublasGemmEx"),
+            call(type="complex binary64"),
+            call(site="f" * 700 + "1"),
+            call(site="f" * 700 + "2")
         ]
         rows = self.rows(self.write("a", report(others)))
         self.assertEqual(len(rows), len(others))
@@ -175,18 +193,21 @@ class Report(unittest.TestCase):
     def test_page_stands_alone(self):
         path = self.write(
             "a", report([call(site="a<b>&c+0x1 (x)"),
-                         call(m=2, seconds=None, timed=0)], host=True))
+                         call(m=2, seconds=None, timed=0)], on_host=True))
         target = self.path("page.html")
         self.assertIn("times say nothing about a GPU", self.tandem(path, "--html", target).stdout)
         with open(target, encoding="utf-8") as file:
             text = file.read()
         page = Page()
         page.feed(text)
-        self.assertEqual(page.rectangles, 1)
-        self.assertEqual(page.links, [])
+        self.assertEqual((page.bars, page.links, page.open), (1, [], []))
+        self.assertEqual(page.wide_tables, 1)
+        for part in ('name="viewport"', "prefers-color-scheme: dark", "@media print", "nowrap"):
+            self.assertIn(part, text)
         self.assertIn("a<b>&c+0x1 (x)", page.cells)
         self.assertIn("Dgemm_v2", page.cells)
-        self.assertNotIn("://", text.replace("http://www.w3.org/2000/svg", ""))
+        self.assertNotIn("://", text)
+        self.assertNotIn("<svg", text)
 
     def test_files_that_are_no_reports(self):
         good, bad = self.write("a", report([call()])), self.write("b", "{\"calls\": []}\n")
@@ -201,14 +222,241 @@ class Report(unittest.TestCase):
         for arguments, said in (([], "no report given"), (["--sort", "tme",
                                                            "x"], "did you mean time?"),
                                 (["--html", "/nonexistent/p.html",
-                                  "x"], "--html is '/nonexistent/p.html'")):
+                                  "x"], "--html is '/nonexistent/p.html'"),
+                                (["--csv", "a", "--json", self.path("b"), "--html", "a", "x"],
+                                 "--csv and --html name one file, 'a'"),
+                                (["--csv", "-", "--json", "-",
+                                  "x"], "--csv and --json name one file, '-'")):
             with self.subTest(arguments):
                 process = self.tandem(*arguments, status=2)
                 self.assertEqual(len(process.stderr.splitlines()), 1)
                 self.assertIn(said, process.stderr)
 
     def test_a_report_without_calls(self):
-        self.assertEqual(len(self.tandem(self.write("a", report([]))).stdout.splitlines()), 1)
+        self.assertEqual(len(self.tandem(self.write("a", report([]))).stdout.splitlines()), 3)
+
+    # ---- what is read ----
+
+    def refusal(self, content):
+        """What is said, in one line, of a file with this content."""
+        path = self.write("refused", content)
+        process = self.tandem(path, status=1)
+        self.assertEqual(process.stdout, "")
+        (line,) = process.stderr.splitlines()
+        start = f"tandem: error: cannot read '{path}' ("
+        self.assertEqual(line[:len(start)], start)
+        return line[len(start):-1]
+
+    def test_any_layout_is_read(self):
+        """As jq, Python and others write JSON anew."""
+        text = report([call(site='a "b\\'), call(m=2)])
+        expected = self.tandem(self.write("a", text)).stdout
+        self.assertIn('a "b\\', expected)
+        for options in ({}, {"indent": 4}, {"sort_keys": True, "indent": "\t"},
+                        {"separators": (",", ":")}):
+            with self.subTest(options):
+                path = self.write("b", json.dumps(json.loads(text), **options))
+                self.assertEqual(self.tandem(path).stdout, expected)
+
+    def test_numbers_may_be_written_otherwise(self):
+        text = report([call(count=10, seconds=2)]).replace('"count": 10', '"count": 1.0e1')
+        (row,) = self.rows(self.write("a", text))
+        self.assertEqual((row["calls"], row["s, all"]), ("10", "4.0000"))
+
+    def test_reports_of_older_versions_are_read(self):
+        made = json.loads(report([call()]))
+        for name in ("host", "started", "written", "command"):
+            del made[name]
+        del made["totals"]["unread"], made["calls"][0]["unread"]
+        process = self.tandem(self.write("a", json.dumps(made)))
+        self.assertEqual(process.stdout.splitlines()[1].split()[0], "cublas...")
+
+    def test_truncated_files_are_refused(self):
+        text = report([call(), call(m=2)])
+        for length in range(1, len(text.rstrip())):
+            if length % 7 == 0 or length > len(text) - 9:
+                self.assertRegex(self.refusal(text[:length]),
+                                 r"^(it ends on line \d+ before it is whole|it is no JSON: .*)$")
+        self.assertIn("it ends on line 1 before it is whole", self.refusal(""))
+        self.assertIn("before it is whole", self.refusal(text[:-3]))
+
+    def test_other_files_are_refused(self):
+        good = json.loads(report([call()]))
+        for content, said in (
+            (json.dumps({**good, "schema": 2}), "its schema is 2, and this version"),
+            (json.dumps({**good, "schema": "1"}), "it is no report of Tandem's"),
+            ("[]", "it is no report of Tandem's"),
+            ("3", "it is no "),
+            (json.dumps({**good, "calls": {}}), '"calls" is no list'),
+            (json.dumps({**good, "calls": [7]}), "calls[0] is no object"),
+            (json.dumps({**good, "devices": [[]]}), "a device is no object"),
+            (json.dumps({**good, "command": [1]}), '"command" has what is not a text'),
+            ('{"schema": 1, "schema": 1}', "duplicate object key"),
+            ("[" * 100000, "maximum parsing depth"),
+            ("\0", "it ends on line 1"), ("\x1b[31m", "it is no JSON")):
+            with self.subTest(said):
+                self.assertIn(said, self.refusal(content))
+
+    def test_each_member_has_its_type(self):
+        """Whatever is read of a report is refused in another type, by name."""
+        good = json.loads(report([call(side="L", uplo="U", diag="N")]))
+        wrong = {"a text": 7, "a letter": "NN", "an integer": 1.5, "a count": -1,
+                 "a number from 0 on": "7", "true or false": 0}
+        places = {"calls[0]": lambda r: r["calls"][0], '"totals"': lambda r: r["totals"],
+                  '"verified" of calls[0]': lambda r: r["calls"][0]["verified"],
+                  "the report": lambda r: r}
+        refused = 0
+        for place, of in places.items():
+            for name in of(good):
+                for kind, value in wrong.items():
+                    broken = json.loads(json.dumps(good))
+                    of(broken)[name] = value
+                    path = self.write("b", json.dumps(broken))
+                    process = subprocess.run([TANDEM, "report", path], capture_output=True,
+                                             text=True, check=False)
+                    if process.returncode:
+                        refused += f'("{name}" of {place} is not {kind}' in process.stderr
+        self.assertEqual(refused, 23 + 9 + 5 + 6)
+
+    def test_a_fifo_does_not_hang(self):
+        os.mkfifo(self.path("fifo"))
+        process = self.tandem(self.path("fifo"), status=1)
+        self.assertIn("it ends on line 1 before it is whole", process.stderr)
+
+    def test_a_pipe_is_read(self):
+        text = report([call()])
+        process = subprocess.run([TANDEM, "report", "/dev/stdin"], input=text, capture_output=True,
+                                 text=True, check=True)
+        self.assertIn("Dgemm_v2", process.stdout)
+
+    # ---- what is shown ----
+
+    def test_letters_of_level_3(self):
+        solves = [
+            call(function="cublasDtrsm_v2", side=side, uplo=uplo, op_a=op, op_b="N", diag=diag, k=0)
+            for side in "LR" for uplo in "LU" for op in "NTC" for diag in "NU"
+        ]
+        others = [call(function="cublasDsymm_v2", side="L", uplo="U", op_a="N", op_b="N", k=0),
+                  call(function="cublasDsyrk_v2", uplo="L", op_a="T", op_b="N", m=0)]
+        rows = self.rows(self.write("a", report(solves + others)))
+        self.assertEqual(sorted(row["op"] for row in rows),
+                         sorted([s["side"] + s["uplo"] + s["op_a"] + s["diag"] for s in solves] +
+                                ["LU", "LT"]))
+
+    def test_rates_of_all_routines(self):
+        """Operations of 2 ms, as BLAS counts them."""
+        m, n, k = 1000, 500, 100
+        triangle = {"side": "L", "uplo": "U"}
+        for members, operations in (
+            ({"function": "cublasLtMatmul"}, 2 * m * n * k),
+            ({"function": "cublasZgemm3m", "type": "complex binary64"}, 8 * m * n * k),
+            ({"function": "cublasZhemm_v2", "type": "complex binary64", **triangle},
+             8 * m * m * n),
+            ({"function": "cublasDsymm_v2", **triangle, "side": "R"}, 2 * m * n * n),
+            ({"function": "cublasDtrsm_v2", **triangle, "diag": "N"}, m * m * n),
+            ({"function": "cublasXtDtrmm", **triangle, "side": "R", "diag": "N"}, m * n * n),
+            ({"function": "cublasDsyrk_v2", "uplo": "U"}, n * (n + 1) * k),
+            ({"function": "cublasDsyrkx", "uplo": "U"}, n * (n + 1) * k),
+            ({"function": "cublasZher2k_v2", "uplo": "U", "type": "complex binary64"},
+             8 * n * (n + 1) * k),
+            ({"function": "cublasDgetrfBatched", "batch": 3}, 2 * n**3),
+            ({"function": "cublasDgetrsBatched"}, 2 * n * n * k)):
+            with self.subTest(members):
+                (row,) = self.rows(self.write("a", report([call(**members)])))
+                self.assertAlmostEqual(float(row["GFLOP/s"]), operations / 2e6, delta=0.051)
+
+    def test_programs_are_told_apart(self):
+        paths = [self.write(str(i), report([call()], program=program, host=host, command=[program]))
+                 for i, (program, host) in enumerate((("/a", "n1"), ("/b", "n2"), ("/a", "n1")))]
+        lines = self.tandem(*paths).stdout.splitlines()
+        self.assertEqual(lines[0], "3 reports (2 of /a, 1 of /b) on A card: "
+                         "30 calls, 30 emulated, 0 native")
+        self.assertTrue(lines[1].endswith("on n1, n2"), lines[1])
+        self.assertTrue(lines[2].startswith("cublas..."), lines[2])
+
+    def test_incomplete_reports_are_marked(self):
+        whole, part = self.write("a", report([call()])), self.write(
+            "b", report([call()], is_complete=False))
+        self.assertNotIn("INCOMPLETE", self.tandem(whole).stdout)
+        self.assertIn("INCOMPLETE: 1 of 2 reports", self.tandem(whole, part).stdout)
+        self.assertIn(part, self.tandem(whole, part).stdout)
+        self.tandem(whole, part, "--html", self.path("p.html"))
+        with open(self.path("p.html"), encoding="utf-8") as file:
+            self.assertIn("INCOMPLETE: 1 of 2 reports", file.read())
+
+    def test_lost_times_stand_for_nothing(self):
+        """Of 40 calls 18 were to be timed, and one was."""
+        path = self.write("a", report([call(count=40, timed=1, unread=17, seconds=0.9)]))
+        (row,) = self.rows(path)
+        self.assertEqual((row["s, all"], row["ms, one"], row["untimed"]),
+                         ("2.0000", "900.000", "37"))
+        self.assertIn("The times of 37 calls are not known", self.tandem(path).stdout)
+
+    def test_no_calls_of_a_kind(self):
+        for members in ({"count": 0}, {"count": 0, "timed": 0, "seconds": None},
+                        {"count": 0, "timed": 3, "seconds": 0}):
+            text = self.tandem(self.write("a", report([call(**members)]))).stdout
+            self.assertNotIn("nan", text)
+            self.assertNotIn("inf", text)
+
+    def test_infinite_errors_are_not_unknown(self):
+        infinite = call(m=1, verified=dict(VERIFIED, worst=None, mean=None, outside=1))
+        rows = self.rows("--sort", "error", self.write("a", report([call(), infinite])))
+        self.assertEqual([(row["m"], row["error"], row["mean"]) for row in rows],
+                         [("1", "inf", "inf"), ("1000", "1.00e-16", "1.00e-17")])
+
+    def test_control_characters_are_shown(self):
+        """Nothing that a program or a file is called tells a terminal to do anything."""
+        evil = "\x1b]0;x\x07\n\r\x7f\u009b31m"
+        path = self.write("a\x1b[1m", report(
+            [call(function="cublas" + evil, site=evil, mode=evil)], program=evil, command=[evil],
+            devices=[{"number": 0, "name": evil}], is_complete=False))
+        for arguments in ([path], ["--html", "/dev/stderr", path], ["--against", path, path]):
+            process = self.tandem(*arguments)
+            self.assertNotRegex(process.stdout + process.stderr, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+            self.assertIn(r"\x1b]0;x\x07\x0a\x0d\x7f\x9b31m", process.stdout)
+        for content in ("{" + evil, json.dumps({"schema": 1, evil: evil})):
+            self.assertNotRegex(self.refusal(content), "[\x00-\x1f\x7f-\x9f]")
+
+    # ---- for programs ----
+
+    def test_csv(self):
+        path = self.write("a", report([call(site='x, "y"'), call(m=2, seconds=None, timed=0)]))
+        first, second = csv.DictReader(io.StringIO(self.tandem("--csv", "-", path).stdout))
+        self.assertEqual((first["function"], first["op"], first["m"], first["site"]),
+                         ("cublasDgemm_v2", "NT", "1000", 'x, "y"'))
+        self.assertEqual((float(first["seconds"]), float(first["gflops"])), (0.02, 50.0))
+        self.assertEqual((second["seconds"], second["untimed"]), ("", "10"))
+
+    def test_json(self):
+        path, target = self.write("a", report([call(site="x\n")])), self.path("out.json")
+        self.tandem("--json", target, path)
+        with open(target, encoding="utf-8") as file:
+            made = json.load(file)
+        (of,), (line,) = made["reports"], made["lines"]
+        self.assertEqual((of["file"], of["host"], of["command"], of["is_complete"]),
+                         (path, "node1", ["a", "-x", "1"], True))
+        self.assertEqual((line["m"], line["seconds"], line["site"], line["because"]),
+                         (1000, 0.02, "x\n", None))
+
+    def test_a_difference(self):
+        old = self.write("old", report([
+            call(mode="native", native_reason="mode native", verified=None),
+            call(m=3, mode="native", native_reason="mode native")]))
+        new = self.write("new", report([
+            call(mode="df", seconds=0.005), call(mode="ts", seconds=0.005), call(m=4)]))
+        rows = self.rows("--against", old, new)
+        self.assertEqual([row["m"] for row in rows], ["1000", "4", "3"])
+        lines = self.tandem("--against", old, new).stdout.splitlines()
+        self.assertEqual(lines[-3].split(), [
+            "Dgemm_v2", "NT", "1000", "500", "100", "native", "several", "10", "20", "0.0200",
+            "0.0200", "2.00", "-", "1.00e-16"])
+        self.assertEqual(lines[-1].split()[5:9], ["native", "-", "10", "0"])
+        self.assertTrue(lines[0].startswith("Before: 1 report of "), lines[0])
+        (first, *_) = csv.DictReader(
+            io.StringIO(self.tandem("--against", old, "--csv", "-", new).stdout))
+        self.assertEqual((first["mode_before"], first["mode"]), ("native", "several"))
+        self.assertIn("cannot read", self.tandem("--against", "none", new, status=1).stderr)
 
 
 if __name__ == "__main__":

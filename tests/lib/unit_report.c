@@ -92,13 +92,14 @@ static void json_holds_what_was_counted(void **state)
         "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
     assert_true(holds(
         "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
-        "\"timed\": 2, \"seconds\": 1.500000002, \"repaired\": 42, \"verified\": None, "
+        "\"timed\": 2, \"unread\": 0, \"seconds\": 1.500000002, \"repaired\": 42, \"verified\": "
+        "None, "
         "\"outside\": None}"));
     assert_true(holds(
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": \"binary64\", \"op_a\": "
         "\"N\", \"op_b\": \"T\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
-        "2, \"timed\": 2, "
+        "2, \"timed\": 2, \"unread\": 0, "
         "\"seconds\": 1.500000002, \"repaired\": 42, \"tiles\": 4, \"planes\": 15, "
         "\"native_reason\": None, "
         "\"choice\": None, "
@@ -187,7 +188,8 @@ static void a_key_takes_any_problem(void **state)
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": "
         "\"complex binary64\", \"op_a\": \"C\", \"op_b\": \"N\", \"side\": \"R\", \"uplo\": "
         "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
-        "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"seconds\": None, \"repaired\": None, "
+        "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"unread\": 0, \"seconds\": None, "
+        "\"repaired\": None, "
         "\"tiles\": None, \"planes\": None, \"native_reason\": None, \"choice\": None, "
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
 }
@@ -250,6 +252,55 @@ static void the_table_says_all_calls(void **state)
     assert_null(strstr(text, "repaired"));
 }
 
+/* Of 40 calls 18 were to be timed, of which the device's context took all but 2 with it. */
+static td_record *call_with_lost_times(void)
+{
+    td_record *record = NULL;
+    for (int i = 0; i < 40; i++) record = call(7, NULL);
+    for (int i = 0; i < 18; i++) td_report_expect_time(record);
+    td_report_add_time(record, 0.9);
+    td_report_add_time(record, 0.9);
+    return record;
+}
+
+static void lost_times_are_counted(void **state)
+{
+    (void)state;
+    open_report(report_path);
+    (void)call_with_lost_times();
+    td_report_write();
+    assert_true(holds("r[\"calls\"][0][\"timed\"] == 2 and r[\"calls\"][0][\"unread\"] == 16"));
+    assert_true(holds("r[\"totals\"][\"timed\"] == 2 and r[\"totals\"][\"unread\"] == 16"));
+}
+
+/* Two of 18 stand for 4.4 of 40. */
+static void the_table_says_lost_times(void **state)
+{
+    int lines;
+    (void)state;
+    capture_begin();
+    open_report("-");
+    (void)call_with_lost_times();
+    td_report_write();
+    const char *text = capture_end(&lines);
+    assert_non_null(strstr(text, " 4000.000"));
+    assert_non_null(strstr(text, "the times of 35 calls are not known"));
+}
+
+static void the_report_says_when_and_where(void **state)
+{
+    (void)state;
+    open_report(report_path);
+    call(1, NULL);
+    td_report_write();
+    assert_true(holds("r[\"host\"] == __import__(\"socket\").gethostname()"));
+    assert_true(
+        holds("0 <= __import__(\"time\").time() - __import__(\"calendar\").timegm("
+              "__import__(\"time\").strptime(r[\"written\"], \"%Y-%m-%dT%H:%M:%SZ\")) < 60"));
+    assert_true(holds("r[\"started\"] <= r[\"written\"]"));
+    assert_true(holds("r[\"command\"][0].endswith(\"unit_report\")"));
+}
+
 static void the_table_is_no_wider_than_a_terminal(void **state)
 {
     static td_counters counters = {.repaired = 1234567890, .planes = 15};
@@ -290,6 +341,9 @@ int main(void)
         REPORT_TEST(a_key_takes_any_problem),
         REPORT_TEST(threads_lose_no_count),
         REPORT_TEST(the_table_says_all_calls),
+        REPORT_TEST(lost_times_are_counted),
+        REPORT_TEST(the_table_says_lost_times),
+        REPORT_TEST(the_report_says_when_and_where),
         REPORT_TEST(the_table_is_no_wider_than_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,42 @@ static void what_cannot_be_kept_up_is_said_once(void **state)
     assert_int_equal(lines, 1);
 }
 
+/* A long report takes a time to write that grows with its lines: where every product asked for it,
+ * all of them would take the square. */
+static void many_lines_are_not_written_at_each_product(void **state)
+{
+    enum { SHORT = 256, LONG = 3000 };
+    int written = 0;
+    (void)state;
+    open_report(report_path);
+    report_options.report_every = 0;
+    for (int i = 1; i <= LONG; i++) {
+        call(i, NULL);
+        if (!td_report_is_due()) continue;
+        td_report_write_so_far();
+        written++;
+        assert_true(i > SHORT || written == i);
+    }
+    assert_in_range(written, SHORT, LONG / 2);
+    td_report_write();
+    assert_true(holds("len(r[\"calls\"]) == 3000"));
+}
+
+static void what_fails_at_the_end_again_is_said_once(void **state)
+{
+    int lines;
+    (void)state;
+    open_report("/dev/full");
+    report_options.report_every = 0;
+    call(1, NULL);
+    capture_begin();
+    assert_true(td_report_is_due());
+    td_report_write_so_far();
+    td_report_write();
+    assert_non_null(strstr(capture_end(&lines), "No space left on device"));
+    assert_int_equal(lines, 1);
+}
+
 /* Another process of the same run, before or after, keeps what it has written. */
 static void processes_of_a_run_have_files_of_their_own(void **state)
 {
@@ -504,6 +540,8 @@ int main(int argc, char **argv)
         REPORT_TEST(a_forked_child_counts_for_itself),
         REPORT_TEST(the_file_is_kept_up_to_date),
         REPORT_TEST(what_cannot_be_kept_up_is_said_once),
+        REPORT_TEST(many_lines_are_not_written_at_each_product),
+        REPORT_TEST(what_fails_at_the_end_again_is_said_once),
         REPORT_TEST(processes_of_a_run_have_files_of_their_own),
         REPORT_TEST(reports_of_other_runs),
         REPORT_TEST(the_file_is_found_again_after_chdir),

@@ -290,6 +290,24 @@ static void change_devices(void)
     multiply_right(&on[0]);
 }
 
+enum { PRODUCTS = 40 };
+
+static void end_context_after_products(void)
+{
+    const work w = first_product();
+    for (int i = 1; i < PRODUCTS; i++) multiply_right(&w);
+    free_work(&w);
+    REQUIRE(!cudaDeviceReset());
+}
+
+/* The handle goes with the context. */
+static void end_context_and_handle_after_products(void)
+{
+    const work w = first_product();
+    for (int i = 1; i < PRODUCTS; i++) multiply_right(&w);
+    REQUIRE(!cudaDeviceReset());
+}
+
 /* Without one every call says so. */
 static void have_no_device(void)
 {
@@ -334,6 +352,8 @@ static const struct {
     {"longjmp", jump_out},
     {"streams", use_streams_at_random},
     {"devices", change_devices},
+    {"reset", end_context_after_products},
+    {"reset handle", end_context_and_handle_after_products},
     {"no device", have_no_device},
     {"faults", fail_everywhere},
 };

@@ -1,0 +1,22 @@
+/* letters.h - the letters that BLAS has for what is done to the operands of a call. Pure: no CUDA
+ * calls. */
+#ifndef TD_LETTERS_H
+#define TD_LETTERS_H
+
+/* Side (L or R), triangle (L or U) and diagonal (U or N) are 0 for routines without them. */
+typedef struct {
+    char side, triangle, diagonal;
+    char op_a, op_b; /* N, T or C */
+} td_letters;
+
+enum { TD_LETTERS_BYTES = 6 };
+
+typedef struct {
+    char text[TD_LETTERS_BYTES];
+} td_letters_text;
+
+/* Those that the routine takes as arguments, in the order of BLAS: the operations of both operands,
+ * or what there is of side, triangle, operation and diagonal. */
+td_letters_text td_letters_print(const td_letters *l);
+
+#endif

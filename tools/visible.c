@@ -1,0 +1,28 @@
+#include "tools/visible.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int visible_control(const char *text)
+{
+    const unsigned char first = (unsigned char)text[0], second = first ? (unsigned char)text[1] : 0;
+    if (first == 0xc2 && second >= 0x80 && second <= 0x9f) return 2;
+    return (first && first < ' ') || first == 0x7f ? 1 : 0;
+}
+
+char *visible_copy(const char *text)
+{
+    enum { WIDEST = 4 }; /* \x1b for a byte */
+    char *copy = malloc(strlen(text) * WIDEST + 1), *to = copy;
+    for (const char *at = text; copy && *at; at++) {
+        const int control = visible_control(at);
+        if (control == 2) at++; /* the code is in the second one */
+        if (control)
+            to += sprintf(to, "\\x%02x", (unsigned char)*at);
+        else
+            *to++ = *at;
+    }
+    if (copy) *to = '\0';
+    return copy;
+}

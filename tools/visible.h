@@ -1,0 +1,14 @@
+/* visible.h - texts of other programs, such as their names, for a terminal: no character of them
+ * tells it to do anything. */
+#ifndef TD_TOOLS_VISIBLE_H
+#define TD_TOOLS_VISIBLE_H
+
+/* Bytes of the control character at `text` (one of ASCII, or of UTF-8 from U+0080 to U+009F), 0 if
+ * there is none. */
+int visible_control(const char *text);
+
+/* A copy, which the caller frees, with \x1b and the like for control characters; NULL without
+ * memory. */
+char *visible_copy(const char *text);
+
+#endif
