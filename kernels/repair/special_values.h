@@ -94,7 +94,9 @@ TD_DEVICE uint32_t store_sums(const td_repair &p, const block_place &at, const p
     const double alpha = td_scalar_value(p.target.alpha), beta = td_scalar_value(p.target.beta);
     const uint32_t wanted = wanted_sums<along_a, along_b>(p, own, at);
     const bool may_leave = !own.is_only && !own.is_scaled;
-    const int row0 = at.row + warp_row(), column0 = at.column + warp_column();
+    /* Found by whole warps, before lanes part. */
+    const int own_row = warp_row(), own_column = warp_column(), row0 = at.row + own_row,
+              column0 = at.column + own_column;
     double *const first = td_target_c<double>(p.target) + row0 + column0 * p.target.c.ld;
     uint32_t left = 0;
     if (wanted == 0) return 0;
@@ -115,7 +117,7 @@ TD_DEVICE uint32_t store_sums(const td_repair &p, const block_place &at, const p
             const int row = row_of_sum<along_a>(i, s % 4),
                       column = column_of_sum<along_b>(s / 4, s % 4);
             if (own.is_scaled)
-                sum = unscale(sum, scale[warp_row() + row] + scale[ROWS + warp_column() + column]);
+                sum = unscale(sum, scale[own_row + row] + scale[ROWS + own_column + column]);
             if (!(here >> s & 1)) continue;
             if (may_leave && !td_is_finite64(td_bits64(sum)) &&
                 !is_special(p, row0 + row, column0 + column))
