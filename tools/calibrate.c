@@ -80,9 +80,9 @@ static bool has_time(const work *w, const point *x)
             clock_seconds() + fmax(point_seconds, MEASURE_LEAST_CALLS * expected) < w->deadline);
 }
 
-/* A card that has worked is slower than one at rest, by up to a fifth; cuBLAS's products lose more by
- * that than Tandem's. A program that calls now and then meets a card at rest, and is to lose no time,
- * either: so calls from so many seconds on are timed after a rest. */
+/* A card that has worked is slower than one at rest, by up to a fifth; cuBLAS's products lose more
+ * by that than Tandem's. A program that calls now and then meets a card at rest, and is to lose no
+ * time, either: so calls from so many seconds on are timed after a rest. */
 static const double rest_from = 0.0002;
 static void rest(void)
 {

@@ -207,13 +207,12 @@ static bool run_native(const work *x)
     const td_problem *p = &x->problem;
     td_original_enter();
     const cublasStatus_t status =
-        p->kind != TD_PRODUCT
-            ? td_native_call(x->m->library, x->m->handle, p)
-            : x->m->native(x->m->handle, ops[p->op_a], ops[p->op_b], (int)p->m, (int)p->n,
-                           (int)p->k, &p->alpha.value.binary64, p->a.data, (int)p->a.ld,
-                           p->a.stride, p->b.data, (int)p->b.ld, p->b.stride,
-                           &p->beta.value.binary64, p->c.data, (int)p->c.ld, p->c.stride,
-                           (int)p->batch);
+        p->kind != TD_PRODUCT ? td_native_call(x->m->library, x->m->handle, p)
+                              : x->m->native(x->m->handle, ops[p->op_a], ops[p->op_b], (int)p->m,
+                                             (int)p->n, (int)p->k, &p->alpha.value.binary64,
+                                             p->a.data, (int)p->a.ld, p->a.stride, p->b.data,
+                                             (int)p->b.ld, p->b.stride, &p->beta.value.binary64,
+                                             p->c.data, (int)p->c.ld, p->c.stride, (int)p->batch);
     td_original_leave();
     return status == CUBLAS_STATUS_SUCCESS;
 }

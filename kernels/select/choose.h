@@ -37,8 +37,8 @@ TD_DEVICE int candidate_of_lines(const td_rule &p, const extremes *seen)
     return i;
 }
 
-/* Where the choice rounds no line, takes the fewest moduli that round none: X is the same, and every
- * element is certified. width: the largest of all lines. */
+/* Where the choice rounds no line, takes the fewest moduli that round none: X is the same, and
+ * every element is certified. width: the largest of all lines. */
 TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
 {
     int i = 0;
@@ -50,8 +50,8 @@ TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
     choice->level = p.level_of_fewer[i];
 }
 
-/* True if an estimate may pay: the fewest moduli and the estimate cost less than other ways, even if
- * nothing is repaired. By the prices of mode auto alone. */
+/* True if an estimate may pay: the fewest moduli and the estimate cost less than other ways, even
+ * if nothing is repaired. By the prices of mode auto alone. */
 TD_DEVICE bool is_worth_estimating(const td_rule &p)
 {
     if (!p.prices.is_unscaled) return true;

@@ -35,8 +35,8 @@ struct line_part {
     int32_t peak, low, nonzero, is_special;
 };
 
-/* Sums over elements of lines of which a number is so far from 1 are not made: the verdict is native
- * then. */
+/* Sums over elements of lines of which a number is so far from 1 are not made: the verdict is
+ * native then. */
 enum { FAR_EXPONENT = 480 };
 
 /* What blocks have done, and what they have seen of all tiles: zeros before the first kernel. left:
@@ -79,8 +79,8 @@ struct slice {
     }
 };
 
-/* Some lines of an operand, of the member that a tile is of. Those of a single product are shared by
- * tiles. */
+/* Some lines of an operand, of the member that a tile is of. Those of a single product are shared
+ * by tiles. */
 struct strip {
     int which, place, tile;
 };

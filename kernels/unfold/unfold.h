@@ -34,7 +34,7 @@ typedef struct {
     td_scalar alpha; /* of the parts' type; if it is 0 in device memory nothing is read */
     bool alpha_is_real;
     const int32_t *verdict; /* a td_verdict: nothing is read if C is made; or NULL */
-    double *to; /* [batch][line][ld]: line_count lines of td_unfolded_k real numbers */
+    double *to;             /* [batch][line][ld]: line_count lines of td_unfolded_k real numbers */
     int64_t ld;
 } td_unfold;
 

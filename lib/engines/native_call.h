@@ -8,7 +8,8 @@
 #include "../call/problem.h"
 #include "../loader/originals.h"
 
-/* Enqueues the routine of p, which td_native_knows (native_knows.h), in the handle's stream. The handle's pointer mode is the host's before and after. */
+/* Enqueues the routine of p, which td_native_knows (native_knows.h), in the handle's stream. The
+ * handle's pointer mode is the host's before and after. */
 cublasStatus_t td_native_call(td_library *library, cublasHandle_t handle, const td_problem *p);
 
 #endif

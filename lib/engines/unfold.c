@@ -241,8 +241,8 @@ static cudaError_t mend_specials(const unfolding *u, const td_problem *real)
     return cudaSuccess;
 }
 
-/* True if the real product makes C as the call is to leave it, so that cuBLAS's routine may do so in
- * its place. */
+/* True if the real product makes C as the call is to leave it, so that cuBLAS's routine may do so
+ * in its place. */
 static bool may_be_made_whole(const unfolding *u, const td_complex_scalars *s)
 {
     return (!is_complex(u->p) || td_scalars_are_real(s)) && u->members >= u->p->batch;

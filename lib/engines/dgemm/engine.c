@@ -77,8 +77,7 @@ static bool multiply(const update *u, const td_part *rows, void *t, int64_t ld)
     product.a = td_lines_from(u->p, 0, rows->i);
     product.b = td_lines_from(u->p, 1, rows->j);
     product.c = (td_matrix){.data = t, .ld = ld};
-    return td_cublas_run(u->device, &product, u->workspace + u->cublas,
-                                u->sizes.cublas_bytes);
+    return td_cublas_run(u->device, &product, u->workspace + u->cublas, u->sizes.cublas_bytes);
 }
 
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
