@@ -154,7 +154,9 @@ const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const 
 void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
 {
     const int state = hold_off_cancellation();
-    *call = td_dispatch_native(entry, p, reason);
+    td_problem sizes = *p;
+    sizes.a.data = sizes.b.data = sizes.c.data = NULL;
+    *call = td_dispatch_native(entry, &sizes, reason);
     (void)decide(call);
     allow_cancellation(state);
 }

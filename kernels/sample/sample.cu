@@ -18,7 +18,7 @@ static __global__ void __launch_bounds__(THREADS) save_kernel(TD_PARAMETER td_sa
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < s.count;
          i += (int64_t)gridDim.x * THREADS) {
         if (!go_to(s, i, &at) || is_zero(multiplier_of_old(s))) continue;
-        const td_term old = load_number(s, s.old, at);
+        const td_term old = load_number(s, s.old, s.old_in_rows, at);
         s.before[i * parts_of(s)] = old.re;
         if (s.is_complex) s.before[i * 2 + 1] = old.im;
     }

@@ -72,6 +72,7 @@ typedef struct {
     td_scalar alpha, beta;
 
     td_matrix c, old; /* the result, and what beta multiplies, or a solve's B: mostly c itself */
+    bool c_in_rows, old_in_rows; /* each is the transpose of a matrix in columns */
     td_region region; /* the elements that the call makes: of all of C, or of a triangle */
     int64_t m, n, k, batch;
 

@@ -7,7 +7,12 @@ const char td_host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
     "nothing about a GPU.";
 
-char td_op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
+char td_op_letter(const td_report_key *key, int which)
+{
+    const td_op op = which ? key->op_b : key->op_a;
+    if (which ? key->is_conjugate_b : key->is_conjugate_a) return 'R';
+    return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?';
+}
 
 bool td_call_has_triangle(const td_report_key *key)
 {
@@ -54,6 +59,6 @@ void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
     char batch[32] = "";
     if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
     snprintf(text, TD_CALL_TEXT, "%s %c%c m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
-             td_entries[key->entry].name, td_op_letter(key->op_a), td_op_letter(key->op_b), key->m,
+             td_entries[key->entry].name, td_op_letter(key, 0), td_op_letter(key, 1), key->m,
              key->n, key->k, batch, key->mode);
 }

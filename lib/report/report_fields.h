@@ -14,9 +14,9 @@ bool td_call_has_side(const td_report_key *key);
 bool td_call_has_triangle(const td_report_key *key);
 bool td_call_has_diagonal(const td_report_key *key);
 
-/* The letters of BLAS. Native calls with invalid arguments are listed, too: '?' stands for no
- * operation. */
-char td_op_letter(td_op op);
+/* The letters of BLAS, of operand 0 or 1; R, as OpenBLAS has it, for a conjugate that is not
+ * transposed. Native calls with invalid arguments are listed, too: '?' stands for no operation. */
+char td_op_letter(const td_report_key *key, int which);
 char td_side_letter(const td_report_key *key);
 char td_triangle_letter(const td_report_key *key);
 char td_diagonal_letter(const td_report_key *key);

@@ -154,8 +154,8 @@ static void print_record(FILE *out, const td_record *record)
 {
     const td_report_key *key = &record->key;
     fprintf(out, "{\"function\": \"%s\", \"type\": \"%s\", \"op_a\": \"%c\", \"op_b\": \"%c\", ",
-            td_entries[key->entry].name, td_types[key->type].name, td_op_letter(key->op_a),
-            td_op_letter(key->op_b));
+            td_entries[key->entry].name, td_types[key->type].name, td_op_letter(key, 0),
+            td_op_letter(key, 1));
     print_shape(out, key);
     fprintf(out,
             "\"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64 ", ",

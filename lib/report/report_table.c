@@ -55,9 +55,9 @@ static cell op_cell(const td_record *record)
     int used = 0;
     if (td_call_has_side(key)) letters[used++] = td_side_letter(key);
     if (td_call_has_triangle(key)) letters[used++] = td_triangle_letter(key);
-    if (key->kind != TD_SYMMETRIC_PRODUCT) letters[used++] = td_op_letter(key->op_a);
+    if (key->kind != TD_SYMMETRIC_PRODUCT) letters[used++] = td_op_letter(key, 0);
     if (td_call_has_diagonal(key)) letters[used++] = td_diagonal_letter(key);
-    if (!td_call_has_triangle(key)) letters[used++] = td_op_letter(key->op_b);
+    if (!td_call_has_triangle(key)) letters[used++] = td_op_letter(key, 1);
     letters[used] = '\0';
     return text_cell(letters);
 }
