@@ -316,8 +316,9 @@ TD_DEVICE_LARGE element load_element(const td_sample &s, element r)
     else
         set_product(s, &r);
     const td_term before = load_before(s, r);
+    const bool has_one_part = r.sums == 1 || (s.is_solve ? s.alpha_is_real : s.beta_is_real);
     r.before[0] = part_of(before, r.part);
-    r.before[1] = r.sums == 2 ? part_of(before, !r.part) : 0.0;
+    r.before[1] = has_one_part ? 0.0 : part_of(before, !r.part);
     r.first = 0;
     r.end = r.k;
     return r;
