@@ -30,8 +30,10 @@ const char td_reason_operand[] = "operand out of reach";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
 const char td_reason_worst[] = "finding out that data are bad costs too much";
-const char td_reason_addend[] = "too many members whose C is not D";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
+const char td_reason_layout[] = "C is D in another layout";
+const char td_reason_members[] = "a scalar for each member";
+const char td_reason_invariance[] = "batch invariance is asked for";
 
 const char td_reason_rule[] = "a rule of TANDEM_RULES";
 const char td_reason_rules[] = "faults in TANDEM_RULES";

@@ -136,17 +136,16 @@ static void print_samples(FILE *out, const td_record *record)
 {
     const td_sample_counts s = td_record_samples(record);
     const td_sample_bound bound = record->key.bound;
-    if (s.elements == 0) {
+    if (s.elements == 0 && s.unjudged == 0) {
         fprintf(out, "null");
         return;
     }
-    fprintf(
-        out,
-        "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"worst\": %s, \"mean\": %s, "
-        "\"worst_ulps\": %s, \"mean_ulps\": %s, ",
-        s.elements, s.special, s.outside, number_or_null(s.worst).text,
-        number_or_null(td_mean_error(s.sum, &s)).text, ulps_or_null(record, s.worst_ulps).text,
-        ulps_or_null(record, td_mean_error(s.sum_ulps, &s)).text);
+    fprintf(out,
+            "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"unjudged\": %llu, "
+            "\"worst\": %s, \"mean\": %s, \"worst_ulps\": %s, \"mean_ulps\": %s, ",
+            s.elements, s.special, s.outside, s.unjudged, number_or_null(s.worst).text,
+            number_or_null(td_mean_error(s.sum, &s)).text, ulps_or_null(record, s.worst_ulps).text,
+            ulps_or_null(record, td_mean_error(s.sum_ulps, &s)).text);
     if (isfinite(bound.relative))
         fprintf(out, "\"bound\": %s, \"bound_ulps\": %s}", td_number_short(bound.relative).text,
                 td_number_short(bound.ulps).text);

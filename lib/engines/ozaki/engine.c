@@ -279,6 +279,7 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
     if (is_whole_call(product)) {
         native = *product->parameter.native;
     } else {
+        native.enqueue = NULL; /* makes all of C */
         native.m = part->m;
         native.n = part->n;
         native.a = td_lines_from(product->p, 0, part->i);
