@@ -341,6 +341,8 @@ def scattered(make):
     return tuple(make.normal() * xp.exp2(exponents()) for _ in range(2))
 
 
+PLAIN = tuple(KINDS)  # the kinds so far need NumPy alone
+
 # ---- chemistry ----
 
 class Fitting:
