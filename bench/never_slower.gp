@@ -7,9 +7,11 @@ shapes = ARG3 + 0
 kinds = ARG4 + 0
 cells = stem . ".cells"
 set datafile separator ","
-set terminal svg noenhanced size 420 + 34 * shapes, 220 + 17 * kinds font "sans,12" background "white"
+set terminal svg noenhanced size 420 + 34 * shapes, 220 + 17 * kinds \
+    font "sans,12" background "white"
 set output stem . ".svg"
-set title "time of " . mode . " / time of native, the worst row of each cell; grey cells ran natively, empty ones have no row"
+set title "time of " . mode . " / time of native, the worst row of each cell; " . \
+    "grey cells ran natively, empty ones have no row"
 set xrange [-0.5:shapes - 0.5]
 set yrange [kinds - 0.5:-0.5]
 set xtics rotate by -90 scale 0

@@ -31,8 +31,9 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 AGREE = 0.02  # two halves of the native times
-LEAST, MOST = 6, 40  # timed rounds of a row
+MOST = 40  # timed rounds of a row
 BUSY_BYTES = 1 << 29  # what the device writes while the host enqueues a timed call
+SOME_FAILED = 3  # status of the measuring process
 LIMITS = (1.05, 1.10, 1.15)
 FIELDS = ["kind", "sides", "shape", "form", "type", "m", "n", "k", "batch", "ops", "beta"]
 TIMED = ["row", "mode", *FIELDS, "native_ms", "ms", "ratio", "spread", "rounds"]
@@ -89,6 +90,7 @@ class Bench:
             self.ways[mode] = copies.load(TANDEM_MODE=mode)
             self.reporting.append(copies.load(TANDEM_MODE=mode, TANDEM_REPORT=str(
                 report_path(arguments.out, mode))))
+        self.least = arguments.rounds
         size = BUSY_BYTES if self.on_device else 1 << 16
         self.busy, self.busy_bytes = ctypes.c_void_p(), ctypes.c_size_t(size)
         self.device.check(self.device.cudart.cudaMalloc(ctypes.byref(self.busy), self.busy_bytes))
@@ -141,7 +143,7 @@ class Bench:
             for mode, way in self.ways.items():
                 found[mode].append(self.sample(call, way, count))
             rounds = len(found["native"])
-            if rounds >= MOST or (rounds >= LEAST and (
+            if rounds >= MOST or (rounds >= self.least and (
                     time.monotonic() > end or spread(found["native"]) < AGREE)):
                 return found
 
@@ -160,6 +162,8 @@ class Bench:
 
 def spread(times):
     """How far the medians of every second time are apart."""
+    if len(times) < 2:
+        return math.inf
     halves = sorted(statistics.median(times[start::2]) for start in (0, 1))
     return halves[1] / halves[0] - 1
 
@@ -183,7 +187,10 @@ def wanted_rows(arguments, kinds):
 
 
 def measure(arguments):
-    """Times all rows; FOLDER gets the CSV, and, as this process ends, the reports."""
+    """Times all rows; FOLDER gets the CSV, and, as this process ends, the reports.
+
+    Ends with SOME_FAILED if a call was refused."""
+    failed = False
     with (tempfile.TemporaryDirectory() as folder,
           open(arguments.out / "timed.csv", "w", newline="", encoding="utf-8") as file):
         bench = Bench(arguments, folder)
@@ -199,9 +206,11 @@ def measure(arguments):
                 found = bench.measure(row, share)
                 write_times(table, number, row, found)
                 file.flush()
-            except (ImportError, MemoryError) as reason:
+            except (MemoryError, RuntimeError) as reason:
                 print(f"never_slower: {row.name}: left out: {reason}", file=sys.stderr)
+                failed = failed or isinstance(reason, RuntimeError)
             bench.free_unused()
+    sys.exit(SOME_FAILED if failed else 0)
 
 
 def write_times(table, number, row, found):
@@ -281,8 +290,18 @@ def summary(mode, lines):
     native = [float(line["ratio"]) for line in lines if line["ran"] == "native"]
     if native:
         yield f"native rows by their times: {min(native):.3f} to {max(native):.3f}"
+    yield from form_means(lines)
     yield f"the ten worst of the emulated:\n{HEAD}"
     yield from map(row_text, sorted(emulated, key=lambda line: -float(line["ratio"]))[:10])
+
+
+def form_means(lines):
+    for form in sorted({line["form"] for line in lines}):
+        of_form = [line for line in lines if line["form"] == form]
+        ratios = [float(line["ratio"]) for line in of_form if line["ran"] != "native"]
+        if ratios:
+            yield (f"  {form:38} {len(ratios):>3} of {len(of_form):>3} emulated, geometric mean "
+                   f"{geometric_mean(ratios):.3f}, most {max(ratios):.3f}")
 
 
 def print_tables(arguments, found):
@@ -386,7 +405,9 @@ def parse_arguments():
     parser.add_argument("--only", default="", type=expression, metavar="REGEX",
                         help="only rows that fit: kind,sides,form,type,ops,m,n,k,batch,beta")
     parser.add_argument("--seconds", default=100.0, type=positive(float), metavar="S",
-                        help="when to stop repeating; every row is timed 6 times, also later")
+                        help="when to stop repeating (default 100); no row is left out")
+    parser.add_argument("--rounds", default=6, type=positive(int), metavar="N",
+                        help="every row is timed so often at least (default 6)")
     parser.add_argument("--divide", default=1, type=positive(int), metavar="N",
                         help="divide all sizes by N, for the host device")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
@@ -405,13 +426,15 @@ def main():
     started = time.monotonic()
     ended = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--measure", "--library",
                             arguments.library], env=measuring_environment(), check=False)
-    if ended.returncode:
+    if ended.returncode not in (0, SOME_FAILED):
         sys.exit(f"never_slower: measuring failed: status {ended.returncode}")
     found = join(arguments)
     print_tables(arguments, found)
     for mode in arguments.modes:
         draw(arguments, mode, [line for line in found if line["mode"] == mode])
     print(f"{time.monotonic() - started:.0f} s in all")
+    if ended.returncode:
+        sys.exit("never_slower: cuBLAS or Tandem refused a call")
 
 
 if __name__ == "__main__":

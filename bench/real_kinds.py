@@ -15,17 +15,23 @@ try:
 except ImportError:
     xp = np
 
-KINDS = {}
 PANEL = 256  # columns of a panel of Householder vectors, at most
 
 
-def kind(title):
-    assert "," not in title, "the drawing reads the CSV by awk"
+class Kinds(dict):
+    """Functions that make matrices, by their titles."""
 
-    def register(make):
-        KINDS[title] = make
-        return make
-    return register
+    def kind(self, title):
+        assert "," not in title, "tables of kinds are CSV without quotes"
+
+        def register(make):
+            self[title] = make
+            return make
+        return register
+
+
+KINDS = Kinds()
+kind = KINDS.kind
 
 
 class Matrices:

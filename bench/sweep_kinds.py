@@ -14,16 +14,8 @@ from real_kinds import xp
 # cuRAND's default generator takes longer to start than some products to run.
 GENERATOR = {"method": 161} if xp.__name__ == "cupy" else {}  # Philox 4x32-10
 BASE = 1200  # the order of matrices that cost more to make than to multiply; they are repeated
-KINDS = {}
-
-
-def kind(title):
-    assert "," not in title, "the CSV has no quotes"
-
-    def register(make):
-        KINDS[title] = make
-        return make
-    return register
+KINDS = real_kinds.Kinds()
+kind = KINDS.kind
 
 
 class Maker:
@@ -324,7 +316,7 @@ def tiny(make):
 # ---- the kinds of real_kinds.py ----
 
 class Pairs:
-    """The two matrices of the last kind that was asked for; None where one was too large."""
+    """The two matrices of the last kind that was asked for."""
 
     def __init__(self, order):
         self.matrices = real_kinds.Matrices(order)
@@ -332,6 +324,6 @@ class Pairs:
 
     def operand(self, title, make):
         if title != self.title:
-            self.title, self.pair = title, None
             self.pair = real_kinds.KINDS[title](self.matrices)
+            self.title = title
         return make.turned(make.filled(self.pair[1 - make.inner]))

@@ -123,7 +123,6 @@ class Kinds(unittest.TestCase):
         left = pairs.operand("eigenvectors Q Q'", maker)
         right = pairs.operand("eigenvectors Q Q'", sweep_kinds.Maker("d", 30, 100, 0, 1))
         self.assertEqual((left.shape, left.dtype.kind, right.shape), ((100, 30), "c", (30, 100)))
-        np.testing.assert_array_equal(left[:64].real / 0.8 * 1.0, left[:64].real / 0.8)
         np.testing.assert_allclose(left[:64].real / 0.8, right[:, :64].T)
 
 
@@ -142,8 +141,7 @@ class Rows(unittest.TestCase):
                          {*sweep_kinds.KINDS, *PAIRS, "recorded calls"})
 
     def test_every_form_and_shape_occurs(self):
-        for group, (forms, shapes) in sweep_rows.GROUPS.items():
-            del group
+        for forms, shapes in sweep_rows.GROUPS.values():
             for form, letter in forms:
                 self.assertIn((form, letter), {(row.form, row.type) for row in self.rows})
             for m, n, k, batch in shapes:
@@ -182,7 +180,7 @@ class Sweep(unittest.TestCase):
     @classmethod
     def run_bench(cls, *arguments):
         return cls.start("auto", BENCH / "never_slower.py", "--divide", 64, "--seconds", 0.01,
-                         *arguments)
+                         "--rounds", 2, *arguments)
 
     def test_every_row_in_every_mode(self):
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
@@ -210,7 +208,7 @@ class Sweep(unittest.TestCase):
         for row in self.rows:
             ratio = float(row["ms"]) / float(row["native_ms"])
             self.assertAlmostEqual(ratio / float(row["ratio"]), 1.0, delta=0.02)
-            self.assertGreaterEqual(int(row["rounds"]), 6)
+            self.assertGreaterEqual(int(row["rounds"]), 2)
 
     def test_summary(self):
         """ozaki2 emulates all rows here, far slower than the host's BLAS."""
@@ -220,7 +218,8 @@ class Sweep(unittest.TestCase):
         self.assertIn(text, self.done.stdout)
         own = text[text.index("\nozaki2: "):]
         self.assertTrue(own.startswith(f"\nozaki2: {len(rows)} rows, {len(rows)} emulated"), own)
-        self.assertIn("of the emulated {} over 1.05, {} over 1.10, {} over 1.15\n".format(*over), own)
+        said = [f"{count} over {limit}" for count, limit in zip(over, ("1.05", "1.10", "1.15"))]
+        self.assertIn(f"of the emulated {', '.join(said)}\n", own)
         worst = max(rows, key=lambda row: float(row["ratio"]))
         first = own[own.index("ten worst"):].splitlines()[2]
         self.assertEqual(first.split()[0], worst["row"])
@@ -239,7 +238,8 @@ class Sweep(unittest.TestCase):
         self.assertGreater(int(done.stdout.split()[0]), 40)
 
     def test_bad_input(self):
-        for arguments, word in ((["--modes", "fd"], "'fd'"), (["--only", "("], "'('"),
+        for arguments, word in ((["--modes", "fd", "--only", "^normal,"], "'fd'"),
+                                (["--only", "("], "'('"),
                                 (["--only", "no such kind"], "no row fits 'no such kind'"),
                                 (["--seconds", "0"], "a number above 0, not '0'"),
                                 (["--library", "/no/such"], "no library at /no/such")):
