@@ -6,7 +6,7 @@ by columns, one after the other."""
 import ctypes
 import dataclasses
 
-from sweep_rows import DEVICE_SCALARS
+from sweep_rows import CAPTURED, CAPTURED_COMPLEX, DEVICE_SCALARS
 
 OPERATIONS = {"N": 0, "T": 1, "C": 2}
 LOWER, LEFT, NON_UNIT = 0, 0, 0
@@ -50,6 +50,45 @@ class Call:
     def make(self, library):
         return getattr(library, self.function)(*self.arguments)
 
+    def release(self):
+        """Gives back what is not memory of arrays."""
+
+
+class Captured(Call):
+    """A call that is captured into a graph for each library, whose launches are the calls."""
+    RELAXED = 2
+
+    def bind(self, device):
+        self.device, self.graphs, self.stream = device, {}, ctypes.c_void_p()
+        device.check(device.cudart.cudaStreamCreate(ctypes.byref(self.stream)))
+        return self
+
+    def capture(self, library):
+        cudart, cublas, check = self.device.cudart, self.device.cublas, self.device.check
+        graph, ready = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cublas.cublasSetStream_v2(self.device.handle, self.stream))
+        try:
+            check(cudart.cudaStreamBeginCapture(self.stream, self.RELAXED))
+            status = super().make(library)
+            check(cudart.cudaStreamEndCapture(self.stream, ctypes.byref(graph)))
+            check(status)
+        finally:
+            check(cublas.cublasSetStream_v2(self.device.handle, None))
+        check(cudart.cudaGraphInstantiate(ctypes.byref(ready), graph, ctypes.c_ulonglong(0)))
+        check(cudart.cudaGraphDestroy(graph))
+        return ready
+
+    def make(self, library):
+        if library not in self.graphs:
+            self.graphs[library] = self.capture(library)
+        return self.device.cudart.cudaGraphLaunch(self.graphs[library], None)
+
+    def release(self):
+        self.device.check(self.device.cudart.cudaDeviceSynchronize())
+        for graph in self.graphs.values():
+            self.device.check(self.device.cudart.cudaGraphExecDestroy(graph))
+        self.device.check(self.device.cudart.cudaStreamDestroy(self.stream))
+
 
 @dataclasses.dataclass
 class Setting:
@@ -85,6 +124,11 @@ class Setting:
 def plain(s):
     return s.call(*s.operations, *s.sizes, s.alpha, s.a.address, s.a.rows, s.b.address, s.b.rows,
                   s.beta, s.c.address, s.c.rows)
+
+
+def captured(s):
+    call = plain(s)
+    return Captured(call.function, call.arguments).bind(s.device)
 
 
 def with_device_scalars(s):
@@ -196,8 +240,10 @@ def by_lt(s):
 
 FORMS = {
     "cublasDgemm_v2": plain, "cublasZgemm_v2": plain, DEVICE_SCALARS: with_device_scalars,
+    CAPTURED: captured, CAPTURED_COMPLEX: captured,
     "cublasGemmEx": typed, "cublasDgemmStridedBatched": strided,
     "cublasZgemmStridedBatched": strided, "cublasDgemmBatched": by_pointers,
+    "cublasZgemmBatched": by_pointers,
     "cublasLtMatmul": by_lt, "cublasDsyrk_v2": update, "cublasZherk_v2": update,
     "cublasDsymm_v2": symmetric, "cublasDtrsm_v2": solve,
 }

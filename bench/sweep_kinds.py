@@ -273,7 +273,7 @@ def graded(make):
 
 def place_few(make, a, value):
     for _ in range(20):
-        a[make.few.integers(make.rows), make.few.integers(make.columns)] = value
+        a[int(make.few.integers(make.rows)), int(make.few.integers(make.columns))] = value
     return a
 
 

@@ -10,6 +10,7 @@ import itertools
 import zlib
 
 DEVICE_SCALARS = "cublasDgemm_v2, scalars on the device"
+CAPTURED, CAPTURED_COMPLEX = "cublasDgemm_v2, in a graph", "cublasZgemm_v2, in a graph"
 SQUARE = [1024, 1536, 2048, 2560, 3000, 3072, 4096, 4097, 5000, 6144, 8192]
 THIN = [(4096, 4096, 256), (4096, 4096, 512), (4096, 4096, 1024), (8192, 8192, 256),
         (8192, 8192, 512), (8192, 8192, 1024), (5000, 5000, 300)]
@@ -32,15 +33,17 @@ def cubes(orders):
 # What a kind meets once: forms with their types, and shapes of m, n, k and members.
 GROUPS = {
     "real": ([("cublasDgemm_v2", "d"), ("cublasGemmEx", "d"), ("cublasDgemm_v2", "d"),
-              (DEVICE_SCALARS, "d")], [(*s, 1) for s in cubes(SQUARE)]),
+              (DEVICE_SCALARS, "d"), (CAPTURED, "d")], [(*s, 1) for s in cubes(SQUARE)]),
     "real thin": ([("cublasDgemm_v2", "d"), ("cublasGemmEx", "d")],
                   [(*s, 1) for s in THIN + WIDE]),
-    "complex": ([("cublasZgemm_v2", "z"), ("cublasGemmEx", "z")],
+    "complex": ([("cublasZgemm_v2", "z"), ("cublasGemmEx", "z"), ("cublasZgemm_v2", "z"),
+                 (CAPTURED_COMPLEX, "z")],
                 [(*s, 1) for s in cubes(COMPLEX_SQUARE)]),
     "complex thin": ([("cublasZgemm_v2", "z")], [(*s, 1) for s in COMPLEX_THIN]),
     "real batch": ([("cublasDgemmStridedBatched", "d"), ("cublasDgemmBatched", "d")],
                    [(n, n, n, count) for n, count in BATCHES]),
-    "complex batch": ([("cublasZgemmStridedBatched", "z")],
+    "complex batch": ([("cublasZgemmStridedBatched", "z"), ("cublasZgemmStridedBatched", "z"),
+                       ("cublasZgemmBatched", "z")],
                       [(n, n, n, count) for n, count in COMPLEX_BATCHES]),
     "lt": ([("cublasLtMatmul", "d"), ("cublasLtMatmul", "z")],
            [(*s, 1) for s in cubes(COMPLEX_SQUARE) + COMPLEX_THIN]
