@@ -219,17 +219,6 @@ bool td_library_is_caller(const void *caller)
     return library && holds(library, caller);
 }
 
-td_library *td_library_of(const void *handle, const void *caller, td_original which)
-{
-    td_library *library = take_bound(which);
-    if (!library) library = td_owner_find(handle);
-    if (!library) library = td_owner_find(caller);
-    if (library) return library;
-    library = find_library(caller, which);
-    if (library) td_owner_set(caller, library); /* a place in code calls one cuBLAS */
-    return library;
-}
-
 /* ---- functions ---- */
 
 /* What is preloaded after Tandem stands before cuBLAS, as it would without Tandem: the images that
@@ -280,6 +269,20 @@ static td_function find(td_library *library, td_original which)
     }
     atomic_store_explicit(&library->found[which], function, memory_order_release);
     return function;
+}
+
+td_library *td_library_of(const void *handle, const void *caller, td_original which)
+{
+    td_library *library = take_bound(which);
+    if (!library) library = td_owner_find(handle);
+    if (library) return library;
+    /* A place in code calls one cuBLAS; but a place that makes other code's calls, as libffi has
+     * for ctypes, calls cublasLt as well, which lacks cuBLAS's functions. */
+    library = td_owner_find(caller);
+    if (library && find(library, which)) return library;
+    library = find_library(caller, which);
+    if (library) td_owner_set(caller, library);
+    return library;
 }
 
 td_function td_original_find(td_library *library, td_original which)

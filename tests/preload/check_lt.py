@@ -20,14 +20,24 @@ WAYS = ("linked", "looked-up")
 PRODUCTS = 195  # of client_lt.c
 COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c
 REFUSED = ("C is D in another layout", "a scalar for each member", "batch invariance is asked for")
+# A program whose calls all come from one place, libffi's: of functions of either library, whose
+# handle is not there.
+ONE_PLACE = """import ctypes, sys
+program = ctypes.CDLL(None)
+for name in sys.argv[1:]:
+    print(name, getattr(program, name)(*[None] * 16))
+"""
+
+
+def preloading(tandem, variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
+    return environment | variables
 
 
 def run(mode, way, tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
-    environment.update(variables)
-    return subprocess.run([client, mode, way, inner], env=environment, capture_output=True,
-                          text=True, check=False)
+    return subprocess.run([client, mode, way, inner], env=preloading(tandem, variables),
+                          capture_output=True, text=True, check=False)
 
 
 def parse(process):
@@ -56,6 +66,19 @@ class Lt(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.plain = run("df", "linked", tandem=False)
+
+    def test_both_libraries_from_one_place(self):
+        names = ["cublasLtMatmul", "cublasDgemm_v2"]
+        for order in (names + names, names[::-1]):
+            with self.subTest(order):
+                with_and_without = [
+                    subprocess.run([sys.executable, "-c", ONE_PLACE, *order], capture_output=True,
+                                   env=preloading(tandem, {}), text=True, check=False)
+                    for tandem in (True, False)
+                ]
+                for process in with_and_without:
+                    self.assert_ran(process)
+                self.assertEqual(*(process.stdout for process in with_and_without))
 
     def test_cublaslt_alone_is_right(self):
         self.assert_ran(self.plain)
