@@ -9,6 +9,10 @@
 /* A sentence that stands in every report of the host device. */
 extern const char td_host_device_note[];
 
+/* Two runs may differ in their decisions, and a sentence that says so. */
+bool td_report_is_adaptive(const td_report *report);
+extern const char td_adaptive_note[];
+
 /* Which of side, triangle and diagonal a routine of level 3 has, as arguments. */
 bool td_call_has_side(const td_report_key *key);
 bool td_call_has_triangle(const td_report_key *key);
