@@ -4,6 +4,7 @@
 
 #include "../engines/model/device_model.h"
 #include "../engines/solve/solve.h"
+#include "adaptive.h"
 #include "failures.h"
 #include "rules.h"
 #include "lower.h"
@@ -79,7 +80,7 @@ static td_run_status attempt(const td_options *o, td_entry entry, const td_probl
                              const td_decision *decision, td_device *device, td_call *call)
 {
     *call = td_call_begin(o, entry, p, decision, device, device->ordinal);
-    td_counters *counters = td_call_counters(call, device);
+    td_counters *counters = td_call_counters(call, decision, device);
     return run(o, p, decision, device, counters);
 }
 
@@ -150,7 +151,8 @@ td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const
     if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
     const td_decision decision = decide(in_force, o, p, device);
-    return decision.engine && !device ? td_policy_native(td_reason_device) : decision;
+    if (decision.engine && !device) return td_policy_native(td_reason_device);
+    return td_adaptive_forgo(&decision);
 }
 
 const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
@@ -188,5 +190,7 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     const td_matrix *result = td_problem_result(p);
     const void *written = result->array ? (const void *)result->array : result->data;
     if (!td_device_reaches(device, written)) return td_dispatch_native(entry, p, td_reason_pointer);
+    decision = td_adaptive_weigh(entry, p, &decision, device);
+    if (!decision.engine) return keep_native(entry, p, &decision);
     return emulate(o, entry, p, &decision, device);
 }

@@ -13,13 +13,15 @@
 #include "../report/report.h"
 #include "../report/timer.h"
 #include "../version.h"
+#include "site_table.h"
 
 static td_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
 /* What a child of fork() must not find taken by a thread that it does not have. A thread that has
  * one of these takes none that is before it, and may take those of timer and report. */
-static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock};
+static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock,
+                                           &td_site_table_lock};
 enum { GUARDED = sizeof guarded / sizeof *guarded };
 
 static void before_fork(void)

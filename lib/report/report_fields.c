@@ -7,6 +7,14 @@ const char td_host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
     "nothing about a GPU.";
 
+const char td_adaptive_note[] =
+    "Strategy adaptive decides by how earlier calls ended: another run may give other bits.";
+
+bool td_report_is_adaptive(const td_report *report)
+{
+    return report->options->strategy == TD_STRATEGY_ADAPTIVE;
+}
+
 static char op_letter(td_op op, bool is_conjugate)
 {
     if (is_conjugate) return 'R';

@@ -239,6 +239,7 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_command(out);
     fprintf(out, "  \"is_complete\": %s,\n", report->is_complete ? "true" : "false");
     print_member(out, "mode", report->options->mode.text);
+    fprintf(out, "  \"is_adaptive\": %s,\n", td_report_is_adaptive(report) ? "true" : "false");
     print_devices(out, report);
     fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
     if (report->is_host_device) print_member(out, "note", td_host_device_note);

@@ -111,7 +111,7 @@ class Commands(Case):
         self.assertEqual(self.complete('run', '--mode', ''), self.modes())
         self.assertEqual(self.complete('run', '--accuracy', 'f'), {'fp64', 'faithful'})
         self.assertEqual(self.complete('run', '--strategy', ''),
-                         {'auto', 'eager', 'performant', 'reproducible'})
+                         {'auto', 'eager', 'performant', 'adaptive', 'reproducible'})
         self.assertEqual(self.complete('bench', '--modes', 'df,ozaki1,nat'), {'df,ozaki1,native'})
         self.assertEqual(self.complete('bench', '--modes', 'nat'), {'native'})
         self.assertEqual(self.complete('bench', '--keep', ''),
@@ -446,6 +446,16 @@ class Run(Case):
                                 "rules, line 1: ", "'cublasDgem'", 'did you mean cublasDgemm?')
             self.assert_refused(refused(command), 2, "TANDEM_VERIFY_DUMP is '/proc/none'",
                                 'allowed: a folder for new files')
+
+    def test_adaptive_is_refused_where_nothing_can_be_faster(self):
+        self.add_host_device()
+        for mode in ('native', 'fp64'):
+            self.assert_refused(self.tandem('run', '--strategy', 'adaptive', '--mode', mode, 'env'),
+                                2, "TANDEM_STRATEGY is 'adaptive'", f"'{mode}'", 'mode auto')
+        for mode in ([], ['--mode', 'auto'], ['--mode', 'ozaki2']):
+            seen = self.environment_of(
+                self.tandem('run', '--strategy', 'adaptive', *mode, 'env'))
+            self.assertEqual(seen['TANDEM_STRATEGY'], 'adaptive')
 
     def test_values_are_passed_on(self):
         self.add_host_device()
