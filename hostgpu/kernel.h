@@ -22,6 +22,12 @@
 
 constexpr int warpSize = 32;
 
+/* CUDA's names for the place of the thread that runs. */
+#define threadIdx hostgpu_here.thread
+#define blockIdx  hostgpu_here.block
+#define blockDim  hostgpu_here.block_size
+#define gridDim   hostgpu_here.grid_size
+
 #include "kernel_atomic.h"
 #include "kernel_math.h"
 
@@ -83,7 +89,7 @@ HOSTGPU_DEVICE T shuffle(unsigned mask, T value, unsigned source, hostgpu_site s
     return from_bits<T>(hostgpu_warp(HOSTGPU_SHUFFLE, mask, to_bits(value), source, site));
 }
 
-HOSTGPU_DEVICE unsigned lane() { return hostgpu_rank % 32; }
+HOSTGPU_DEVICE unsigned lane() { return hostgpu_here.rank % 32; }
 
 /* First lane of the caller's group of `width` lanes. */
 HOSTGPU_DEVICE unsigned group(int width) { return lane() & ~(static_cast<unsigned>(width) - 1); }

@@ -239,7 +239,7 @@ typedef struct {
 
 static void stand_ins_open(stand_ins *all)
 {
-    static const char *const names[STAND_INS] = {PLACEMENT_CUDART, PLACEMENT_CUBLAS,
+    static const char *const names[STAND_INS] = {PLACEMENT_HOSTDEVICE, PLACEMENT_CUBLAS,
                                                  PLACEMENT_CUBLAS_LT};
     char path[PATH_MAX];
     all->count = 0;

@@ -221,6 +221,19 @@ TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum
 #endif
 }
 
+/* The upper halves of y + BIAS of four elements. A word has their residues modulo one of the pair's
+ * moduli. */
+TD_DEVICE void td_words_of_pair(uint32_t weights, uint32_t residues, uint32_t other,
+                                uint32_t (&y)[TD_SUBTILE])
+{
+    const uint32_t low = __byte_perm(residues, other, 0x5140);
+    const uint32_t high = __byte_perm(residues, other, 0x7362);
+    y[0] = td_add_pair<0>(weights, low, TD_PAIR_START);
+    y[1] = td_add_pair<1>(weights, low, TD_PAIR_START);
+    y[2] = td_add_pair<0>(weights, high, TD_PAIR_START);
+    y[3] = td_add_pair<1>(weights, high, TD_PAIR_START);
+}
+
 /* X = h + l of four elements. A word has their residues modulo one of the moduli. */
 template <class set>
 TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
@@ -232,13 +245,9 @@ TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
     TD_UNROLL
     for (int i = 0; 2 * i < set::count; i++) {
         const td_pair &pair = pairs.pair[i];
-        const uint32_t other = 2 * i + 1 < set::count ? residues[2 * i + 1] : 0;
-        const uint32_t low = __byte_perm(residues[2 * i], other, 0x5140);
-        const uint32_t high = __byte_perm(residues[2 * i], other, 0x7362);
-        const uint32_t y[TD_SUBTILE] = {td_add_pair<0>(pair.weights, low, TD_PAIR_START),
-                                        td_add_pair<1>(pair.weights, low, TD_PAIR_START),
-                                        td_add_pair<0>(pair.weights, high, TD_PAIR_START),
-                                        td_add_pair<1>(pair.weights, high, TD_PAIR_START)};
+        uint32_t y[TD_SUBTILE];
+        td_words_of_pair(pair.weights, residues[2 * i],
+                         2 * i + 1 < set::count ? residues[2 * i + 1] : 0, y);
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) {
             const double d = td_from_bits64((uint64_t)y[e] << 32);

@@ -81,7 +81,13 @@ static constexpr td_complex_residue_weights td_make_complex_residue_weights()
 /* A set of moduli: the first ones, or the first of those of complex products. */
 template <int count_, bool is_complex_ = false> struct td_first_moduli {
     static constexpr int count = count_;
-    static constexpr bool is_complex = is_complex_;
+    static constexpr bool is_complex = is_complex_, is_any = false;
+};
+
+/* As many of these as is known at run time, `most_` at most. */
+template <int most_, bool is_complex_> struct td_any_moduli {
+    static constexpr int count = most_;
+    static constexpr bool is_complex = is_complex_, is_any = true;
 };
 
 #endif

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import unittest
 
-from launcher_case import CUDA_LIBRARY, Case, HOST_LIBRARIES, VERSION, compile_c, library
+from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, VERSION, compile_c,
+                           library)
 
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
@@ -829,8 +830,7 @@ class DoctorOnHostDevice(Case):
         names = [f'cublasStub{i}' for i in range(8)]
         source = 'void cublasDgemm_v2(void) {} ' + ' '.join(stub.format(name) for name in names)
         cublas = library(self.folder, 'hostgpu/libcublas.so.13', source)
-        runtime = library(self.folder, 'hostgpu/libcudart.so.13',
-                          stub.format('cudaStub') + ' void cudaThere(void) {}')
+        runtime = self.folder / HOSTDEVICE
 
         def program(calls):
             declared = ''.join(f'void {name}(void);' for name in calls)
@@ -838,18 +838,18 @@ class DoctorOnHostDevice(Case):
             return compile_c(self.folder, 'program',
                              f'{declared} int main(void) {{ {body} return 0; }}', cublas, runtime)
 
-        few = program(['cublasDgemm_v2', 'cudaThere', 'cudaStub', names[3]])
+        few = program(['cublasDgemm_v2', 'cudaMalloc', 'cudaArrayGetInfo', names[3]])
         result = self.tandem('doctor', few)
         self.assertEqual(result.returncode, 0, result)
         lines = [line for line in result.stdout.splitlines() if line.startswith('not there:')]
         self.assertEqual(len(lines), 1, result)
         named, ending = lines[0].removeprefix('not there:   ').split(' (in program): ')
-        self.assertEqual(set(named.split(', ')), {'cudaStub', names[3]})
+        self.assertEqual(set(named.split(', ')), {'cudaArrayGetInfo', names[3]})
         self.assertEqual(ending, 'the host device returns that they are not supported')
         self.assertIn(' and 3 more (in program)',
-                      self.tandem('doctor', program(['cudaStub', *names])).stdout)
+                      self.tandem('doctor', program(['cudaArrayGetInfo', *names])).stdout)
         self.assertNotIn('not there',
-                         self.tandem('doctor', program(['cublasDgemm_v2', 'cudaThere'])).stdout)
+                         self.tandem('doctor', program(['cublasDgemm_v2', 'cudaMalloc'])).stdout)
         self.add_cuda()
         self.add_driver()
         self.assertNotIn('not there', self.tandem('doctor', few).stdout)

@@ -43,6 +43,23 @@ class Installed(unittest.TestCase):
         self.assertEqual(output(program, LD_LIBRARY_PATH=str(package.parent.parent)),
                          VERSION + "\n")
 
+    def test_a_program_may_be_linked_to_the_toolkit_s_runtime_first(self):
+        """Without CUDA the host device's takes its place, whatever LD_LIBRARY_PATH has."""
+        output(MESON, "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.folder)
+        (package,) = self.folder.rglob("tandem.pc")
+        libraries = package.parent.parent
+        if (libraries / "libtandem.so").exists():
+            self.skipTest("this build is for GPUs")
+        flags = output("pkg-config", "--cflags", "--libs", "tandem",
+                       f"--define-variable=prefix={libraries.parent}",
+                       PKG_CONFIG_PATH=str(package.parent))
+        program, toolkit = self.folder / "program", f"{CUDA_ROOT}/lib64"
+        subprocess.run([
+            *COMPILER, pathlib.Path(SOURCE, "tests/preload/linked_runtime.c"), "-o", program,
+            f"-I{CUDA_ROOT}/include", f"-L{toolkit}", "-lcudart", *flags.split()
+        ], check=True)
+        self.assertEqual(output(program, LD_LIBRARY_PATH=f"{libraries}:{toolkit}"), "right\n")
+
     def test_without_cuda_it_names_the_host_devices_library(self):
         subprocess.run([
             MESON, "setup", self.folder / "build", SOURCE, "-Dcuda=disabled", "-Dtests=false",
@@ -53,7 +70,7 @@ class Installed(unittest.TestCase):
         self.assertLessEqual({"tandem.h", "tandem.pc", "libtandem-hostgpu.so"}, names)
         package = (self.folder / "build" / "meson-private" /
                    "tandem.pc").read_text(encoding="utf-8")
-        self.assertRegex(package, r"(?m)^Libs:.* -ltandem-hostgpu$")
+        self.assertRegex(package, r"(?m)^Libs:.* -ltandem-hostgpu ")
 
 
 if __name__ == "__main__":
