@@ -7,6 +7,7 @@ usage: check_installed.py SOURCE_ROOT BUILD_FOLDER VERSION MESON CUDA_ROOT COMPI
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,34 @@ class Installed(unittest.TestCase):
         package = (self.folder / "build" / "meson-private" /
                    "tandem.pc").read_text(encoding="utf-8")
         self.assertRegex(package, r"(?m)^Libs:.* -ltandem-hostgpu ")
+
+    def setup(self, *options):
+        """Meson's answer where the packages of tests are not installed."""
+        packages = self.folder / "packages"
+        packages.mkdir()
+        for place in output("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":"):
+            for file in pathlib.Path(place).glob("*.pc"):
+                if file.stem not in ("cmocka", "mpfr"):
+                    (packages / file.name).symlink_to(file)
+        environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(packages)}
+        environment.pop("PKG_CONFIG_PATH", None)
+        return subprocess.run([
+            MESON, "setup", self.folder / "build", SOURCE, "-Dcuda=disabled",
+            f"-Dtoolkit={CUDA_ROOT}", *options
+        ], env=environment, capture_output=True, text=True, check=False)
+
+    def test_nodes_need_nothing_of_tests(self):
+        """README's way to build for them, but for the devices."""
+        readme = pathlib.Path(SOURCE, "README.md").read_text(encoding="utf-8")
+        (options,) = re.findall(r"meson setup build-nodes (.*)", readme)
+        done = self.setup(*(o for o in options.split() if not re.match("-D(archs|hostgpu)=", o)))
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_what_is_missing_is_said(self):
+        done = self.setup()
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, "ERROR: .*no (cmocka|mpfr), which the tests need: .*"
+                         "-Dtests=false")
 
 
 if __name__ == "__main__":
