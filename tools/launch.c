@@ -103,7 +103,7 @@ int launch_prepare(launch *l, const char *name, bool wants_host_device)
     const int error = program_find(name, l->path);
     if (error) return launch_refuse(name, error);
     if (!choose_device(wants_host_device, &l->is_host_device)) return 1;
-    if (!examine_loading(l->path, l->is_host_device, reason))
-        warn_of("emulating '%s' will not work: %s", name, reason);
-    return set_preload(l->is_host_device) ? 0 : 1;
+    const loading verdict = examine_loading(l->path, l->is_host_device, reason);
+    if (verdict != LOADING_WORKS) warn_of("emulating '%s' will not work: %s", name, reason);
+    return verdict == LOADING_BREAKS || set_preload(l->is_host_device) ? 0 : 1;
 }
