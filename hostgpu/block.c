@@ -130,9 +130,8 @@ static void release_barrier(hostgpu_worker *w)
     hostgpu_make_all_ready(w);
 }
 
-hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
+hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site site)
 {
-    hostgpu_worker *w = hostgpu_here.worker;
     cuda_thread *t = &w->thread[w->place->rank];
     char *race = &w->race_barrier[w->barrier_count % 2];
 
@@ -148,10 +147,8 @@ hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
     return w->outcome;
 }
 
-void hostgpu_yield(void)
+void hostgpu_yield(hostgpu_worker *w)
 {
-    hostgpu_worker *w = hostgpu_here.worker;
-
     hostgpu_make_ready(w, w->place->rank);
     hostgpu_wait(w);
 }

@@ -78,15 +78,17 @@ cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
  * bytes, aligned for every type, 0xFF at the start of the block. */
 void *hostgpu_static_shared(const void *key, const char *name, size_t bytes);
 
-/* __syncthreads and its voting forms: waits for all threads of the block. */
-hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site);
+/* __syncthreads and its voting forms: waits for all threads of the block. Here and below `worker`
+ * is that of hostgpu_here, which the kernel has at hand: asking for its address again would take a
+ * tenth of the time. */
+hostgpu_votes hostgpu_barrier(struct hostgpu_worker *worker, int predicate, hostgpu_site site);
 
 /* A warp operation of the lanes in mask. source: for shuffles, the lane to read. */
-uint64_t hostgpu_warp(hostgpu_warp_op op, unsigned mask, uint64_t value, unsigned source,
-                      hostgpu_site site);
+uint64_t hostgpu_warp(struct hostgpu_worker *worker, hostgpu_warp_op op, unsigned mask,
+                      uint64_t value, unsigned source, hostgpu_site site);
 
 /* Lets the other threads of the block run; for loops that wait for another thread. */
-void hostgpu_yield(void);
+void hostgpu_yield(struct hostgpu_worker *worker);
 
 /* __trap: ends the launch with cudaErrorLaunchFailure. */
 void hostgpu_trap(hostgpu_site site) __attribute__((noreturn));

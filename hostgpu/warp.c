@@ -125,10 +125,9 @@ static void complete(hostgpu_worker *w, cuda_warp *warp, const cuda_thread *call
     }
 }
 
-uint64_t hostgpu_warp(hostgpu_warp_op op, unsigned mask, uint64_t value, unsigned source,
-                      hostgpu_site site)
+uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint64_t value,
+                      unsigned source, hostgpu_site site)
 {
-    hostgpu_worker *w = hostgpu_here.worker;
     cuda_thread *t = &w->thread[w->place->rank];
     cuda_warp *warp = &w->warp[w->place->rank / HOSTGPU_WARP_SIZE];
     unsigned lane = w->place->rank % HOSTGPU_WARP_SIZE;
