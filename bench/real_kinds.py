@@ -15,17 +15,23 @@ try:
 except ImportError:
     xp = np
 
-KINDS = {}
 PANEL = 256  # columns of a panel of Householder vectors, at most
 
 
-def kind(title):
-    assert "," not in title, "the drawing reads the CSV by awk"
+class Kinds(dict):
+    """Functions that make matrices, by their titles."""
 
-    def register(make):
-        KINDS[title] = make
-        return make
-    return register
+    def kind(self, title):
+        assert "," not in title, "tables of kinds are CSV without quotes"
+
+        def register(make):
+            self[title] = make
+            return make
+        return register
+
+
+KINDS = Kinds()
+kind = KINDS.kind
 
 
 class Matrices:
@@ -340,6 +346,8 @@ def scattered(make):
         return make.random.randint(-300, 300, (make.n, make.n)).astype(float)
     return tuple(make.normal() * xp.exp2(exponents()) for _ in range(2))
 
+
+PLAIN = tuple(KINDS)  # the kinds so far need NumPy alone
 
 # ---- chemistry ----
 

@@ -7,10 +7,7 @@
 #include "schedule.h"
 #include "settings.h"
 
-__thread hostgpu_worker *hostgpu_self;
-__thread uint3 threadIdx, blockIdx;
-__thread struct dim3 blockDim, gridDim;
-__thread unsigned hostgpu_rank;
+__thread hostgpu_place hostgpu_here;
 
 enum { PAGE = 4096, CACHE_LINE = 64 };
 
@@ -89,13 +86,13 @@ static void prepare_race_check(hostgpu_worker *w)
  * begun, or waits in the idle list for one. */
 static void finish_thread(hostgpu_worker *w)
 {
-    cuda_thread *t = &w->thread[hostgpu_rank];
+    cuda_thread *t = &w->thread[w->place->rank];
     hostgpu_fiber *fiber = t->fiber;
 
     t->state = THREAD_EXITED;
     t->fiber = NULL;
     w->exited++;
-    w->warp[hostgpu_rank / HOSTGPU_WARP_SIZE].live &= ~(1u << hostgpu_rank % HOSTGPU_WARP_SIZE);
+    w->warp[w->place->rank / HOSTGPU_WARP_SIZE].live &= ~(1u << w->place->rank % HOSTGPU_WARP_SIZE);
     if (!hostgpu_is_race_check) w->idle[w->idle_count++] = fiber;
 
     if (w->exited == w->thread_count) {
@@ -111,7 +108,7 @@ static void finish_thread(hostgpu_worker *w)
 /* What every fiber executes, for ever: the threads given to it, one after another. */
 static void run_threads(void)
 {
-    hostgpu_worker *w = hostgpu_self;
+    hostgpu_worker *w = hostgpu_here.worker;
 
     for (;;) {
         HOSTGPU_ACQUIRE(&w->race_start);
@@ -133,10 +130,9 @@ static void release_barrier(hostgpu_worker *w)
     hostgpu_make_all_ready(w);
 }
 
-hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
+hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site site)
 {
-    hostgpu_worker *w = hostgpu_self;
-    cuda_thread *t = &w->thread[hostgpu_rank];
+    cuda_thread *t = &w->thread[w->place->rank];
     char *race = &w->race_barrier[w->barrier_count % 2];
 
     HOSTGPU_RELEASE(race);
@@ -151,18 +147,16 @@ hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site)
     return w->outcome;
 }
 
-void hostgpu_yield(void)
+void hostgpu_yield(hostgpu_worker *w)
 {
-    hostgpu_worker *w = hostgpu_self;
-
-    hostgpu_make_ready(w, hostgpu_rank);
+    hostgpu_make_ready(w, w->place->rank);
     hostgpu_wait(w);
 }
 
 void hostgpu_trap(hostgpu_site site)
 {
-    hostgpu_fault(hostgpu_self, "__trap() at %s:%d by thread (%u,%u,%u)", site.file, site.line,
-                  threadIdx.x, threadIdx.y, threadIdx.z);
+    hostgpu_fault(hostgpu_here.worker, "__trap() at %s:%d by thread (%u,%u,%u)", site.file,
+                  site.line, hostgpu_here.thread.x, hostgpu_here.thread.y, hostgpu_here.thread.z);
 }
 
 /* ---- blocks ---- */
@@ -198,9 +192,9 @@ static void run_block(hostgpu_worker *w, uint64_t number)
     const struct dim3 grid = w->job->kernel->grid;
     const uint64_t seed = hostgpu_get_settings()->seed;
 
-    blockIdx.x = (unsigned)(number % grid.x);
-    blockIdx.y = (unsigned)(number / grid.x % grid.y);
-    blockIdx.z = (unsigned)(number / grid.x / grid.y);
+    hostgpu_here.block.x = (unsigned)(number % grid.x);
+    hostgpu_here.block.y = (unsigned)(number / grid.x % grid.y);
+    hostgpu_here.block.z = (unsigned)(number / grid.x / grid.y);
     w->block++;
     w->random = seed ? (seed * 0x9e3779b97f4a7c15u + number) | 1 : 0;
     w->exited = w->at_barrier = w->votes = 0;
@@ -244,10 +238,20 @@ static void forget_frames(hostgpu_worker *w)
     for (unsigned i = 0; i < w->fiber_count; i++) hostgpu_fiber_forget_frames(&w->fiber[i]);
 }
 
+/* Has the dynamic linker make this OS thread's thread-local objects, if it has none yet: the only
+ * place where it does. glibc before 2.40 then loses vector registers, which compilers believe to
+ * be kept where an address of such an object is asked for, but not over a call (glibc's bug
+ * 31372). */
+static __attribute__((noinline)) void meet_thread_locals(void)
+{
+    *(hostgpu_worker *volatile *)&hostgpu_here.worker = NULL;
+}
+
 void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
 {
     uint64_t i;
 
+    meet_thread_locals();
     w->job = job;
     w->block = 0;
     w->scheduler = (hostgpu_fiber){0};
@@ -256,13 +260,14 @@ void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job)
         return;
     }
     place_threads(w);
-    blockDim = job->kernel->block;
-    gridDim = job->kernel->grid;
-    hostgpu_self = w;
+    hostgpu_here.block_size = job->kernel->block;
+    hostgpu_here.grid_size = job->kernel->grid;
+    hostgpu_here.worker = w;
+    w->place = &hostgpu_here;
     while (!atomic_load(&job->error) &&
            (i = atomic_fetch_add(&job->next_block, 1)) < job->block_count)
         run_block(w, block_at(i, job->block_count));
-    hostgpu_self = NULL;
+    hostgpu_here.worker = NULL;
     if (atomic_load(&job->error)) forget_frames(w);
     w->fiber_count = w->idle_count = 0;
     hostgpu_release_shared(w);

@@ -135,7 +135,7 @@ static bool is_sm_count(int count) { return count >= 0; }
 
 static bool is_math_mode(cublasMath_t mode)
 {
-    return ((unsigned)mode & 0xf) <= CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH && (unsigned)mode < 0x20;
+    return (unsigned)mode < 2 * CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 }
 
 /* Properties of a handle that are stored and given back. */

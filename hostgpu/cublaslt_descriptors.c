@@ -29,6 +29,11 @@ typedef struct {
     }
 
 #define OPERATION(name, field) ROW(CUBLASLT_MATMUL_DESC_##name, lt_operation, field)
+/* Of cuBLAS 13.10; older headers have no names for them. */
+#define NEWER(number, field)                                                                       \
+    {                                                                                              \
+        number, offsetof(lt_operation, field), sizeof((lt_operation){0}.field)                     \
+    }
 static const attribute operation_rows[] = {OPERATION(COMPUTE_TYPE, compute),
                                            OPERATION(SCALE_TYPE, scale),
                                            OPERATION(POINTER_MODE, pointer_mode),
@@ -43,7 +48,10 @@ static const attribute operation_rows[] = {OPERATION(COMPUTE_TYPE, compute),
                                            OPERATION(C_SCALE_POINTER, c_scale),
                                            OPERATION(D_SCALE_POINTER, d_scale),
                                            OPERATION(AMAX_D_POINTER, amax_d),
-                                           OPERATION(EMULATION_DESCRIPTOR, emulation)};
+                                           OPERATION(EMULATION_DESCRIPTOR, emulation),
+                                           NEWER(39, scalar_stride[0]),
+                                           NEWER(40, scalar_stride[1]),
+                                           NEWER(41, invariance)};
 static const attributes of_operations = ALL(operation_rows);
 
 #define LAYOUT(name, field) ROW(CUBLASLT_MATRIX_LAYOUT_##name, lt_layout, field)
@@ -107,7 +115,8 @@ cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t descriptor, 
     const lt_operation fresh = {.compute = (int32_t)compute,
                                 .scale = (int32_t)scale,
                                 .fill = CUBLAS_FILL_MODE_FULL,
-                                .epilogue = CUBLASLT_EPILOGUE_DEFAULT};
+                                .epilogue = CUBLASLT_EPILOGUE_DEFAULT,
+                                .invariance = LT_INVARIANCE_UNSET};
 
     if (!descriptor || size < sizeof *descriptor) return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(descriptor, &fresh, sizeof fresh);

@@ -9,12 +9,16 @@
 
 #include <cublasLt.h>
 
-/* As CUBLASLT_MATMUL_DESC_... name them. */
+/* As CUBLASLT_MATMUL_DESC_... name them; scalar_stride: of alpha and beta. */
 typedef struct {
     int32_t compute, scale, pointer_mode, op_a, op_b, op_c, fill;
-    uint32_t epilogue;
+    uint32_t epilogue, invariance;
     const void *bias, *a_scale, *b_scale, *c_scale, *d_scale, *amax_d, *emulation;
+    int64_t scalar_stride[2];
 } lt_operation;
+
+/* Of batch invariance: nothing is asked for. */
+enum { LT_INVARIANCE_UNSET = 0x8000 };
 
 /* As CUBLASLT_MATRIX_LAYOUT_... name them. */
 typedef struct {

@@ -26,6 +26,7 @@ typedef struct {
     bool is_complex;
     const double *alpha, *beta; /* in device memory; NULL: the values */
     number alpha_value, beta_value;
+    int64_t scalar_stride[2]; /* of alpha and beta in device memory, from member to member */
 } lt_product;
 
 static lt_layout read_layout(cublasLtMatrixLayout_t from)
@@ -149,9 +150,13 @@ static number sum_of(const lt_product *p, int64_t i, int64_t row, int64_t column
     return sum;
 }
 
-static number scalar_of(const lt_product *p, const double *on_device, number value)
+/* A scalar of a member: alpha (0) or beta (1). */
+static number scalar_of(const lt_product *p, int which, int64_t member)
 {
-    return on_device ? number_at(p, on_device, false) : value;
+    const double *on_device = which ? p->beta : p->alpha;
+
+    if (!on_device) return which ? p->beta_value : p->alpha_value;
+    return number_at(p, on_device + member * p->scalar_stride[which] * components(p), false);
 }
 
 static number element_of_d(const lt_product *p, number alpha, number beta, int64_t member,
@@ -164,24 +169,34 @@ static number element_of_d(const lt_product *p, number alpha, number beta, int64
     return d;
 }
 
+static bool is_member_usable(const lt_product *p, int64_t i)
+{
+    return (is_zero(scalar_of(p, 0, i)) ||
+            (is_usable(p, "A", &p->a) && is_usable(p, "B", &p->b))) &&
+           (is_zero(scalar_of(p, 1, i)) || is_usable(p, "C", &p->c)) && is_usable(p, "D", &p->d);
+}
+
+static void multiply_member(const lt_product *p, int64_t i)
+{
+    const number alpha = scalar_of(p, 0, i), beta = scalar_of(p, 1, i);
+
+    for (int64_t column = 0; column < p->d.columns; column++)
+        for (int64_t row = 0; row < p->d.rows; row++) {
+            const number d = element_of_d(p, alpha, beta, i, row, column);
+
+            memcpy((double *)(uintptr_t)p->d.data +
+                       at(&p->d, i, row, column) * (size_t)components(p),
+                   &d, (size_t)components(p) * sizeof(double));
+        }
+}
+
 static cudaError_t multiply(void *arguments)
 {
     const lt_product *p = arguments;
-    const number alpha = scalar_of(p, p->alpha, p->alpha_value),
-                 beta = scalar_of(p, p->beta, p->beta_value);
 
-    if ((!is_zero(alpha) && (!is_usable(p, "A", &p->a) || !is_usable(p, "B", &p->b))) ||
-        (!is_zero(beta) && !is_usable(p, "C", &p->c)) || !is_usable(p, "D", &p->d))
-        return cudaErrorIllegalAddress;
     for (int64_t i = 0; i < p->batch; i++)
-        for (int64_t column = 0; column < p->d.columns; column++)
-            for (int64_t row = 0; row < p->d.rows; row++) {
-                const number d = element_of_d(p, alpha, beta, i, row, column);
-
-                memcpy((double *)(uintptr_t)p->d.data +
-                           at(&p->d, i, row, column) * (size_t)components(p),
-                       &d, (size_t)components(p) * sizeof(double));
-            }
+        if (!is_member_usable(p, i)) return cudaErrorIllegalAddress;
+    for (int64_t i = 0; i < p->batch; i++) multiply_member(p, i);
     return cudaSuccess;
 }
 
@@ -197,6 +212,9 @@ static cublasStatus_t set_scalars(const lt_operation *o, lt_product *p, const do
         return CUBLAS_STATUS_EXECUTION_FAILED;
     p->alpha = on_device ? alpha : NULL;
     p->beta = on_device ? beta : NULL;
+    if (!on_device && (o->scalar_stride[0] || o->scalar_stride[1]))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    memcpy(p->scalar_stride, o->scalar_stride, sizeof p->scalar_stride);
     if (!on_device) {
         p->alpha_value = number_at(p, alpha, false);
         p->beta_value = number_at(p, beta, false);

@@ -81,7 +81,7 @@ void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
     if (atomic_compare_exchange_strong(&w->job->error, &none, cudaErrorLaunchFailure)) {
         flockfile(stderr);
         fprintf(stderr, "tandem: host device: kernel %s, block (%u,%u,%u): ", w->job->kernel->name,
-                blockIdx.x, blockIdx.y, blockIdx.z);
+                hostgpu_here.block.x, hostgpu_here.block.y, hostgpu_here.block.z);
         va_start(values, format);
         vfprintf(stderr, format, values);
         va_end(values);
@@ -90,7 +90,7 @@ void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
         funlockfile(stderr);
     }
     HOSTGPU_RELEASE(&w->race_end);
-    hostgpu_fiber_switch(w->thread[hostgpu_rank].fiber, &w->scheduler);
+    hostgpu_fiber_switch(w->thread[hostgpu_here.rank].fiber, &w->scheduler);
     __builtin_unreachable(); /* the launch ends, and its fibers with it */
 }
 
@@ -99,10 +99,11 @@ void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
 static void name_thread(const char *report)
 {
     (void)report;
-    if (hostgpu_self)
+    if (hostgpu_here.worker)
         fprintf(stderr, "tandem: host device: kernel %s, block (%u,%u,%u), thread (%u,%u,%u)\n",
-                hostgpu_self->job->kernel->name, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x,
-                threadIdx.y, threadIdx.z);
+                hostgpu_here.worker->job->kernel->name, hostgpu_here.block.x, hostgpu_here.block.y,
+                hostgpu_here.block.z, hostgpu_here.thread.x, hostgpu_here.thread.y,
+                hostgpu_here.thread.z);
 }
 
 void hostgpu_name_thread_in_reports(void) { __asan_set_error_report_callback(name_thread); }

@@ -16,20 +16,18 @@ extern "C" {
 #else
 #define HOSTGPU_CONST
 #endif
-#define HOSTGPU_TLS __attribute__((tls_model("initial-exec")))
 
-/* The position of the CUDA thread that runs on this worker. The names that kernels use are the C++
- * names of these objects; the linker's names have a prefix. */
-extern __thread HOSTGPU_CONST uint3 threadIdx __asm__("hostgpu_thread_index") HOSTGPU_TLS;
-extern __thread HOSTGPU_CONST uint3 blockIdx __asm__("hostgpu_block_index") HOSTGPU_TLS;
-extern __thread HOSTGPU_CONST struct dim3 blockDim __asm__("hostgpu_block_size") HOSTGPU_TLS;
-extern __thread HOSTGPU_CONST struct dim3 gridDim __asm__("hostgpu_grid_size") HOSTGPU_TLS;
-
-/* Number of the thread within its block, x fastest. Lane is rank % 32. */
-extern __thread HOSTGPU_CONST unsigned hostgpu_rank HOSTGPU_TLS;
-
-/* The block's dynamic shared memory; NULL if it has none. */
-extern __thread void *HOSTGPU_CONST hostgpu_dynamic_shared HOSTGPU_TLS;
+/* The CUDA thread that runs on this OS thread. kernel.h has CUDA's names for its members. They are
+ * in one object because a library that may be loaded late has to call a function for the address of
+ * each thread-local object. */
+typedef struct {
+    uint3 thread, block;
+    struct dim3 block_size, grid_size;
+    unsigned rank;        /* of the thread within its block, x fastest; the lane is rank % 32 */
+    void *dynamic_shared; /* the block's dynamic shared memory; NULL if it has none */
+    struct hostgpu_worker *worker; /* the executor's own (worker.h); NULL outside a launch */
+} hostgpu_place;
+extern __thread HOSTGPU_CONST hostgpu_place hostgpu_here;
 
 /* Where a thread waits; for diagnostics. */
 typedef struct {
@@ -80,15 +78,17 @@ cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
  * bytes, aligned for every type, 0xFF at the start of the block. */
 void *hostgpu_static_shared(const void *key, const char *name, size_t bytes);
 
-/* __syncthreads and its voting forms: waits for all threads of the block. */
-hostgpu_votes hostgpu_barrier(int predicate, hostgpu_site site);
+/* __syncthreads and its voting forms: waits for all threads of the block. Here and below `worker`
+ * is that of hostgpu_here, which the kernel has at hand: asking for its address again would take a
+ * tenth of the time. */
+hostgpu_votes hostgpu_barrier(struct hostgpu_worker *worker, int predicate, hostgpu_site site);
 
 /* A warp operation of the lanes in mask. source: for shuffles, the lane to read. */
-uint64_t hostgpu_warp(hostgpu_warp_op op, unsigned mask, uint64_t value, unsigned source,
-                      hostgpu_site site);
+uint64_t hostgpu_warp(struct hostgpu_worker *worker, hostgpu_warp_op op, unsigned mask,
+                      uint64_t value, unsigned source, hostgpu_site site);
 
 /* Lets the other threads of the block run; for loops that wait for another thread. */
-void hostgpu_yield(void);
+void hostgpu_yield(struct hostgpu_worker *worker);
 
 /* __trap: ends the launch with cudaErrorLaunchFailure. */
 void hostgpu_trap(hostgpu_site site) __attribute__((noreturn));

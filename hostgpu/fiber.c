@@ -31,10 +31,16 @@ void hostgpu_fiber_arrive(void *fake_stack)
     (void)fake_stack;
 }
 
-static void start(void)
+static void start_sanitized(void)
 {
-    if (hostgpu_is_sanitized) hostgpu_fiber_arrive(NULL);
+    hostgpu_fiber_arrive(NULL);
     hostgpu_arrived->entry();
+}
+
+/* What a fiber begins with. */
+static void (*start_of(const hostgpu_fiber *fiber))(void)
+{
+    return hostgpu_is_sanitized ? start_sanitized : fiber->entry;
 }
 
 /* ---- the two mechanisms ---- */
@@ -49,7 +55,7 @@ static void prepare(hostgpu_fiber *fiber)
     uintptr_t *slot = (uintptr_t *)(top & ~(uintptr_t)15);
 
     *--slot = 0;
-    *--slot = (uintptr_t)start;
+    *--slot = (uintptr_t)start_of(fiber);
     fiber->stack_pointer = slot;
 }
 
@@ -61,7 +67,7 @@ static void prepare(hostgpu_fiber *fiber)
     fiber->context.uc_stack.ss_sp = (void *)fiber->stack;
     fiber->context.uc_stack.ss_size = fiber->stack_bytes;
     fiber->context.uc_link = NULL;
-    makecontext(&fiber->context, start, 0);
+    makecontext(&fiber->context, start_of(fiber), 0);
 }
 
 #endif

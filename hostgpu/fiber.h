@@ -37,7 +37,7 @@ void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
  * will be created on its stack. */
 void hostgpu_fiber_forget_frames(const hostgpu_fiber *fiber);
 
-/* The two sides of this OS thread's last switch. */
+/* The two sides of this OS thread's last switch, for sanitizers. */
 extern __thread hostgpu_fiber *hostgpu_departed __attribute__((visibility("hidden")));
 extern __thread hostgpu_fiber *hostgpu_arrived __attribute__((visibility("hidden")));
 
@@ -86,9 +86,11 @@ static inline void hostgpu_change_stack(hostgpu_fiber *from, const hostgpu_fiber
 /* Leaves the running fiber `from` and goes on in `to`; returns when somebody switches back. */
 static inline void hostgpu_fiber_switch(hostgpu_fiber *from, hostgpu_fiber *to)
 {
-    hostgpu_departed = from;
-    hostgpu_arrived = to;
-    if (hostgpu_is_sanitized) hostgpu_fiber_depart();
+    if (hostgpu_is_sanitized) {
+        hostgpu_departed = from;
+        hostgpu_arrived = to;
+        hostgpu_fiber_depart();
+    }
     hostgpu_change_stack(from, to);
     if (hostgpu_is_sanitized) hostgpu_fiber_arrive(from->fake_stack);
 }

@@ -22,6 +22,12 @@
 
 constexpr int warpSize = 32;
 
+/* CUDA's names for the place of the thread that runs. */
+#define threadIdx hostgpu_here.thread
+#define blockIdx  hostgpu_here.block
+#define blockDim  hostgpu_here.block_size
+#define gridDim   hostgpu_here.grid_size
+
 #include "kernel_atomic.h"
 #include "kernel_math.h"
 
@@ -31,29 +37,32 @@ constexpr int warpSize = 32;
 
 /* ---- barriers ---- */
 
-HOSTGPU_DEVICE void __syncthreads(HOSTGPU_HERE) { hostgpu_barrier(0, {file, line}); }
+HOSTGPU_DEVICE void __syncthreads(HOSTGPU_HERE)
+{
+    hostgpu_barrier(hostgpu_here.worker, 0, {file, line});
+}
 
 HOSTGPU_DEVICE int __syncthreads_count(int predicate, HOSTGPU_HERE)
 {
-    return static_cast<int>(hostgpu_barrier(predicate, {file, line}).count);
+    return static_cast<int>(hostgpu_barrier(hostgpu_here.worker, predicate, {file, line}).count);
 }
 
 HOSTGPU_DEVICE int __syncthreads_and(int predicate, HOSTGPU_HERE)
 {
-    return static_cast<int>(hostgpu_barrier(predicate, {file, line}).all_of);
+    return static_cast<int>(hostgpu_barrier(hostgpu_here.worker, predicate, {file, line}).all_of);
 }
 
 HOSTGPU_DEVICE int __syncthreads_or(int predicate, HOSTGPU_HERE)
 {
-    return hostgpu_barrier(predicate, {file, line}).count != 0;
+    return hostgpu_barrier(hostgpu_here.worker, predicate, {file, line}).count != 0;
 }
 
 HOSTGPU_DEVICE void __syncwarp(unsigned mask = 0xffffffffu, HOSTGPU_HERE)
 {
-    hostgpu_warp(HOSTGPU_SYNC, mask, 0, 0, {file, line});
+    hostgpu_warp(hostgpu_here.worker, HOSTGPU_SYNC, mask, 0, 0, {file, line});
 }
 
-HOSTGPU_DEVICE void __nanosleep(unsigned) { hostgpu_yield(); }
+HOSTGPU_DEVICE void __nanosleep(unsigned) { hostgpu_yield(hostgpu_here.worker); }
 HOSTGPU_DEVICE void __trap(HOSTGPU_HERE) { hostgpu_trap({file, line}); }
 
 /* ---- shuffles: any trivially copyable type of at most 8 bytes ---- */
@@ -80,10 +89,11 @@ template <typename T> HOSTGPU_DEVICE T from_bits(uint64_t bits)
 template <typename T>
 HOSTGPU_DEVICE T shuffle(unsigned mask, T value, unsigned source, hostgpu_site site)
 {
-    return from_bits<T>(hostgpu_warp(HOSTGPU_SHUFFLE, mask, to_bits(value), source, site));
+    return from_bits<T>(
+        hostgpu_warp(hostgpu_here.worker, HOSTGPU_SHUFFLE, mask, to_bits(value), source, site));
 }
 
-HOSTGPU_DEVICE unsigned lane() { return hostgpu_rank % 32; }
+HOSTGPU_DEVICE unsigned lane() { return hostgpu_here.rank % 32; }
 
 /* First lane of the caller's group of `width` lanes. */
 HOSTGPU_DEVICE unsigned group(int width) { return lane() & ~(static_cast<unsigned>(width) - 1); }
@@ -131,7 +141,8 @@ HOSTGPU_DEVICE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int widt
 HOSTGPU_DEVICE unsigned __ballot_sync(unsigned mask, int predicate, HOSTGPU_HERE)
 {
     const uint64_t vote = predicate != 0;
-    return static_cast<unsigned>(hostgpu_warp(HOSTGPU_BALLOT, mask, vote, 0, {file, line}));
+    return static_cast<unsigned>(
+        hostgpu_warp(hostgpu_here.worker, HOSTGPU_BALLOT, mask, vote, 0, {file, line}));
 }
 
 HOSTGPU_DEVICE int __any_sync(unsigned mask, int predicate, HOSTGPU_HERE)
@@ -147,14 +158,16 @@ HOSTGPU_DEVICE int __all_sync(unsigned mask, int predicate, HOSTGPU_HERE)
 template <typename T> HOSTGPU_DEVICE unsigned __match_any_sync(unsigned mask, T value, HOSTGPU_HERE)
 {
     const uint64_t bits = hostgpu::to_bits(value);
-    return static_cast<unsigned>(hostgpu_warp(HOSTGPU_MATCH, mask, bits, 0, {file, line}));
+    return static_cast<unsigned>(
+        hostgpu_warp(hostgpu_here.worker, HOSTGPU_MATCH, mask, bits, 0, {file, line}));
 }
 
 #define HOSTGPU_REDUCE(name, type, op)                                                             \
     HOSTGPU_DEVICE type __reduce_##name##_sync(unsigned mask, type value, HOSTGPU_HERE)            \
     {                                                                                              \
         const uint64_t bits = static_cast<unsigned>(value);                                        \
-        return static_cast<type>(hostgpu_warp(op, mask, bits, 0, {file, line}));                   \
+        return static_cast<type>(                                                                  \
+            hostgpu_warp(hostgpu_here.worker, op, mask, bits, 0, {file, line}));                   \
     }
 HOSTGPU_REDUCE(add, unsigned, HOSTGPU_ADD)
 HOSTGPU_REDUCE(add, int, HOSTGPU_ADD)

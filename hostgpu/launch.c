@@ -202,7 +202,7 @@ static cudaError_t run_kept(void *arguments)
 
 static cudaError_t check(const hostgpu_kernel *kernel)
 {
-    if (hostgpu_self) return cudaErrorNotSupported; /* a launch from a kernel */
+    if (hostgpu_here.worker) return cudaErrorNotSupported; /* a launch from a kernel */
     if (!is_valid_shape(kernel->grid, kernel->block)) return cudaErrorInvalidConfiguration;
     if (!hostgpu_is_stream(kernel->stream) || !hostgpu_is_own_stream(kernel->stream))
         return cudaErrorInvalidResourceHandle;

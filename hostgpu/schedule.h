@@ -65,8 +65,8 @@ static inline void hostgpu_go_on(hostgpu_worker *w, hostgpu_fiber *from)
 
     w->switches++;
     if (!next->fiber) next->fiber = hostgpu_take_fiber(w);
-    hostgpu_rank = rank;
-    threadIdx = next->index;
+    w->place->rank = rank;
+    w->place->thread = next->index;
     if (next->fiber != from) hostgpu_fiber_switch(from, next->fiber);
 }
 
@@ -75,7 +75,7 @@ static inline void hostgpu_wait(hostgpu_worker *w)
 {
     HOSTGPU_RELEASE(&w->race_end); /* in case it never goes on */
     if (!w->ready_count) hostgpu_fault(w, "threads wait for others that never come");
-    hostgpu_go_on(w, w->thread[hostgpu_rank].fiber);
+    hostgpu_go_on(w, w->thread[w->place->rank].fiber);
 }
 
 #endif

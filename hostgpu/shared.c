@@ -8,8 +8,6 @@
 
 enum { ALIGNMENT = 128, UNSET = 0xff };
 
-__thread void *hostgpu_dynamic_shared;
-
 bool hostgpu_acquire_shared(hostgpu_worker *w)
 {
     void *memory = NULL;
@@ -17,14 +15,15 @@ bool hostgpu_acquire_shared(hostgpu_worker *w)
 
     w->shared_count = 0;
     if (bytes && posix_memalign(&memory, ALIGNMENT, bytes)) return false;
-    hostgpu_dynamic_shared = memory;
+    hostgpu_here.dynamic_shared = memory;
     return true;
 }
 
 void hostgpu_clear_shared(const hostgpu_worker *w)
 {
     hostgpu_ignore_begin();
-    if (hostgpu_dynamic_shared) memset(hostgpu_dynamic_shared, UNSET, w->job->kernel->shared_bytes);
+    if (hostgpu_here.dynamic_shared)
+        memset(hostgpu_here.dynamic_shared, UNSET, w->job->kernel->shared_bytes);
     hostgpu_ignore_end();
 }
 
@@ -32,8 +31,8 @@ void hostgpu_release_shared(hostgpu_worker *w)
 {
     for (unsigned i = 0; i < w->shared_count; i++) free(w->shared[i].data);
     w->shared_count = 0;
-    free(hostgpu_dynamic_shared);
-    hostgpu_dynamic_shared = NULL;
+    free(hostgpu_here.dynamic_shared);
+    hostgpu_here.dynamic_shared = NULL;
 }
 
 static shared_array *find(hostgpu_worker *w, const void *key)
@@ -66,7 +65,7 @@ static shared_array *add(hostgpu_worker *w, const void *key, const char *name, s
 
 void *hostgpu_static_shared(const void *key, const char *name, size_t bytes)
 {
-    hostgpu_worker *w = hostgpu_self;
+    hostgpu_worker *w = hostgpu_here.worker;
     shared_array *array = find(w, key);
 
     if (array && array->block == w->block) return array->data;

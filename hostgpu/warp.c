@@ -87,7 +87,7 @@ static void compute(hostgpu_worker *w, cuda_warp *warp, hostgpu_warp_op op, unsi
 
 static void check_caller(hostgpu_worker *w, const cuda_warp *warp, unsigned mask, hostgpu_site site)
 {
-    unsigned lane = hostgpu_rank % HOSTGPU_WARP_SIZE;
+    unsigned lane = w->place->rank % HOSTGPU_WARP_SIZE;
 
     if (!has_lane(mask, lane))
         hostgpu_fault(w, "lane %u is not in the mask 0x%08x of its warp operation at %s:%d", lane,
@@ -125,13 +125,12 @@ static void complete(hostgpu_worker *w, cuda_warp *warp, const cuda_thread *call
     }
 }
 
-uint64_t hostgpu_warp(hostgpu_warp_op op, unsigned mask, uint64_t value, unsigned source,
-                      hostgpu_site site)
+uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint64_t value,
+                      unsigned source, hostgpu_site site)
 {
-    hostgpu_worker *w = hostgpu_self;
-    cuda_thread *t = &w->thread[hostgpu_rank];
-    cuda_warp *warp = &w->warp[hostgpu_rank / HOSTGPU_WARP_SIZE];
-    unsigned lane = hostgpu_rank % HOSTGPU_WARP_SIZE;
+    cuda_thread *t = &w->thread[w->place->rank];
+    cuda_warp *warp = &w->warp[w->place->rank / HOSTGPU_WARP_SIZE];
+    unsigned lane = w->place->rank % HOSTGPU_WARP_SIZE;
 
     mask &= warp->present; /* a full mask is right for the last, incomplete warp too */
     check_caller(w, warp, mask, site);

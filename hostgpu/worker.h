@@ -55,8 +55,9 @@ typedef struct {
     atomic_int error; /* cudaError_t of the first fault */
 } hostgpu_job;
 
-typedef struct {
+typedef struct hostgpu_worker {
     hostgpu_job *job;
+    hostgpu_place *place;    /* hostgpu_here of the OS thread that it runs on */
     hostgpu_fiber scheduler; /* the OS thread itself */
     uint64_t random;         /* state of the shuffle; 0: in order */
     uint64_t block;          /* counts the blocks of the launch that ran here, from 1 */
@@ -86,8 +87,9 @@ typedef struct {
     unsigned barrier_count;
 } hostgpu_worker;
 
-/* The worker of this OS thread while it runs blocks; NULL outside a launch. */
-extern __thread hostgpu_worker *hostgpu_self __attribute__((visibility("hidden")));
+/* Within the library there is no other object of this name: all that is thread-local here has one
+ * address to be asked for. */
+extern __thread hostgpu_place hostgpu_here __attribute__((visibility("protected")));
 
 /* block.c */
 void hostgpu_run_blocks(hostgpu_worker *w, hostgpu_job *job);

@@ -58,7 +58,7 @@ static bool is_text(const char *text, const char *name)
 
 /* ---- the images round Tandem ---- */
 
-/* The function of a name in the first image after Tandem's that has it. */
+/* The function of a name in the first image after Tandem's, another Tandem aside, that has it. */
 typedef struct {
     const char *name;
     bool is_after;
@@ -68,7 +68,7 @@ typedef struct {
 static bool is_successor(const td_image *image, void *of)
 {
     successor *s = of;
-    if (s->is_after) s->address = td_image_symbol(image, s->name);
+    if (s->is_after && !td_image_is_tandem(image)) s->address = td_image_symbol(image, s->name);
     s->is_after |= td_image_holds(image, td_bound_wrappers);
     return s->address;
 }
@@ -162,7 +162,7 @@ static const wrapped *find_wrapped(const char *name)
 /* ---- answers ---- */
 
 /* In this thread an answer is being found: what is asked for meanwhile is not for the program. */
-static _Thread_local bool is_answering __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_answering;
 
 static void *entrance(const td_library *library, td_original which)
 {

@@ -44,7 +44,7 @@ td_own_\name:
 
 /* Entrance number i, TD_BOUND_BYTES bytes after the one before it. */
         .globl  td_bound_entrances
-        .hidden td_bound_entrances, td_bound_wrappers, td_bound_call
+        .hidden td_bound_entrances, td_bound_wrappers, td_bound_set
         .type   td_bound_entrances, @function
         .p2align 4
 td_bound_entrances:
@@ -58,9 +58,31 @@ td_bound_entrances:
         .set    number, number + 1
         .endr
         .p2align 4
+
+/* The registers of a call's first arguments, integers and floating-point numbers, are kept while
+ * td_bound_set runs. On entry the stack is 8 bytes off a multiple of 16. */
+        .set    vector_bytes, 8 * 16
 enter:
-        movq    td_bound_call@gottpoff(%rip), %rax
-        movl    %r11d, %fs:(%rax)
+        .irp    register, rdi, rsi, rdx, rcx, r8, r9, r11
+        pushq   %\register
+        .cfi_adjust_cfa_offset 8
+        .endr
+        subq    $vector_bytes, %rsp
+        .cfi_adjust_cfa_offset vector_bytes
+        .irp    i, 0, 1, 2, 3, 4, 5, 6, 7
+        movaps  %xmm\i, 16 * \i(%rsp)
+        .endr
+        movl    %r11d, %edi
+        call    td_bound_set
+        .irp    i, 0, 1, 2, 3, 4, 5, 6, 7
+        movaps  16 * \i(%rsp), %xmm\i
+        .endr
+        addq    $vector_bytes, %rsp
+        .cfi_adjust_cfa_offset -vector_bytes
+        .irp    register, r11, r9, r8, rcx, rdx, rsi, rdi
+        popq    %\register
+        .cfi_adjust_cfa_offset -8
+        .endr
         leaq    td_bound_wrappers(%rip), %rax
         jmp     *-8(%rax,%r11,8)
         .cfi_endproc

@@ -126,19 +126,29 @@ static bool read_matrix(const readers *r, cublasLtMatrixLayout_t from, const ope
 
 static bool is_transposed(int32_t op) { return op != CUBLAS_OP_N; }
 
-/* What is done to a matrix in columns that is the operand, or, if is_flipped, its transpose.
- * NO_OP: complex conjugates that are not transposed, of which products know nothing. */
-enum { NO_OP = -1 };
-static td_op operation_of(const operation *o, int32_t op, bool is_flipped)
-{
-    const bool is_conjugate = op == CUBLAS_OP_C && type_of(o->scale) == TD_COMPLEX_BINARY64;
-    if (is_transposed(op) != is_flipped) return is_conjugate ? TD_OP_C : TD_OP_T;
-    return is_conjugate ? (td_op)NO_OP : TD_OP_N;
-}
+/* An operand as columns: rows are the columns of its transpose. */
+typedef struct {
+    td_matrix matrix;
+    td_op op;
+    td_form form;
+} operand;
 
 static td_matrix matrix_of(const void *data, const layout *m)
 {
     return (td_matrix){.data = (void *)(uintptr_t)data, .ld = m->ld, .stride = m->stride};
+}
+
+static bool is_in_rows(const layout *m) { return m->order == CUBLASLT_ORDER_ROW; }
+
+static operand operand_of(const void *data, const layout *m, int32_t op)
+{
+    const bool is_conjugate = op == CUBLAS_OP_C && type_of(m->type) == TD_COMPLEX_BINARY64;
+    operand x = {.matrix = matrix_of(data, m)};
+    if (is_transposed(op) != is_in_rows(m))
+        x.op = is_conjugate ? TD_OP_C : TD_OP_T;
+    else
+        x.form.is_conjugate = is_conjugate;
+    return x;
 }
 
 /* A product's operands with their layouts. */
@@ -150,10 +160,10 @@ typedef struct {
 
 static bool is_apart(const layout *m)
 {
-    return m->ld >= (int64_t)(m->order == CUBLASLT_ORDER_ROW ? m->columns : m->rows);
+    return m->ld >= (int64_t)(is_in_rows(m) ? m->columns : m->rows);
 }
 
-/* True if sizes and batches fit each other, and C is ordered as D is. */
+/* True if sizes and batches fit each other. */
 static bool fit_together(const operation *o, const operands *x)
 {
     const bool ta = is_transposed(o->op_a), tb = is_transposed(o->op_b);
@@ -163,37 +173,35 @@ static bool fit_together(const operation *o, const operands *x)
                    columns_b = tb ? x->of_b.rows : x->of_b.columns;
     const layout *c = &x->of_c, *d = &x->of_d;
     return rows_a == d->rows && columns_b == d->columns && columns_a == rows_b &&
-           c->rows == d->rows && c->columns == d->columns && c->order == d->order && is_apart(c) &&
+           c->rows == d->rows && c->columns == d->columns && is_apart(c) &&
            x->of_a.batch == d->batch && x->of_b.batch == d->batch && c->batch == d->batch;
 }
 
-/* Columns first, as kernels have matrices: one in rows is its transpose in columns, and a result
- * in rows is D' = op(B)' op(A)'. */
 static td_problem describe(const operation *o, const operands *x)
 {
-    const bool is_row_a = x->of_a.order == CUBLASLT_ORDER_ROW,
-               is_row_b = x->of_b.order == CUBLASLT_ORDER_ROW,
-               is_row_d = x->of_d.order == CUBLASLT_ORDER_ROW;
-    const td_matrix a = matrix_of(x->a, &x->of_a), b = matrix_of(x->b, &x->of_b);
-    const td_op op_a = operation_of(o, o->op_a, is_row_a != is_row_d),
-                op_b = operation_of(o, o->op_b, is_row_b != is_row_d);
+    const operand a = operand_of(x->a, &x->of_a, o->op_a), b = operand_of(x->b, &x->of_b, o->op_b);
     return (td_problem){
         .kind = TD_PRODUCT,
         .type = type_of(o->scale),
-        .op_a = is_row_d ? op_b : op_a,
-        .op_b = is_row_d ? op_a : op_b,
-        .m = (int64_t)(is_row_d ? x->of_d.columns : x->of_d.rows),
-        .n = (int64_t)(is_row_d ? x->of_d.rows : x->of_d.columns),
+        .op_a = a.op,
+        .op_b = b.op,
+        .form_a = a.form,
+        .form_b = b.form,
+        .m = (int64_t)x->of_d.rows,
+        .n = (int64_t)x->of_d.columns,
         .k = (int64_t)(is_transposed(o->op_a) ? x->of_a.rows : x->of_a.columns),
-        .a = is_row_d ? b : a,
-        .b = is_row_d ? a : b,
+        .a = a.matrix,
+        .b = b.matrix,
         .c = matrix_of(x->d, &x->of_d),
+        .c_in_rows = is_in_rows(&x->of_d),
         .addend = x->c != x->d ? matrix_of(x->c, &x->of_c) : (td_matrix){.data = NULL},
+        .addend_in_rows = x->c != x->d && is_in_rows(&x->of_c),
         .batch = x->of_d.batch,
     };
 }
 
-/* True, with all of *p but scalars, stream and workspace, if the call is a product for Tandem. */
+/* True if the call is a product of binary64 matrices, with all of *p but scalars, stream and
+ * workspace. */
 static bool read_call(const readers *r, cublasLtMatmulDesc_t from,
                       const cublasLtMatrixLayout_t layouts[4], operands *x, operation *o,
                       td_problem *p)
@@ -203,11 +211,54 @@ static bool read_call(const readers *r, cublasLtMatmulDesc_t from,
         !read_matrix(r, layouts[2], o, &x->of_c) || !read_matrix(r, layouts[3], o, &x->of_d) ||
         !fit_together(o, x))
         return false;
-    /* In place, both describe the same memory. */
-    if (x->c == x->d && (x->of_c.ld != x->of_d.ld || x->of_c.stride != x->of_d.stride))
-        return false;
     *p = describe(o, x);
-    return p->op_a != (td_op)NO_OP && p->op_b != (td_op)NO_OP;
+    return true;
+}
+
+/* ---- what no mode can do ---- */
+
+/* Attributes of an operation that cuBLAS 13.10 has, and older headers have no names for. */
+enum { ALPHA_BATCH_STRIDE = 39, BETA_BATCH_STRIDE = 40, BATCH_INVARIANCE_FLAGS = 41 };
+
+/* Values of the last one by which nothing is asked for. */
+enum { INVARIANCE_DISABLED = 0x0, INVARIANCE_UNSET = 0x8000 };
+
+/* 0 in a version that does not know it. */
+static int64_t read_stride(const readers *r, cublasLtMatmulDesc_t from, int which)
+{
+    int64_t stride;
+    return read_operation(r, from, (cublasLtMatmulDescAttributes_t)which, &stride, sizeof stride)
+               ? stride
+               : 0;
+}
+
+static bool asks_for_invariance(const readers *r, cublasLtMatmulDesc_t from)
+{
+    int32_t flags;
+    return read_operation(r, from, (cublasLtMatmulDescAttributes_t)BATCH_INVARIANCE_FLAGS, &flags,
+                          sizeof flags) &&
+           flags != INVARIANCE_DISABLED && flags != INVARIANCE_UNSET;
+}
+
+/* Why a product has to stay native; NULL: it has not. */
+static const char *refusal_of(const readers *r, cublasLtMatmulDesc_t from, const operands *x)
+{
+    const layout *c = &x->of_c, *d = &x->of_d;
+    if (x->c == x->d && (c->ld != d->ld || c->stride != d->stride || c->order != d->order))
+        return td_reason_layout;
+    if (d->batch > 1 && (read_stride(r, from, ALPHA_BATCH_STRIDE) != 0 ||
+                         read_stride(r, from, BETA_BATCH_STRIDE) != 0))
+        return td_reason_members;
+    return asks_for_invariance(r, from) ? td_reason_invariance : NULL;
+}
+
+/* True if the original function must run. */
+static bool begin(const char *refusal, const td_problem *p, td_call *call)
+{
+    if (!refusal) return td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, p, call);
+    if (!td_wrap_is_seen(TD_ENTRY_cublasLtMatmul)) return td_wrap_pass(call);
+    td_wrap_begin_native(TD_ENTRY_cublasLtMatmul, p, refusal, call);
+    return true;
 }
 
 /* A call's arguments, and the function that it is of. */
@@ -262,6 +313,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     const bool on_device = o.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
     td_wrap_set_scalars(&p, alpha, beta, on_device);
     p.stream = stream;
+    p.caller = __builtin_return_address(0);
     p.lent = workspace;
     p.lent_bytes = workspaceSizeInBytes;
     const arguments given = {original, lightHandle, computeDesc, alpha,     beta,
@@ -269,8 +321,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     p.enqueue = enqueue;
     p.enqueued = &given;
     td_call call;
-    if (!td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, &p, &call))
-        return td_wrap_status(&call);
+    if (!begin(refusal_of(&r, computeDesc, &x), &p, &call)) return td_wrap_status(&call);
     const cublasStatus_t status =
         original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D, Ddesc,
                  algo, workspace, workspaceSizeInBytes, stream);

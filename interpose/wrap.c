@@ -76,8 +76,9 @@ void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, boo
     p->beta = scalar_at(beta, td_problem_type_of_beta(p), on_device);
 }
 
-/* CUBLAS_PEDANTIC_MATH may have flags beside it. */
-static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0xf) == CUBLAS_PEDANTIC_MATH; }
+/* CUBLAS_PEDANTIC_MATH may have flags beside it: all other bits from cuBLAS 13.10 on, which is the
+ * first to count the two emulations among them. */
+static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0x3) == CUBLAS_PEDANTIC_MATH; }
 
 /* Sets what the handle says about *p, and *mode, its pointer mode; false if it is no handle. */
 static bool query_handle(td_library *library, cublasHandle_t handle, td_problem *p,
@@ -154,7 +155,9 @@ const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const 
 void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
 {
     const int state = hold_off_cancellation();
-    *call = td_dispatch_native(entry, p, reason);
+    td_problem sizes = *p;
+    sizes.a.data = sizes.b.data = sizes.c.data = NULL;
+    *call = td_dispatch_native(entry, &sizes, reason);
     (void)decide(call);
     allow_cancellation(state);
 }

@@ -44,7 +44,8 @@ td_decision td_wrap_decide(td_entry entry, const td_problem *p);
 const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part);
 
 /* Begins a call that stays native, for that reason (a string that stays); its original function
- * must run. */
+ * must run. Nobody looks at its matrices: they may be where no kernel can, or *p may not say all of
+ * them. */
 void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call);
 
 /* Lets a call wait whose original function must run, while others are begun; then it runs with

@@ -9,18 +9,10 @@
 #include "../lib/options/log.h"
 #include "wrap.h"
 
-/* Of its matrices no kernel may look where they are. */
-void td_xt_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
-{
-    td_problem sizes = *p;
-    sizes.a.data = sizes.b.data = sizes.c.data = NULL;
-    td_wrap_begin_native(entry, &sizes, reason, call);
-}
-
 /* The original function must run. */
 static bool be_native(const td_xt_call *x, const char *reason, td_call *call)
 {
-    td_xt_begin_native(x->entry, &x->p, reason, call);
+    td_wrap_begin_native(x->entry, &x->p, reason, call);
     return true;
 }
 

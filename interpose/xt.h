@@ -26,10 +26,6 @@ typedef struct {
     td_problem p; /* with the caller's matrices */
 } td_xt_call;
 
-/* Begins a call, or a part of one, that is cublasXt's for a reason (a string that stays); the
- * original function must run, followed by td_wrap_end. */
-void td_xt_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call);
-
 /* Runs the call by the engine that was decided on, on the handle's devices, and leaves any of them
  * current. NULL: the call is over, with *status. Else a reason for which the call has to be
  * cublasXt's: then nothing has been written. */

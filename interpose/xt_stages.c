@@ -56,7 +56,7 @@ static cublasStatus_t run_original(const td_xt_call *x, const td_problem *stage)
 static cublasStatus_t run_native(const td_xt_call *x, const td_problem *stage, const char *reason)
 {
     td_call call;
-    td_xt_begin_native(x->entry, stage, reason, &call);
+    td_wrap_begin_native(x->entry, stage, reason, &call);
     const cublasStatus_t status = run_original(x, stage);
     td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);
     return status;

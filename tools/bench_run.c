@@ -108,6 +108,13 @@ static int open_output(const bench_program *p, const char *stem, const char *suf
     return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 }
 
+/* A strategy is for the other modes: native has nothing to decide. */
+static void drop_strategy(void)
+{
+    const char *mode = getenv(td_option_table[TD_OPTION_MODE].name);
+    if (mode && strcmp(mode, "native") == 0) unsetenv(td_option_table[TD_OPTION_STRATEGY].name);
+}
+
 /* The child's part; ends the process. */
 static void become(const bench_program *p, const char *mode, int out, int err)
 {
@@ -119,6 +126,7 @@ static void become(const bench_program *p, const char *mode, int out, int err)
     }
     if (dup2(out, STDOUT_FILENO) >= 0 && dup2(err, STDERR_FILENO) >= 0) {
         set_blocked(false);
+        drop_strategy();
         execvp(p->path, p->command);
     }
     _exit(launch_refuse(p->command[0], errno));

@@ -70,6 +70,18 @@ static bool print_placement(FILE *out, const char *label, const char *name)
     return is_found;
 }
 
+/* What was concluded holds only where the libraries can be preloaded from where they are. */
+static void check_preload(finding *f, bool on_host_device)
+{
+    char path[PATH_MAX];
+    for (const char *const *name = placement_preloaded(on_host_device); *name; name++) {
+        if (!placement_find(*name, path) || placement_is_nameable(path)) continue;
+        f->verdict = PRELOAD_FAILS;
+        snprintf(f->reason, sizeof f->reason, PLACEMENT_NOT_NAMEABLE, path);
+        return;
+    }
+}
+
 static void examine_machine(finding *f)
 {
     machine m;
@@ -86,6 +98,7 @@ static void examine_machine(finding *f)
         conclude(f, PRELOAD_FAILS, "this build has neither CUDA back end nor host device");
     else
         conclude(f, PRELOAD_FAILS, "there is neither a CUDA device nor the host device");
+    if (f->verdict != PRELOAD_FAILS) check_preload(f, m.device_count == 0 || !has_cuda);
 }
 
 /* False, after a line that says why, if there is no such file. */
@@ -104,6 +117,7 @@ static bool examine_named(finding *f, const char *name)
     machine_query(&m);
     const bool on_host_device = m.device_count == 0 || !placement_find(PLACEMENT_CUDA, installed);
     f->verdict = examine_program(f->facts, path, on_host_device, f->reason);
+    if (f->verdict != PRELOAD_FAILS) check_preload(f, on_host_device);
     return true;
 }
 

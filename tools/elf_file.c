@@ -113,34 +113,19 @@ bool elf_file_imports(const elf_file *file, const char *symbol)
     return false;
 }
 
-/* Sets *found to the function of that name in a table of symbols, if the file holds it. */
-static bool table_defines(const elf_file *file, GElf_Word type, const char *wanted, GElf_Sym *found)
+elf_export elf_file_exports(const elf_file *file, const char *symbol)
 {
     GElf_Shdr header;
     Elf_Data *data;
-    GElf_Sym symbol;
-    if (!next_section(file, NULL, type, &header, &data)) return false;
-    for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-        if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
-        const char *name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
-        *found = symbol;
-        if (name && strcmp(name, wanted) == 0) return true;
+    GElf_Sym found;
+    if (!next_section(file, NULL, SHT_DYNSYM, &header, &data)) return ELF_NO_EXPORT;
+    for (int i = 0; gelf_getsym(data, i, &found); i++) {
+        if (found.st_shndx == SHN_UNDEF || GELF_ST_TYPE(found.st_info) != STT_FUNC) continue;
+        const char *name = elf_strptr(file->elf, header.sh_link, found.st_name);
+        if (name && strcmp(name, symbol) == 0)
+            return GELF_ST_BIND(found.st_info) == STB_WEAK ? ELF_WEAK_EXPORT : ELF_STRONG_EXPORT;
     }
-    return false;
-}
-
-bool elf_file_defines(const elf_file *file, const char *symbol)
-{
-    GElf_Sym found;
-    return table_defines(file, SHT_SYMTAB, symbol, &found) ||
-           table_defines(file, SHT_DYNSYM, symbol, &found);
-}
-
-elf_export elf_file_exports(const elf_file *file, const char *symbol)
-{
-    GElf_Sym found;
-    if (!table_defines(file, SHT_DYNSYM, symbol, &found)) return ELF_NO_EXPORT;
-    return GELF_ST_BIND(found.st_info) == STB_WEAK ? ELF_WEAK_EXPORT : ELF_STRONG_EXPORT;
+    return ELF_NO_EXPORT;
 }
 
 /* The next section of loaded data after section (NULL: the first). */

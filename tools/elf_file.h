@@ -33,9 +33,6 @@ const char *elf_file_next_import(const elf_file *file, size_t *position);
 
 bool elf_file_imports(const elf_file *file, const char *symbol);
 
-/* True if the file itself holds the function, exported or not (unless it was stripped). */
-bool elf_file_defines(const elf_file *file, const char *symbol);
-
 /* What the file exports under a name. Weak: another file's function of that name would have been
  * taken for it where the file was linked. */
 typedef enum { ELF_NO_EXPORT, ELF_WEAK_EXPORT, ELF_STRONG_EXPORT } elf_export;

@@ -78,6 +78,8 @@ static bool check_machine(const elf_file *file, char *reason)
                    file->header.e_machine);
 }
 
+static bool is_for_musl(const elf_file *file) { return strstr(file->interpreter, "ld-musl"); }
+
 static bool check_loader(const elf_file *file, char *reason)
 {
     const bool is_library = file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0);
@@ -85,7 +87,7 @@ static bool check_loader(const elf_file *file, char *reason)
     if (!file->interpreter[0] && !is_library)
         return because(reason,
                        "it is statically linked: no loader runs that could preload anything");
-    if (strstr(file->interpreter, "ld-musl"))
+    if (is_for_musl(file))
         return because(reason, "it is linked to musl, and Tandem's libraries need glibc");
     return true;
 }
@@ -145,14 +147,14 @@ static bool open_program(elf_file *file, const char *path, char wrapper[PATH_MAX
     return because(reason, "its interpreters are scripts, more than %d deep", DEPTH);
 }
 
-bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES])
+loading examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES])
 {
     elf_file file;
     char wrapper[PATH_MAX];
-    if (!open_program(&file, path, wrapper, reason)) return false;
-    const bool is_good = check_file(&file, on_host_device, reason);
+    if (!open_program(&file, path, wrapper, reason)) return LOADING_IDLES;
+    const bool is_good = check_file(&file, on_host_device, reason), has_musl = is_for_musl(&file);
     elf_file_close(&file);
-    return is_good;
+    return is_good ? LOADING_WORKS : has_musl ? LOADING_BREAKS : LOADING_IDLES;
 }
 
 /* What was found in the program and its libraries. */
@@ -186,11 +188,18 @@ static const char *why_unseen(bool on_host_device)
     return is_there ? NULL : "this build of Tandem does not stand before dlsym";
 }
 
-/* CUDA's and Tandem's own libraries are what programs call, not callers. */
+/* CUDA's and Tandem's own libraries are what programs call, not callers. cuBLASMp and NVBLAS
+ * (libcublasmp, libnvblas) are callers. */
 static bool is_own(const char *name)
 {
-    return starts_with(name, "libcublas") || starts_with(name, "libcudart") ||
-           starts_with(name, "libtandem") || starts_with(name, "libnvblas");
+    return starts_with(name, "libcublas.so") || starts_with(name, "libcublasLt.so") ||
+           starts_with(name, "libcudart.so") || starts_with(name, "libtandem");
+}
+
+/* Functions of cuBLAS, cublasLt and cublasXt; cuBLASMp's are another library's. */
+static bool is_cublas_function(const char *name)
+{
+    return starts_with(name, "cublas") && !starts_with(name, "cublasMp");
 }
 
 static void print_imports(const elf_file *file, findings *f)
@@ -202,7 +211,7 @@ static void print_imports(const elf_file *file, findings *f)
     }
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));)
-        others += starts_with(name, "cublas");
+        others += is_cublas_function(name);
     others -= listed;
     if (listed) fprintf(f->out, " (in %s)\n", base_name(file->path));
     if (others > 0)
@@ -212,22 +221,35 @@ static void print_imports(const elf_file *file, findings *f)
     f->others += others;
 }
 
-/* The intercepted functions whose names are texts of a file that opens cuBLAS. */
-static void print_lookups(const elf_file *file, findings *f)
+/* Which intercepted functions' names are texts of the file; returns how many. */
+static int find_lookups(const elf_file *file, bool is_named[TD_ENTRY_COUNT])
 {
-    bool is_named[TD_ENTRY_COUNT] = {false};
     elf_position position = {NULL, NULL};
-    int listed = 0;
+    int count = 0;
+    memset(is_named, 0, TD_ENTRY_COUNT * sizeof *is_named);
     for (const char *text; (text = elf_file_next_text(file, "cublas", &position));)
         for (int e = 0; e < TD_ENTRY_COUNT; e++)
             is_named[e] |= strcmp(text, td_entries[e].name) == 0;
+    for (int e = 0; e < TD_ENTRY_COUNT; e++) count += is_named[e];
+    return count;
+}
+
+/* A file that loads libraries at run time and is not linked to cuBLAS opens that if it holds its
+ * name or, where the name is put together at run time, those of functions. */
+static void look_for_lookups(const elf_file *file, findings *f)
+{
+    bool is_named[TD_ENTRY_COUNT];
+    const int count = find_lookups(file, is_named);
+    int listed = 0;
+    if (count == 0 && !elf_file_contains(file, "libcublas")) return;
+    snprintf(f->opener, sizeof f->opener, "%s", base_name(file->path));
+    f->lookups += count;
+    if (count == 0) return;
     for (int e = 0; e < TD_ENTRY_COUNT; e++)
         if (is_named[e])
             fprintf(f->out, "%s%s", listed++ ? ", " : "looked up:   ", td_entries[e].name);
-    if (listed)
-        fprintf(f->out, " (in %s): %s%s\n", base_name(file->path),
-                f->unseen ? "not seen, as " : "intercepted", f->unseen ? f->unseen : "");
-    f->lookups += listed;
+    fprintf(f->out, " (in %s): %s%s\n", base_name(file->path),
+            f->unseen ? "not seen, as " : "intercepted", f->unseen ? f->unseen : "");
 }
 
 /* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
@@ -240,7 +262,7 @@ typedef struct {
 
 static void stand_ins_open(stand_ins *all)
 {
-    static const char *const names[STAND_INS] = {PLACEMENT_CUDART, PLACEMENT_CUBLAS,
+    static const char *const names[STAND_INS] = {PLACEMENT_HOSTDEVICE, PLACEMENT_CUBLAS,
                                                  PLACEMENT_CUBLAS_LT};
     char path[PATH_MAX];
     all->count = 0;
@@ -278,12 +300,11 @@ static void print_stubs(FILE *out, const elf_file *file, const stand_ins *all)
                 base_name(file->path));
 }
 
+/* Functions of cuBLAS's names alone do not make a file hold it: trampolines have them, too, which
+ * look the proper ones up at run time. */
 static bool holds_cublas(const elf_file *file)
 {
-    if (needs(file, "libcublas.so")) return false;
-    for (int e = 0; e < TD_ENTRY_COUNT; e++)
-        if (elf_file_defines(file, td_entries[e].name)) return true;
-    return elf_file_contains(file, CUBLAS_MARK);
+    return !needs(file, "libcublas.so") && elf_file_contains(file, CUBLAS_MARK);
 }
 
 static bool imports_any(const elf_file *file, const char *const names[])
@@ -318,10 +339,8 @@ static void look_into(const elf_file *file, const stand_ins *on_host, findings *
     f->imports_exec |= !is_of_system(file) && imports_any(file, starting);
     if (holds_cublas(file))
         snprintf(f->holder, sizeof f->holder, "%s", base_name(file->path));
-    else if (has_dlopen && !needs(file, "libcublas.so") && elf_file_contains(file, "libcublas")) {
-        snprintf(f->opener, sizeof f->opener, "%s", base_name(file->path));
-        print_lookups(file, f);
-    }
+    else if (has_dlopen && !needs(file, "libcublas.so"))
+        look_for_lookups(file, f);
 }
 
 static void explain(const findings *f, char *reason)

@@ -9,9 +9,15 @@
 
 enum { EXAMINE_REASON_BYTES = PATH_MAX + 256 };
 
+typedef enum {
+    LOADING_WORKS,
+    LOADING_IDLES, /* nothing is preloaded, or of no use; the program itself is none the worse */
+    LOADING_BREAKS /* its loader refuses what is to be preloaded, and does not start it */
+} loading;
+
 /* Looks at the program's file, or its interpreter's, alone: will the loader preload anything, and
- * can it then run on the host device (if on_host_device)? False, with the reason, if not. */
-bool examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES]);
+ * can it then run on the host device (if on_host_device)? The reason, if it does not work. */
+loading examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES]);
 
 typedef enum {
     PRELOAD_WORKS,

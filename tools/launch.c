@@ -53,41 +53,41 @@ static bool choose_device(bool wants_host_device, bool *is_host_device)
     return false;
 }
 
-/* Puts a library at the end of a list for LD_PRELOAD; false, with a line, if the list cannot name
- * it. */
-static bool append_library(char *list, size_t bytes, const char *name)
+/* Writes a library's path; false, with a line, if there is none that LD_PRELOAD could have. */
+static bool print_library(FILE *list, const char *name)
 {
     char path[PATH_MAX];
-    const size_t used = strlen(list);
     if (!placement_find(name, path)) {
         complain("cannot find %s beside this launcher", name);
         return false;
     }
-    if (path[strcspn(path, ": ")]) {
-        complain("cannot preload '%s': LD_PRELOAD allows no space and no colon in a path", path);
+    if (!placement_is_nameable(path)) {
+        complain(PLACEMENT_NOT_NAMEABLE, path);
         return false;
     }
-    return snprintf(list + used, bytes - used, "%s%s", used ? ":" : "", path) < (int)(bytes - used);
+    fprintf(list, "%s:", path);
+    return true;
+}
+
+static bool print_list(FILE *list, bool is_host_device)
+{
+    const char *before = getenv("LD_PRELOAD");
+    for (const char *const *name = placement_preloaded(is_host_device); *name; name++)
+        if (!print_library(list, *name)) return false;
+    fputs(before ? before : "", list);
+    return true;
 }
 
 static bool set_preload(bool is_host_device)
 {
-    static const char *const host_libraries[] = {PLACEMENT_HOST, PLACEMENT_CUDART, PLACEMENT_CUBLAS,
-                                                 PLACEMENT_CUBLAS_LT};
-    static const char *const cuda_libraries[] = {PLACEMENT_CUDA};
-    const char *const *names = is_host_device ? host_libraries : cuda_libraries;
-    const int count = is_host_device ? 4 : 1;
-    const char *before = getenv("LD_PRELOAD");
-    char own[4 * PATH_MAX] = "";
-    for (int i = 0; i < count; i++)
-        if (!append_library(own, sizeof own, names[i])) return false;
-
-    char *list = NULL;
-    const bool has_before = before && before[0];
-    if (asprintf(&list, "%s%s%s", own, has_before ? ":" : "", has_before ? before : "") < 0)
-        return false;
-    const bool is_set = setenv("LD_PRELOAD", list, 1) == 0;
-    free(list);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *list = open_memstream(&text, &length);
+    bool is_set = list && print_list(list, is_host_device);
+    if (list) is_set &= fclose(list) == 0;
+    if (is_set) text[length - (text[length - 1] == ':')] = '\0';
+    is_set = is_set && setenv("LD_PRELOAD", text, 1) == 0;
+    free(text);
     return is_set;
 }
 
@@ -118,7 +118,7 @@ int launch_prepare(launch *l, const char *name, bool wants_host_device)
     const int error = program_find(name, l->path);
     if (error) return launch_refuse(name, error);
     if (!choose_device(wants_host_device, &l->is_host_device)) return 1;
-    if (!examine_loading(l->path, l->is_host_device, reason))
-        warn_of("emulating '%s' will not work: %s", name, reason);
-    return set_preload(l->is_host_device) ? 0 : 1;
+    const loading verdict = examine_loading(l->path, l->is_host_device, reason);
+    if (verdict != LOADING_WORKS) warn_of("emulating '%s' will not work: %s", name, reason);
+    return verdict == LOADING_BREAKS || set_preload(l->is_host_device) ? 0 : 1;
 }

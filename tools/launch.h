@@ -22,7 +22,7 @@ bool launch_read_options(td_options *o, bool is_heard);
 /* Finds the program and what it can run on, and sets LD_PRELOAD in this process's environment, for
  * execvp. Returns 0, or the exit status of a launcher that cannot start it, after a line that says
  * why. Lines also say that it will run on the host device, and that preloading will not work for
- * this program. */
+ * this program; nothing is preloaded into one that would not start then. */
 int launch_prepare(launch *l, const char *name, bool wants_host_device);
 
 /* Says that the program cannot be run, and returns the exit status for that; error: an errno

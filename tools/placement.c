@@ -10,6 +10,19 @@
 static const char *const folders[] = {"../interpose", "../hostgpu", TD_LIBDIR,
                                       TD_LIBDIR "/tandem/hostgpu"};
 
+static const char *const cuda[] = {PLACEMENT_CUDA, NULL};
+
+/* Those without a version are what a program opens that names none. */
+static const char *const host_device[] = {PLACEMENT_HOST,
+                                          PLACEMENT_HOSTDEVICE,
+                                          PLACEMENT_CUDART,
+                                          PLACEMENT_CUBLAS,
+                                          PLACEMENT_CUBLAS_LT,
+                                          "unversioned/libcudart.so",
+                                          "unversioned/libcublas.so",
+                                          "unversioned/libcublasLt.so",
+                                          NULL};
+
 static bool own_folder(char folder[PATH_MAX])
 {
     const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -21,6 +34,7 @@ static bool own_folder(char folder[PATH_MAX])
 
 bool placement_find(const char *name, char path[PATH_MAX])
 {
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
     char own[PATH_MAX];
     if (!own_folder(own)) return false;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
@@ -34,7 +48,7 @@ bool placement_find(const char *name, char path[PATH_MAX])
         /* The folder is made plain, but the name stays: it is what the loader compares. */
         *strrchr(joined, '/') = '\0';
         real = realpath(joined, NULL);
-        const bool fits = real && snprintf(path, PATH_MAX, "%s/%s", real, name) < PATH_MAX;
+        const bool fits = real && snprintf(path, PATH_MAX, "%s/%s", real, last) < PATH_MAX;
         free(real);
         if (fits) return true;
     }
@@ -43,10 +57,15 @@ bool placement_find(const char *name, char path[PATH_MAX])
 
 bool placement_has_host_device(void)
 {
-    static const char *const names[] = {PLACEMENT_HOST, PLACEMENT_CUDART, PLACEMENT_CUBLAS,
-                                        PLACEMENT_CUBLAS_LT};
     char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!placement_find(names[i], path)) return false;
+    for (int i = 0; host_device[i]; i++)
+        if (!placement_find(host_device[i], path)) return false;
     return true;
 }
+
+const char *const *placement_preloaded(bool on_host_device)
+{
+    return on_host_device ? host_device : cuda;
+}
+
+bool placement_is_nameable(const char *path) { return !path[strcspn(path, ": ")]; }

@@ -111,6 +111,12 @@ static value outside_of(const void *row)
     return integer(v ? (long long)v->outside : 0);
 }
 
+static value unjudged_of(const void *row)
+{
+    const report_verified *v = verified(now(row));
+    return integer(v ? (long long)v->unjudged : 0);
+}
+
 static value because_of(const void *row)
 {
     const report_call *c = &now(row)->call;
@@ -155,6 +161,7 @@ const column report_columns[] = {
      .decimals = SHORT_NUMBER,
      .of = ulps_of},
     {.title = "outside", .name = "outside", .silence = "0", .of = outside_of},
+    {.title = "unjudged", .name = "unjudged", .silence = "0", .of = unjudged_of},
     SITE_COLUMN,
     {.title = "because",
      .name = "because",

@@ -83,6 +83,7 @@ static void add_verified(report_call *to, const report_call *from)
     a->elements += b->elements;
     a->special += b->special;
     a->outside += b->outside;
+    a->unjudged += b->unjudged;
 }
 
 /* The sum of two counts, of which a negative one is not known. */

@@ -189,6 +189,7 @@ static const member verified_members[] = {
     {"elements", COUNT, MUST_BE, AT(report_verified, elements)},
     {"special", COUNT, MUST_BE, AT(report_verified, special)},
     {"outside", COUNT, MUST_BE, AT(report_verified, outside)},
+    {"unjudged", COUNT, MAY_LACK, AT(report_verified, unjudged)},
     {"worst", NUMBER, MAY_BE_NULL, AT(report_verified, worst)},
     {"mean", NUMBER, MAY_BE_NULL, AT(report_verified, mean)},
     {"worst_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, worst_ulps)},

@@ -11,7 +11,7 @@ enum { REPORT_DEVICES = 16, REPORT_WHY_BYTES = 512 };
 
 /* What a report's elements of C were found to be. Errors are relative to |A||B|. */
 typedef struct {
-    unsigned long long elements, special, outside;
+    unsigned long long elements, special, outside, unjudged;
     double worst, mean;           /* may be infinite, for which JSON has null */
     double worst_ulps, mean_ulps; /* negative: solves have none */
     double bound, bound_ulps;     /* negative: the mode promises nothing */

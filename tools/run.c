@@ -45,6 +45,7 @@ static bool set_options(const command_line *line)
     if (!launch_read_options(&o, true)) return false;
     if (o.origins[TD_OPTION_MODE] == TD_ORIGIN_DEFAULT)
         return pass_on(TD_OPTION_MODE, "the default mode", default_mode);
+    if (!td_options_agree(&o, "")) return false;
     if (line->values[ACCURACY] && !o.mode.engine->is_choice)
         warn_of("--accuracy %s has no effect: it is for mode auto, and the mode is %s",
                 line->values[ACCURACY], o.mode.text);

@@ -11,14 +11,25 @@
 extern "C" {
 #endif
 
-enum { TD_COUNTER_SLOTS = 4096 };
+/* Counters for lines of the report, and after them for single calls, in turn: as many as can be
+ * under way, so that none meets the counts of another. */
+enum { TD_COUNTER_SLOTS = 4096, TD_CALL_SLOTS = 4096 };
 
-/* The current device's own counters, TD_COUNTER_SLOTS of them, zeros at first. */
+/* The current device's own counters, TD_COUNTER_SLOTS + TD_CALL_SLOTS of them, zeros at first. */
 cudaError_t td_counters_find(td_counters **counters);
 
-/* Adds up `from`, in device memory, and `to`, in host memory mapped into the device; leaves zeros
- * in `from`. Any number of streams may do so at a time. */
-cudaError_t td_counters_move(td_counters *from, td_counters *to, cudaStream_t stream);
+/* What becomes of a call's counts. Other than `from`, which is in device memory, all is in host
+ * memory that is mapped into the device. */
+typedef struct {
+    td_counters *from;
+    td_counters *to;          /* they are added up here; NULL: nowhere */
+    unsigned long long *word; /* the outcome (outcome.h) is left here; NULL: nowhere */
+    unsigned long long tiles; /* of the call's C, at least 1 */
+    unsigned ticket;          /* of the outcome */
+} td_counts_move;
+
+/* Moves counts and leaves zeros in move->from. Any number of streams may do so at a time. */
+cudaError_t td_counters_move(const td_counts_move *move, cudaStream_t stream);
 
 /* Loads the kernel on the current device: once, before the first launch. */
 cudaError_t td_counters_prepare(void);

@@ -217,7 +217,8 @@ static __device__ __forceinline__ void td_begin_kernel()
 #define TD_DEVICE_CALL  static __attribute__((noinline))
 #define TD_DEVICE_LARGE TD_DEVICE_CALL
 
-#define TD_DYNAMIC_SHARED(type, name) type *const name = static_cast<type *>(hostgpu_dynamic_shared)
+#define TD_DYNAMIC_SHARED(type, name)                                                              \
+    type *const name = static_cast<type *>(hostgpu_here.dynamic_shared)
 
 #define TD_LAUNCH(kernel, grid, block, shared_bytes, ...)                                          \
     hostgpu::launch(#kernel, (kernel), (grid), (block), (shared_bytes), __VA_ARGS__)

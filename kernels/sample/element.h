@@ -71,9 +71,10 @@ TD_DEVICE bool go_to_number(const td_sample &s, int64_t i, element *at)
 }
 
 /* The element's number, in c or `old`. */
-TD_DEVICE_CALL td_term load_number(const td_sample &s, const td_matrix &from, const element &at)
+TD_DEVICE_CALL td_term load_number(const td_sample &s, const td_matrix &from, bool in_rows,
+                                   const element &at)
 {
-    const td_folded x = {from, {}, s.is_complex, false, false};
+    const td_folded x = {from, {}, s.is_complex, in_rows, false};
     return td_folded_load(x, td_folded_member(x, at.member), at.row, at.col);
 }
 
@@ -303,7 +304,7 @@ TD_DEVICE void set_residual(const td_sample &s, td_term x, element *at)
 /* What the call was told, and what it made of the real number at r's place. */
 TD_DEVICE_LARGE element load_element(const td_sample &s, element r)
 {
-    const td_term number = load_number(s, s.c, r), none = td_term_of(0.0, 0.0);
+    const td_term number = load_number(s, s.c, s.c_in_rows, r), none = td_term_of(0.0, 0.0);
     r.alpha_of_call = td_complex_scalar(s.alpha, !s.is_complex || s.alpha_is_real);
     r.beta_of_call = s.before && !s.is_solve ? multiplier_of_old(s) : none;
     r.found = r.after = part_of(number, r.part);
@@ -315,8 +316,9 @@ TD_DEVICE_LARGE element load_element(const td_sample &s, element r)
     else
         set_product(s, &r);
     const td_term before = load_before(s, r);
+    const bool has_one_part = r.sums == 1 || (s.is_solve ? s.alpha_is_real : s.beta_is_real);
     r.before[0] = part_of(before, r.part);
-    r.before[1] = r.sums == 2 ? part_of(before, !r.part) : 0.0;
+    r.before[1] = has_one_part ? 0.0 : part_of(before, !r.part);
     r.first = 0;
     r.end = r.k;
     return r;

@@ -18,7 +18,7 @@ static __global__ void __launch_bounds__(THREADS) save_kernel(TD_PARAMETER td_sa
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < s.count;
          i += (int64_t)gridDim.x * THREADS) {
         if (!go_to(s, i, &at) || is_zero(multiplier_of_old(s))) continue;
-        const td_term old = load_number(s, s.old, at);
+        const td_term old = load_number(s, s.old, s.old_in_rows, at);
         s.before[i * parts_of(s)] = old.re;
         if (s.is_complex) s.before[i * 2 + 1] = old.im;
     }
@@ -61,7 +61,8 @@ TD_DEVICE void raise(double *worst, double value)
 
 TD_DEVICE void count(td_sample_counts *counts, const verdict &v)
 {
-    atomicAdd(&counts->elements, 1ull);
+    atomicAdd(v.is_left_out ? &counts->unjudged : &counts->elements, 1ull);
+    if (v.is_left_out) return;
     if (v.is_outside) atomicAdd(&counts->outside, 1ull);
     if (v.is_special) {
         if (!v.is_outside) atomicAdd(&counts->special, 1ull);
@@ -161,7 +162,7 @@ TD_DEVICE void finish(const td_sample &s, const element &at, const double *magni
 {
     if (threadIdx.x == 0) {
         const verdict v = judge(s, at, magnitude, shared);
-        if (!v.is_left_out) count(s.counts, v);
+        count(s.counts, v);
         shared.keeps_lines = !v.is_left_out && note_failure(s, at, v);
     }
     __syncthreads();
@@ -306,8 +307,8 @@ static cudaError_t run_shares(const td_sample *s, int shares, cudaStream_t strea
     return error;
 }
 
-/* td_sample_counts is three counts and then, in turn, a largest number and a sum, twice. */
-enum { COUNT_FIELDS = 3, MOVED_FIELDS = 7 };
+/* td_sample_counts is four counts and then, in turn, a largest number and a sum, twice. */
+enum { COUNT_FIELDS = 4, MOVED_FIELDS = 8 };
 static_assert(sizeof(td_sample_counts) == MOVED_FIELDS * sizeof(double), "fields of 8 bytes");
 
 /* One block of MOVED_FIELDS threads: each moves a field. Host memory takes an atomic operation

@@ -24,18 +24,25 @@ extern "C" {
 typedef struct {
     /* Elements that were compared; of these, NaN or infinite, as they have to be or may be: they
      * have no error; and off by more than the bound, NaN or infinite where they must not be, or
-     * not where they must. */
-    unsigned long long elements, special, outside;
+     * not where they must. Unjudged: others, of which nobody can say what they must be. */
+    unsigned long long elements, special, outside, unjudged;
 
     /* Of errors relative to sizes; and in units of the last place of C, or of the error, where
      * that is larger. Residuals have no such units: these are 0. */
     double worst, sum, worst_ulps, sum_ulps;
 } td_sample_counts;
 
-/* What an error may be at most: relative sizes and units in the last place of C together. An
- * infinite one promises nothing. */
+/* What may be lost besides where numbers are below 2^-1022, in halves of 2^-1074: of each real
+ * product, of their sum, and of C, or of a solve's element. */
+typedef struct {
+    double products, sum, element;
+} td_sample_loss;
+
+/* What an error may be at most: relative sizes, units in the last place of C and losses together.
+ * An infinite one promises nothing. */
 typedef struct {
     double relative, ulps;
+    td_sample_loss loss;
 } td_sample_bound;
 
 /* What an element is called: a number, or a part of a complex one. */
@@ -72,6 +79,7 @@ typedef struct {
     td_scalar alpha, beta;
 
     td_matrix c, old; /* the result, and what beta multiplies, or a solve's B: mostly c itself */
+    bool c_in_rows, old_in_rows; /* each is the transpose of a matrix in columns */
     td_region region; /* the elements that the call makes: of all of C, or of a triangle */
     int64_t m, n, k, batch;
 

@@ -59,7 +59,7 @@ TD_DEVICE void clear_sum(shared_sum &sum)
     __syncthreads();
 }
 
-/* Where the products' bits lie, and which are not finite. */
+/* Where the bits of finite products lie, and what the others are. */
 TD_DEVICE void measure(const td_sample &s, const element &at, int which, shared_sum &sum)
 {
     int low = BIAS, high = -BIAS;
@@ -70,8 +70,9 @@ TD_DEVICE void measure(const td_sample &s, const element &at, int which, shared_
             return;
         }
         const whole x = whole_of(a), y = whole_of(b);
-        specials |= special_product(a, b);
-        if (x.m == 0 || y.m == 0) return;
+        const unsigned special = special_product(a, b);
+        specials |= special;
+        if (special || x.m == 0 || y.m == 0) return;
         low = min(low, x.q + y.q);
         high = max(high, x.q + y.q + 128 - td_clz64(x.m) - td_clz64(y.m));
     });

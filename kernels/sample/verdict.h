@@ -92,16 +92,20 @@ TD_DEVICE scaled unit_of(double c, scaled error)
 
 /* ---- bounds ---- */
 
-/* What binary64 may lose below 2^-1022 beyond a relative bound: half of 2^-1074 for each real
- * product, the sum, the products with scalars, and C; of a solve, for a quotient times the number
- * that it was divided by. */
-TD_DEVICE scaled loss_below_range(const td_sample &s, const element &at)
+/* Roundings of a complex product without scalars, to which these are then multiplied and beta C is
+ * added (../unfold/scalars.cu), the last of which makes C: each is to a multiple of 2^-1074. */
+TD_DEVICE double roundings_of_scalars(const td_sample &s) { return s.adds_mirror ? 6.0 : 4.0; }
+
+/* What may be lost below 2^-1022: of a solve also of a quotient, times what it was divided by. */
+TD_DEVICE scaled loss_below_range(const td_sample &s, const element &at, const td_sample_loss &of)
 {
-    const double terms = (double)(is_plain(s) ? at.k : 4 * at.k) + 1.0;
-    scaled loss = make_scaled(at.has_scalars ? 8.0 : 2.0, -1075);
+    const double products = (double)(at.k * parts_of(s) * (s.adds_mirror ? 2 : 1)),
+                 of_c = at.has_scalars ? of.element + 1.0 : 0.0, /* of the product as a C */
+        of_sum = of.products * products + of.sum + of_c;
+    scaled loss = make_scaled(at.has_scalars ? roundings_of_scalars(s) : of.element, -1075);
     TD_ROLLED
     for (int i = 0; i < at.sums; i++)
-        loss = add_scaled(loss, times(s.is_solve ? 1.0 : at.by[i], make_scaled(terms, -1075)));
+        loss = add_scaled(loss, times(s.is_solve ? 1.0 : at.by[i], make_scaled(of_sum, -1075)));
     if (s.is_solve && is_finite(at.diagonal))
         loss = add_scaled(loss, times(at.diagonal, make_scaled(4.0, -1075)));
     return loss;
@@ -120,8 +124,10 @@ TD_DEVICE td_sample_bound bound_of(const td_sample &s, const element &at,
 {
     td_sample_bound bound = s.bound;
     if (at.has_scalars) bound.relative = td_add64(bound.relative, s.of_scalars);
-    if (!s.is_solve && has_aside(at, shared))
+    if (!s.is_solve && has_aside(at, shared)) {
         bound.relative = td_fma64((double)(at.k * parts_of(s)), 0x1p-53, bound.relative);
+        bound.loss.products = 1.0;
+    }
     return bound;
 }
 
@@ -131,7 +137,7 @@ TD_DEVICE bool exceeds(const td_sample &s, const element &at, const td_sample_bo
     if (!is_finite(bound.relative) || !is_finite(bound.ulps)) return false;
     scaled allowed = add_scaled(make_scaled(td_mul64(bound.relative, size.x), size.e),
                                 make_scaled(td_mul64(bound.ulps, unit.x), unit.e));
-    if (bound.relative != 0.0) allowed = add_scaled(allowed, loss_below_range(s, at));
+    allowed = add_scaled(allowed, loss_below_range(s, at, bound.loss));
     return ratio_of(error, allowed) > 1.0 + 0x1p-20; /* sizes are sums in binary64 */
 }
 
@@ -152,13 +158,36 @@ TD_DEVICE double special_value(unsigned specials)
     return specials & HAS_PLUS ? infinity : specials & HAS_MINUS ? -infinity : 0.0;
 }
 
-/* Where operands, scalars or C before are not finite: C must be what IEEE arithmetic has it. An
- * infinite alpha times a finite sum, whose sign would count, is left out. */
+/* True if a sum of finite products, its product with alpha, or beta C may leave the range half way:
+ * the infinity that it then is may have any sign, whatever the sum is in the end. */
+TD_DEVICE_LARGE bool may_overflow(const td_sample &s, const element &at,
+                                  const sample_shared &shared)
+{
+    const uint64_t terms = (uint64_t)(at.k + 1) * 2 * (uint64_t)parts_of(s);
+    const scaled end = make_scaled(1.0, 1023);
+    bool may = false;
+    TD_ROLLED
+    for (int i = 0; i < at.sums; i++) {
+        const scaled sum = make_scaled(1.0, shared.sum[i].high + 64 - td_clz64(terms));
+        if (!has_products(shared.sum[i])) continue;
+        may |= !(ratio_of(sum, end) < 1.0);
+        if (is_finite(at.by[i])) may |= !(ratio_of(times(at.by[i], sum), end) < 1.0);
+    }
+    TD_ROLLED
+    for (int i = 0; i < 2; i++)
+        if (is_finite(at.beta[i]) && is_finite(at.before[i]))
+            may |= !(ratio_of(magnitude_of(at.beta[i], at.before[i]), end) < 1.0);
+    return may;
+}
+
+/* Where operands, scalars or C before are not finite: C must be what IEEE arithmetic has it. Left
+ * out are an infinite alpha times a finite sum, whose sign would count, and what may overflow. */
 TD_DEVICE verdict judge_special(const td_sample &s, const element &at, const sample_shared &shared)
 {
     verdict v = {false, true, false, 0.0, 0.0, s.bound};
     double wanted = 0.0;
     if (leaves_specials(s)) return v;
+    v.is_left_out = may_overflow(s, at, shared);
     TD_ROLLED
     for (int i = 0; i < at.sums; i++) {
         const double value = special_value(shared.sum[i].specials), by = at.by[i];
@@ -209,12 +238,33 @@ TD_DEVICE verdict judge_finite(const td_sample &s, const element &at, const doub
     return v;
 }
 
+/* True if another member of the batch has the element's place in memory, too: nobody can say whose
+ * product is there. */
+TD_DEVICE_LARGE bool is_shared(const td_sample &s, const element &at)
+{
+    const td_folded c = {s.c, {}, s.is_complex, s.c_in_rows, false};
+    const int64_t bytes = parts_of(s) * (int64_t)sizeof(double), line = s.c_in_rows ? s.n : s.m,
+                  lines = s.c_in_rows ? s.m : s.n;
+    const intptr_t place = reinterpret_cast<intptr_t>(td_folded_member(c, at.member)) +
+                           td_folded_at(c, at.row, at.col) * bytes;
+    TD_UNROLL_N(1)
+    for (int64_t z = 0; z < s.batch; z++) {
+        const intptr_t apart = place - reinterpret_cast<intptr_t>(td_folded_member(c, z));
+        if (z != at.member && apart >= 0 && apart / bytes % s.c.ld < line &&
+            apart / bytes / s.c.ld < lines)
+            return true;
+    }
+    return false;
+}
+
 TD_DEVICE_LARGE verdict judge(const td_sample &s, const element &at, const double *magnitude,
                               sample_shared &shared)
 {
     const bool is_unknown = s.is_native && !s.is_solve && has_aside(at, shared);
-    return is_unknown || is_special(at, shared) ? judge_special(s, at, shared)
-                                                : judge_finite(s, at, magnitude, shared);
+    verdict v = is_unknown || is_special(at, shared) ? judge_special(s, at, shared)
+                                                     : judge_finite(s, at, magnitude, shared);
+    if (v.is_outside && s.batch > 1) v.is_left_out |= is_shared(s, at);
+    return v;
 }
 
 #endif

@@ -474,6 +474,14 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     return best;
 }
 
+/* Raises the call's counts to a choice that is final. */
+TD_DEVICE void count_choice(const td_estimate &p, const td_choice &choice)
+{
+    const td_chosen &to = p.choose.chosen;
+    if (to.planes) atomicMax(to.planes, (unsigned long long)choice.parameter);
+    if (to.work) atomicMax(to.work, (unsigned long long)share_of_price(p));
+}
+
 /* Writes the choice. By all threads of a block. room: of what lines chose. */
 TD_DEVICE void decide(const td_estimate &p, td_room room)
 {
@@ -481,8 +489,7 @@ TD_DEVICE void decide(const td_estimate &p, td_room room)
         td_choice choice = cheapest(p);
         choice.room = p.choose.rule.prices.is_unscaled && choice.parameter == 0 ? TD_ROOM : room;
         p.choose.chosen.choice[blockIdx.z] = choice;
-        if (p.choose.chosen.planes)
-            atomicMax(p.choose.chosen.planes, (unsigned long long)choice.parameter);
+        count_choice(p, choice);
     }
     __syncthreads();
     for (int o = 0; o < 2 && p.choose.chosen.choice[blockIdx.z].parameter; o++)

@@ -68,6 +68,7 @@ typedef struct {
     td_choice *choice;          /* [batch] */
     td_line *line[2];           /* [batch][lines]: td_measured's or others, with their scales */
     unsigned long long *planes; /* raised to what is chosen; NULL: not */
+    unsigned long long *work;   /* raised as td_counters.work says; NULL: not */
 } td_chosen;
 
 typedef struct {

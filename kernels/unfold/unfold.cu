@@ -33,8 +33,8 @@ static __global__ void unfold_kernel(TD_PARAMETER td_unfold u)
                   line0 = (int64_t)(blockIdx.x % (unsigned)down) * SIDE,
                   l0 = (int64_t)(blockIdx.x / (unsigned)down) * SIDE;
     const void *const data = td_folded_member(x, u.batch_first + blockIdx.z);
-    const td_term alpha = td_complex_scalar(u.alpha, u.alpha_is_real);
-    if (td_is_made(u.verdict) || (alpha.re == 0.0 && alpha.im == 0.0)) return;
+    const td_term scalar = td_complex_scalar(u.scalar, u.scalar_is_real);
+    if (td_is_made(u.verdict) || (scalar.re == 0.0 && scalar.im == 0.0)) return;
     const bool by_line = lines_are_neighbours(u, x, line0, l0);
     const int inner = (int)threadIdx.x % SIDE, outer = (int)threadIdx.x / SIDE;
     for (int s = outer; s < SIDE; s += ROWS) {
@@ -46,18 +46,17 @@ static __global__ void unfold_kernel(TD_PARAMETER td_unfold u)
     const int64_t l = l0 + inner;
     if (l >= u.k) return;
     const bool is_complex = x.is_complex, has_blocks = is_complex && u.has_blocks;
-    const int64_t lines = has_blocks ? 2 * u.lines : u.lines,
-                  at = (is_complex ? 2 : 1) * ((int64_t)blockIdx.y * u.k + l);
-    double *const to = u.to + (int64_t)blockIdx.z * lines * u.ld + at;
+    const int64_t at = (is_complex ? 2 : 1) * ((int64_t)blockIdx.y * u.k + l);
+    double *const to = td_member<double>(u.to, blockIdx.z) + at;
     for (int i = outer; i < SIDE && line0 + i < u.lines; i += ROWS) {
         const td_term t = tile_of_block.of[inner][i];
-        double *const row = to + (line0 + i) * (has_blocks ? 2 : 1) * u.ld;
+        double *const row = to + (line0 + i) * (has_blocks ? 2 : 1) * u.to.ld;
         if (!is_complex) {
             *row = t.re;
             continue;
         }
         *reinterpret_cast<td_term *>(row) = has_blocks ? td_conjugate(t) : t;
-        if (has_blocks) *reinterpret_cast<td_term *>(row + u.ld) = td_term_of(t.im, t.re);
+        if (has_blocks) *reinterpret_cast<td_term *>(row + u.to.ld) = td_term_of(t.im, t.re);
     }
 }
 

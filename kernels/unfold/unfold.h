@@ -31,11 +31,10 @@ typedef struct {
     bool has_blocks;  /* complex terms become 2 x 2 blocks; else pairs along k */
     int64_t lines, k; /* of each part, in elements of the matrix */
     int64_t batch_first;
-    td_scalar alpha; /* of the parts' type; if it is 0 in device memory nothing is read */
-    bool alpha_is_real;
+    td_scalar scalar; /* that it is multiplied by, of the parts' type; if it is 0 nothing is read */
+    bool scalar_is_real;
     const int32_t *verdict; /* a td_verdict: nothing is read if C is made; or NULL */
-    double *to;             /* [batch][line][ld]: line_count lines of td_unfolded_k real numbers */
-    int64_t ld;
+    td_matrix to;           /* of real numbers: td_unfolded_lines columns of td_unfolded_k */
 } td_unfold;
 
 /* Lines, and real numbers of a line, that a factor becomes. */

@@ -60,7 +60,8 @@ static cudaError_t check(void *of)
     if ((m.alpha && !hostgpu_is_device_memory(m.alpha, (size_t)m.alpha_bytes)) ||
         (m.beta && !hostgpu_is_device_memory(m.beta, (size_t)m.beta_bytes)))
         return cudaErrorIllegalAddress;
-    bool all = is_there(m, m.written) && are_there(m.ints[0]) && are_there(m.ints[1]);
+    bool all = is_there(m, m.written) && are_there(m.ints[0]) && are_there(m.ints[1]) &&
+               (is_zero(m.beta, m.beta_bytes) || is_there(m, m.added));
     for (const td_extent &x : m.read)
         all = all && (is_zero(m.alpha, m.alpha_bytes) || is_there(m, x));
     return all ? cudaSuccess : cudaErrorIllegalAddress;

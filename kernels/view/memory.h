@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     td_extent written, read[4];
+    td_extent added; /* with a beta of 0 it is not read */
     td_ints ints[2];
     const void *alpha,
         /* in device memory; NULL: elsewhere. With an alpha of 0 nothing of `read` is read. */

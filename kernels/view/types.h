@@ -50,12 +50,13 @@ typedef enum { TD_LOWER, TD_UPPER } td_triangle;
 
 /* How a matrix is stored. Mirrored: in one triangle, the other is its transpose, or, if
  * is_hermitian, its conjugate transpose, and the diagonal is real. Triangular: the other triangle
- * is zeros, and the diagonal ones if is_unit; none of these is read. */
+ * is zeros, and the diagonal ones if is_unit; none of these is read. If is_conjugate, its elements
+ * stand for their complex conjugates. */
 typedef enum { TD_STORED_FULL, TD_STORED_MIRRORED, TD_STORED_TRIANGULAR } td_storage;
 typedef struct {
     td_storage storage;
     td_triangle triangle;
-    bool is_unit, is_hermitian;
+    bool is_unit, is_hermitian, is_conjugate;
 } td_form;
 
 /* alpha or beta: a number on the host, or a number in device memory that only kernels may read. */

@@ -94,14 +94,15 @@ td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
     return call;
 }
 
-td_counters *td_call_counters(td_call *call, const td_device *device)
+td_counters *td_call_counters(td_call *call, const td_decision *decision, const td_device *device)
 {
     const unsigned slot = call->record ? td_record_number(call->record) : TD_COUNTER_SLOTS;
-    if (slot >= TD_COUNTER_SLOTS) return NULL;
+    call->counts = decision->counts;
+    if (slot >= TD_COUNTER_SLOTS) return call->counts.from;
     td_report_add_counters(call->record, &device->counters[slot]);
-    call->counters = &device->device_counters[slot];
-    call->mapped_counters = &device->mapped_counters[slot];
-    return call->counters;
+    if (!call->counts.from) call->counts.from = &device->device_counters[slot];
+    call->counts.to = &device->mapped_counters[slot];
+    return call->counts.from;
 }
 
 void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
@@ -128,8 +129,8 @@ void td_call_end(td_call *call, bool is_done)
 {
     end_range(call);
     /* If this fails, a count is late, or missing. */
-    if (call->counters && call->outcome == TD_CALL_EMULATED)
-        td_cuda_ok(td_counters_move(call->counters, call->mapped_counters, call->stream));
+    if (call->counts.from && call->outcome == TD_CALL_EMULATED)
+        td_cuda_ok(td_counters_move(&call->counts, call->stream));
     stop_time(call);
     td_sampling_end(&call->sampling, is_done);
     td_process_keep_report();

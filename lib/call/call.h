@@ -23,7 +23,7 @@ typedef struct {
     td_timer *timer;
     bool is_to_be_timed; /* and is counted as not timed if it has no timer, or its time is lost */
     td_stream stream;
-    td_counters *counters, *mapped_counters; /* of kernels, and where these go; NULL: not counted */
+    td_counts_move counts; /* of kernels, and where these go; from NULL: not counted */
     td_sampling sampling;
     bool has_range; /* one for profilers is to be ended */
 } td_call;
@@ -34,7 +34,7 @@ td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
                       const td_decision *decision, td_device *device, int ordinal);
 
 /* Where the call's kernels may count, in device memory; NULL: nowhere. */
-td_counters *td_call_counters(td_call *call, const td_device *device);
+td_counters *td_call_counters(td_call *call, const td_decision *decision, const td_device *device);
 
 /* Counts a call that happens as was decided, and says so in the log. */
 void td_call_count(const td_call *call, td_entry entry, const td_problem *p,

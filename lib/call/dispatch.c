@@ -4,6 +4,7 @@
 
 #include "../engines/model/device_model.h"
 #include "../engines/solve/solve.h"
+#include "adaptive.h"
 #include "failures.h"
 #include "rules.h"
 #include "lower.h"
@@ -56,45 +57,6 @@ static td_call refuse(td_entry entry, const td_problem *p, td_run_status status)
     return td_dispatch_native(entry, p, refusals[status].reason);
 }
 
-/* ---- what beta multiplies, where it is not C ---- */
-
-/* True if the members of a batch follow each other in memory without gaps between their columns. */
-static bool is_one_piece(const td_problem *p, const td_matrix *x)
-{
-    return p->batch == 1 || x->stride == x->ld * p->n;
-}
-
-static bool is_one_copy(const td_problem *p)
-{
-    return is_one_piece(p, &p->addend) && is_one_piece(p, &p->c);
-}
-
-/* Members that lie apart are copied one by one. More of them would take the host longer than the
- * device. */
-enum { MOST_COPIES = 64 };
-
-static bool can_copy_addend(const td_problem *p)
-{
-    return p->batch <= MOST_COPIES || is_one_copy(p);
-}
-
-/* Enqueues a copy of what beta multiplies to C, to which the product is added. */
-static td_run_status copy_addend(const td_problem *p)
-{
-    const bool is_one = is_one_copy(p);
-    const int64_t copies = is_one ? 1 : p->batch, columns = is_one ? p->n * p->batch : p->n;
-    const size_t element = (size_t)td_types[p->type].size;
-    for (int64_t i = 0; i < copies; i++) {
-        const char *from = (const char *)p->addend.data + i * p->addend.stride * (int64_t)element;
-        char *to = (char *)p->c.data + i * p->c.stride * (int64_t)element;
-        if (!td_cuda_ok(cudaMemcpy2DAsync(to, (size_t)p->c.ld * element, from,
-                                          (size_t)p->addend.ld * element, (size_t)p->m * element,
-                                          (size_t)columns, cudaMemcpyDeviceToDevice, p->stream)))
-            return TD_RUN_FAILED;
-    }
-    return TD_RUN_DONE;
-}
-
 /* ---- emulation ---- */
 
 /* Enqueues what the call asks for: the product that its routine is, or a triangular solve. */
@@ -118,9 +80,8 @@ static td_run_status attempt(const td_options *o, td_entry entry, const td_probl
                              const td_decision *decision, td_device *device, td_call *call)
 {
     *call = td_call_begin(o, entry, p, decision, device, device->ordinal);
-    td_counters *counters = td_call_counters(call, device);
-    const td_run_status status = td_problem_has_addend(p) ? copy_addend(p) : TD_RUN_DONE;
-    return status == TD_RUN_DONE ? run(o, p, decision, device, counters) : status;
+    td_counters *counters = td_call_counters(call, decision, device);
+    return run(o, p, decision, device, counters);
 }
 
 static void count(td_call *call, td_entry entry, const td_problem *p, const td_decision *decision,
@@ -190,7 +151,8 @@ td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const
     if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
     const td_decision decision = decide(in_force, o, p, device);
-    return decision.engine && !device ? td_policy_native(td_reason_device) : decision;
+    if (decision.engine && !device) return td_policy_native(td_reason_device);
+    return td_adaptive_forgo(&decision);
 }
 
 const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
@@ -228,7 +190,7 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     const td_matrix *result = td_problem_result(p);
     const void *written = result->array ? (const void *)result->array : result->data;
     if (!td_device_reaches(device, written)) return td_dispatch_native(entry, p, td_reason_pointer);
-    if (td_problem_has_addend(p) && !can_copy_addend(p))
-        return td_dispatch_native(entry, p, td_reason_addend);
+    decision = td_adaptive_weigh(entry, p, &decision, device);
+    if (!decision.engine) return keep_native(entry, p, &decision);
     return emulate(o, entry, p, &decision, device);
 }

@@ -30,11 +30,14 @@ const char td_reason_operand[] = "operand out of reach";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
 const char td_reason_worst[] = "finding out that data are bad costs too much";
-const char td_reason_addend[] = "too many members whose C is not D";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
+const char td_reason_layout[] = "C is D in another layout";
+const char td_reason_members[] = "a scalar for each member";
+const char td_reason_invariance[] = "batch invariance is asked for";
 
 const char td_reason_rule[] = "a rule of TANDEM_RULES";
 const char td_reason_rules[] = "faults in TANDEM_RULES";
+const char td_reason_lost[] = "the site's last call has not won";
 
 const char td_choice_fastest[] = "predicted fastest";
 const char td_choice_faster[] = "predicted faster than native";
@@ -53,11 +56,13 @@ bool td_policy_emulates(const td_options *options)
     return options->mode.engine->run || options->mode.engine->is_choice;
 }
 
+static bool is_adaptive(const td_options *o) { return o->strategy == TD_STRATEGY_ADAPTIVE; }
+
 /* Emulates only what is predicted to gain by it. */
 static bool is_performant(const td_options *o)
 {
     if (o->strategy == TD_STRATEGY_AUTO) return o->mode.engine->is_choice;
-    return o->strategy == TD_STRATEGY_PERFORMANT;
+    return o->strategy == TD_STRATEGY_PERFORMANT || is_adaptive(o);
 }
 
 static bool is_reproducible(const td_options *o)
@@ -110,7 +115,7 @@ bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accu
            way->engine->bits(way->parameter, k) >= td_policy_bits(accuracy, k);
 }
 
-static td_decision keep_native(const char *reason, td_forecast forecast)
+td_decision td_policy_keep_native(const char *reason, td_forecast forecast)
 {
     td_decision native = td_policy_native(reason);
     native.forecast = forecast;
@@ -126,6 +131,21 @@ static bool is_slower(const td_model *model, td_forecast f)
 
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
 static bool is_too_slow_at_worst(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
+
+/* True if a call stays native for its worst case. This is the one place where strategy adaptive
+ * relaxes that rule: what heed_site then makes of the call is risky, and for its site to allow. */
+static bool forgoes(const td_options *o, td_forecast f)
+{
+    return is_too_slow_at_worst(f) && !is_adaptive(o);
+}
+
+/* A decision to emulate what cuBLAS might make as well. */
+static td_decision heed_site(const td_options *o, td_decision d)
+{
+    d.heeds_site = is_adaptive(o) && d.engine->cost;
+    d.is_risky = d.heeds_site && is_too_slow_at_worst(d.forecast);
+    return d;
+}
 
 /* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048
  * cubed on an H100. */
@@ -185,16 +205,18 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
         is_performant(o) && td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
     if (may_be_native && fastest->engine->takes_prices)
         forecast.found_out = td_model_found_out(model, p, seconds[0]);
-    if (may_be_native && is_slower(model, forecast)) return keep_native(td_reason_slower, forecast);
-    if (is_too_slow_at_worst(forecast)) return keep_native(td_reason_worst, forecast);
+    if (may_be_native && is_slower(model, forecast))
+        return td_policy_keep_native(td_reason_slower, forecast);
+    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     td_parameter parameter = fastest->parameter;
     if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
     if (!may_be_native) parameter.prices.native = parameter.prices.measure = 0;
-    return (td_decision){.engine = fastest->engine,
-                         .parameter = parameter,
-                         .text = fastest->text,
-                         .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
-                         .forecast = forecast};
+    const td_decision d = {.engine = fastest->engine,
+                           .parameter = parameter,
+                           .text = fastest->text,
+                           .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
+                           .forecast = forecast};
+    return may_be_native ? heed_site(o, d) : d;
 }
 
 /* The mode that was asked for. */
@@ -213,9 +235,9 @@ static td_decision weigh_mode(const td_options *o, const td_problem *p, const td
     if (emulated < 0.0) return d;
     d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
                                emulated, 0.0};
-    if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
+    if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.choice = td_choice_faster;
-    return d;
+    return heed_site(o, d);
 }
 
 /* ---- triangular solves ---- */
@@ -278,8 +300,8 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
     if (is_performant(o) && way->engine->takes_prices)
         forecast.found_out = found_out_in_solve(p, by_way, best);
     if (is_performant(o) && is_slower(model, forecast))
-        return keep_native(td_reason_slower, forecast);
-    if (is_too_slow_at_worst(forecast)) return keep_native(td_reason_worst, forecast);
+        return td_policy_keep_native(td_reason_slower, forecast);
+    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     td_decision d = {.engine = way->engine,
                      .parameter = way->parameter,
                      .text = way->text,
@@ -291,7 +313,7 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
         d.parameter.prices = td_prices_of(model, way->engine, &largest);
     d.parameter.prices.native = 0; /* each part is smaller than the last one */
     if (!is_performant(o)) d.parameter.prices.measure = 0;
-    return d;
+    return heed_site(o, d);
 }
 
 static td_decision take_mode_for_solve(const td_options *o, const td_problem *p)
@@ -309,10 +331,10 @@ static td_decision weigh_mode_for_solve(const td_options *o, const td_problem *p
     const int way = td_way_of(d.engine, d.parameter);
     td_model_predict_solve(model, p, by_way);
     d.forecast = (td_forecast){d.text, by_way[0].seconds, by_way[way].seconds, 0.0};
-    if (is_slower(model, d.forecast)) return keep_native(td_reason_slower, d.forecast);
+    if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = by_way[way].cut;
     d.choice = td_choice_faster;
-    return d;
+    return heed_site(o, d);
 }
 
 static bool is_of_double(td_type type)

@@ -2,6 +2,7 @@
 #ifndef TD_POLICY_H
 #define TD_POLICY_H
 
+#include "../../kernels/device/counters.h"
 #include "../engines/engine.h"
 #include "../engines/model/model.h"
 #include "../engines/solve/steps.h"
@@ -14,8 +15,9 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
     td_reason_routine[], td_reason_device[], td_reason_pointer[], td_reason_stream[],
     td_reason_memory[], td_reason_capture[], td_reason_large[], td_reason_cublas[],
     td_reason_launch[], td_reason_refused[], td_reason_operand[], td_reason_scales[],
-    td_reason_slower[], td_reason_worst[], td_reason_accuracy[], td_reason_addend[],
-    td_reason_rule[], td_reason_rules[];
+    td_reason_slower[], td_reason_worst[], td_reason_accuracy[], td_reason_layout[],
+    td_reason_members[], td_reason_invariance[], td_reason_rule[], td_reason_rules[],
+    td_reason_lost[];
 
 /* Why an engine runs a call that another might have run. */
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
@@ -38,6 +40,14 @@ typedef struct {
     const char *choice; /* why this engine; NULL: it was asked for */
     td_solve_cut cut;   /* of a triangular solve */
     td_forecast forecast;
+
+    /* Strategy adaptive, and cuBLAS would do as well: how the site's last calls ended has a say
+     * (adaptive.h). is_risky: no other strategy would emulate the call, since finding out that its
+     * data are bad costs too much; only a site whose calls won does so freely. */
+    bool heeds_site, is_risky;
+
+    /* Where the call leaves its outcome for the site's next one; `from` NULL: nowhere. */
+    td_counts_move counts;
 } td_decision;
 
 /* True if the option TANDEM_ENTRY lets entry be intercepted. */
@@ -62,8 +72,9 @@ td_decision td_policy_choose(const td_options *options, const td_problem *p, con
 td_decision td_policy_choose_solve(const td_options *options, const td_problem *p,
                                    const td_model *model);
 
-/* cuBLAS, for a reason (a string that stays). */
+/* cuBLAS, for a reason (a string that stays), and though a mode was considered. */
 td_decision td_policy_native(const char *reason);
+td_decision td_policy_keep_native(const char *reason, td_forecast forecast);
 
 /* Mode fp64, for a part of a call that its mode could not run. */
 td_decision td_policy_binary64(void);

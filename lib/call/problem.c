@@ -23,7 +23,8 @@ static bool is_operation(td_op op) { return op == TD_OP_N || op == TD_OP_T || op
 static bool is_product(const td_problem *p)
 {
     return is_operation(p->op_b) && is_matrix(p, &p->a, p->op_a == TD_OP_N ? p->m : p->k) &&
-           is_matrix(p, &p->b, p->op_b == TD_OP_N ? p->k : p->n) && is_matrix(p, &p->c, p->m);
+           is_matrix(p, &p->b, p->op_b == TD_OP_N ? p->k : p->n) &&
+           is_matrix(p, &p->c, p->c_in_rows ? p->n : p->m);
 }
 
 /* Of complex matrices an update takes the transpose that makes C symmetric or Hermitian, not the
@@ -182,6 +183,12 @@ static td_extent operand(const td_matrix *x, td_op op, int64_t rows, int64_t col
     return op == TD_OP_N ? extent(x, rows, columns) : extent(x, columns, rows);
 }
 
+/* A matrix that lies in rows or in columns. */
+static td_extent in_order(const td_matrix *x, bool in_rows, int64_t rows, int64_t columns)
+{
+    return operand(x, in_rows ? TD_OP_T : TD_OP_N, rows, columns);
+}
+
 td_memory td_problem_memory(const td_problem *p)
 {
     const int64_t order = p->kind == TD_TRIANGULAR_SOLVE && p->side == TD_LEFT ? p->m : p->n;
@@ -198,7 +205,9 @@ td_memory td_problem_memory(const td_problem *p)
         memory.ints[1] = (td_ints){p->info, p->batch};
     switch (p->kind) {
     case TD_PRODUCT:
-        memory.written = extent(&p->c, p->m, p->n);
+        memory.written = in_order(&p->c, p->c_in_rows, p->m, p->n);
+        if (td_problem_has_addend(p))
+            memory.added = in_order(&p->addend, p->addend_in_rows, p->m, p->n);
         if (td_problem_only_scales(p)) break;
         memory.read[0] = operand(&p->a, p->op_a, p->m, k);
         memory.read[1] = operand(&p->b, p->op_b, k, p->n);

@@ -76,13 +76,15 @@ typedef struct {
     td_diagonal diagonal;
     bool is_hermitian;
 
-    /* Of a product that another routine was lowered to (lower.h): that routine's kind, the elements
-     * of C that it reads and writes, and how A and B are stored. The factors are [A rest_a] and [B;
+    /* Of a product: how A and B are stored. */
+    td_form form_a, form_b;
+
+    /* Of a product that another routine was lowered to (lower.h): that routine's kind, and the
+     * elements of C that it reads and writes. The factors are [A rest_a] and [B;
      * rest_b], of k / 2 terms each, if the rest has data or an array. Beta is 0 where one is
      * triangular. */
     td_kind routine;
     td_region_kind region;
-    td_form form_a, form_b;
     td_matrix rest_a, rest_b;
 
     /* Of such a product: these scalars are stored as real numbers, though the matrices are complex;
@@ -100,7 +102,8 @@ typedef struct {
      * parts if it is_paired, but for the signs of elements. */
     bool is_gram;
 
-    /* Of a product of plain real lines: what is read and written to unfold its factors. */
+    /* Of a product of plain real lines: what is read and written to unfold its factors, and to move
+     * its result. */
     double unfolded_bytes;
 
     int64_t m, n, k;
@@ -108,6 +111,8 @@ typedef struct {
     td_matrix a, b, c;
     /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
     td_matrix addend;
+    /* Of a product: the matrix lies in rows. `c` or `addend` is its transpose in columns then. */
+    bool c_in_rows, addend_in_rows;
     /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are
      * exchanged */
     int *pivots;

@@ -1,11 +1,13 @@
 #include "process.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../cuda/device.h"
 #include "../cuda/workspace.h"
+#include "../loader/host_device.h"
 #include "../loader/loaded.h"
 #include "../loader/originals.h"
 #include "../loader/owners.h"
@@ -13,13 +15,15 @@
 #include "../report/report.h"
 #include "../report/timer.h"
 #include "../version.h"
+#include "site_table.h"
 
 static td_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
 /* What a child of fork() must not find taken by a thread that it does not have. A thread that has
  * one of these takes none that is before it, and may take those of timer and report. */
-static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock};
+static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock,
+                                           &td_site_table_lock};
 enum { GUARDED = sizeof guarded / sizeof *guarded };
 
 static void before_fork(void)
@@ -54,11 +58,42 @@ static void warn_without_driver(void)
 #endif
 }
 
+/* A program that finds another CUDA runtime first gets its memory there, where no device is. */
+static void warn_of_other_runtime(void)
+{
+    char runtime[TD_HOST_DEVICE_PATH];
+    if (td_host_device_is_hidden(runtime))
+        td_log(TD_LOG_WARN,
+               "the program's CUDA runtime is %s, not the host device's: start it by `tandem run`, "
+               "or link Tandem before -lcudart",
+               runtime);
+}
+
+/* Two copies of the library in one process: the second intercepts nothing, and leaves report and
+ * log to the first. */
+static void stand_aside(const char *other)
+{
+    Dl_info own;
+    td_options defaults;
+    td_log(TD_LOG_WARN, "%s is loaded already: %s stands aside", other,
+           dladdr(&options, &own) ? own.dli_fname : "this copy of Tandem");
+    td_options_set_defaults(&defaults);
+    defaults.workspace = options.workspace;
+    defaults.dlsym = false;
+    options = defaults;
+}
+
 static void read_options(void)
 {
+    char other[TD_LOADED_PATH];
     (void)td_options_read(&options,
                           td_environment()); /* says what is wrong, and then has the defaults */
     td_log_open(options.log.level, options.log.file[0] ? options.log.file : NULL);
+    if (td_loaded_other_first(other)) {
+        stand_aside(other);
+        return;
+    }
+    warn_of_other_runtime();
     td_report_open(&options, TD_VERSION);
     warn_without_driver();
 #ifdef TD_HOSTGPU

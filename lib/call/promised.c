@@ -39,7 +39,7 @@ td_promise td_promised(const td_decision *decision, td_entry entry, const td_pro
 {
     const bool is_native = !decision->engine;
     const td_engine *engine = is_native ? td_engines[0] : decision->engine;
-    const td_promise nothing = {{(double)INFINITY, 0.0}, 0.0, is_native};
+    const td_promise nothing = {.bound.relative = (double)INFINITY, .is_native = is_native};
     td_problem product;
     if (!engine->proven || (is_native && is_of_three_products(entry))) return nothing;
     if (td_lower(p, &product)) {

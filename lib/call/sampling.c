@@ -54,6 +54,7 @@ static int kept_of(const td_problem *product, bool is_solve)
 static td_sample sample_of(const td_problem *product, bool is_solve, int64_t count)
 {
     static atomic_ullong calls;
+    const bool has_addend = td_problem_has_addend(product);
     td_sample s = {
         .joined = td_problem_has_rest(product) ? 2 : 1,
         .is_complex = product->type == TD_COMPLEX_BINARY64,
@@ -65,7 +66,9 @@ static td_sample sample_of(const td_problem *product, bool is_solve, int64_t cou
         .alpha = product->alpha,
         .beta = product->beta,
         .c = product->c,
-        .old = td_problem_has_addend(product) ? product->addend : product->c,
+        .old = has_addend ? product->addend : product->c,
+        .c_in_rows = product->c_in_rows,
+        .old_in_rows = has_addend ? product->addend_in_rows : product->c_in_rows,
         .region = td_problem_region(product),
         .m = product->m,
         .n = product->n,

@@ -45,9 +45,7 @@ static cudaError_t find_graph_pool(td_device *d)
     return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
 }
 
-/* Host memory at *memory, zeros if it is made now, as kernels of this context see it: NULL if
- * that fails. Own memory that is registered, not CUDA's: it can still be read when the context
- * or the process ends. */
+/* td_device_map, where calls are allowed that a capture forbids. */
 static void *map_memory(void **memory, size_t bytes)
 {
     enum { PAGE_BYTES = 4096 };
@@ -212,15 +210,20 @@ bool td_device_allow_graphs(td_device *d)
     return done;
 }
 
+void *td_device_map(void **memory, size_t bytes)
+{
+    const td_capture_mode mode = td_capture_allow();
+    void *mapped = map_memory(memory, bytes);
+    td_capture_restore(mode);
+    return mapped;
+}
+
 bool td_device_keep_lines(td_device *d)
 {
     pthread_mutex_lock(&td_devices_lock);
-    if (!d->mapped_lines) {
-        const td_capture_mode mode = td_capture_allow();
+    if (!d->mapped_lines)
         d->mapped_lines =
-            map_memory((void **)&d->lines, (size_t)TD_SAMPLE_LINES * sizeof *d->lines);
-        td_capture_restore(mode);
-    }
+            td_device_map((void **)&d->lines, (size_t)TD_SAMPLE_LINES * sizeof *d->lines);
     const bool done = d->mapped_lines != NULL;
     pthread_mutex_unlock(&td_devices_lock);
     return done;

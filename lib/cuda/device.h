@@ -29,7 +29,8 @@ typedef struct td_device {
     size_t workspace_bytes;   /* a rank's share of a quarter of what the first call found free */
     cudaMemPool_t pool;       /* the GPU's, which no reset touches */
     struct td_cublas *cublas; /* of ../engines/ozaki/cublas.c */
-    struct td_branches *branches; /* of ../engines/ozaki/branch.c */
+    struct td_branches *branches;     /* of ../engines/ozaki/branch.c */
+    _Atomic(struct td_sites *) sites; /* of ../call/adaptive.c */
 
     /* For memory of graphs, once td_device_allow_graphs() has made them. */
     cudaMemPool_t graph_pool;  /* the GPU's; it never has one stream wait for another */
@@ -43,7 +44,7 @@ typedef struct td_device {
     atomic_uint loaded;
 
     /* TD_COUNTER_SLOTS each: in host memory, the same as kernels see them, and in the device's
-     * memory. */
+     * memory, where TD_CALL_SLOTS for single calls follow. */
     td_counters *counters, *mapped_counters, *device_counters;
 
     /* The same of what TANDEM_VERIFY measures, TD_SAMPLE_SLOTS each; the first element outside
@@ -66,6 +67,11 @@ bool td_device_load(td_device *device, td_loader *loader, int which);
 
 /* Makes graph_pool and graph_stream if they are not there; false if the device refuses. */
 bool td_device_allow_graphs(td_device *device);
+
+/* Host memory at *memory, zeros if it is made now, as kernels of the current context see it; NULL
+ * if that fails. The memory is not CUDA's: it can still be read when the context or the process
+ * ends, and is to be mapped again in the context's next life. Safe during stream capture. */
+void *td_device_map(void **memory, size_t bytes);
 
 /* Makes the lines of a failure if they are not there; false without memory. Safe in any thread
  * and during stream capture. */

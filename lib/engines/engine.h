@@ -110,6 +110,12 @@ td_run_status td_engine_check(const td_problem *p);
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);
 
+/* The same of an engine that is prepared and a call that is checked, and whose C is a matrix in
+ * columns that has all that beta multiplies (result.h). */
+td_run_status td_engine_run_in_place(const td_engine *engine, const td_problem *p,
+                                     td_parameter parameter, td_device *device,
+                                     size_t workspace_limit, td_counters *counters);
+
 /* No mode: its routines are the same in all but native. */
 extern const td_engine td_engine_lu;
 

@@ -14,6 +14,7 @@ bool td_native_knows(const td_problem *p)
                            p->kind == TD_RANK_2K || p->kind == TD_TRIANGULAR_PRODUCT ||
                            p->kind == TD_TRIANGULAR_SOLVE;
     if (!is_product && !(is_level3 && p->batch == 1 && !has_arrays(p))) return false;
+    if (p->form_a.is_conjugate || p->form_b.is_conjugate) return false;
     if (p->type != TD_BINARY64 && p->type != TD_COMPLEX_BINARY64) return false;
     if (has_arrays(p) && !(p->a.array && p->b.array && p->c.array)) return false;
     return p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->batch <= INT_MAX &&

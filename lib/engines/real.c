@@ -5,12 +5,13 @@ td_folded td_folded_of(const td_problem *product, int which, int part)
     const td_op op = which ? product->op_b : product->op_a;
     const td_matrix *const matrix =
         part ? (which ? &product->rest_b : &product->rest_a) : (which ? &product->b : &product->a);
+    const td_form *const form = which ? &product->form_b : &product->form_a;
     const bool is_complex = product->type == TD_COMPLEX_BINARY64;
     return (td_folded){.matrix = *matrix,
-                       .form = which ? product->form_b : product->form_a,
+                       .form = *form,
                        .is_complex = is_complex,
                        .is_transposed = op != TD_OP_N,
-                       .is_conjugate = is_complex && op == TD_OP_C};
+                       .is_conjugate = is_complex && (op == TD_OP_C) != form->is_conjugate};
 }
 
 bool td_is_in_place(const td_problem *product, int which)
@@ -35,7 +36,7 @@ bool td_is_gram(const td_problem *p)
 bool td_has_lines_of_a(const td_problem *p)
 {
     return p->type == TD_COMPLEX_BINARY64 && p->op_a == TD_OP_N && p->op_b == TD_OP_C &&
-           td_is_gram(p);
+           !p->form_a.is_conjugate && !p->form_b.is_conjugate && td_is_gram(p);
 }
 
 bool td_is_unfolded(const td_problem *product, int which)
@@ -46,7 +47,8 @@ bool td_is_unfolded(const td_problem *product, int which)
         td_is_in_place(product, which))
         return true;
     /* A complex op(B) of columns has its pairs along k as it is. */
-    return product->type == TD_COMPLEX_BINARY64 && (which == 0 || product->op_b != TD_OP_N);
+    return product->type == TD_COMPLEX_BINARY64 &&
+           (which == 0 || product->op_b != TD_OP_N || form->is_conjugate);
 }
 
 bool td_is_folded(const td_problem *p)
@@ -71,11 +73,24 @@ static double bytes_of_unfolding(const td_problem *p, int which)
     return elements * (p->type == TD_COMPLEX_BINARY64 ? of_complex : 16.0);
 }
 
+bool td_moves_result(const td_problem *p) { return p->c_in_rows || td_problem_has_addend(p); }
+
+/* Bytes that are read and written to bring what beta multiplies to where C is made, and C from
+ * there. */
+static double bytes_of_result(const td_problem *p)
+{
+    const double elements = (double)p->m * (double)p->n * (double)p->batch,
+                 copies = (p->c_in_rows ? 1.0 : 0.0) + (td_problem_has_beta(p) ? 1.0 : 0.0);
+    if (!td_moves_result(p)) return 0.0;
+    return copies * elements * (p->type == TD_COMPLEX_BINARY64 ? 32.0 : 16.0);
+}
+
 void td_real_product(const td_problem *product, td_problem *real)
 {
     *real = *product;
     real->is_gram = td_is_gram(product);
-    real->unfolded_bytes = bytes_of_unfolding(product, 0) + bytes_of_unfolding(product, 1);
+    real->unfolded_bytes =
+        bytes_of_unfolding(product, 0) + bytes_of_unfolding(product, 1) + bytes_of_result(product);
     if (td_is_unfolded(product, 0)) real->op_a = TD_OP_T;
     if (td_is_unfolded(product, 1) || td_has_lines_of_a(product)) real->op_b = TD_OP_N;
     real->form_a = real->form_b = (td_form){0};

@@ -30,6 +30,10 @@ bool td_has_lines_of_a(const td_problem *product);
  * matrices are complex. */
 bool td_is_folded(const td_problem *p);
 
+/* True if engines cannot make C where it is: it lies in rows, or what beta multiplies is not C
+ * (result.h). */
+bool td_moves_result(const td_problem *p);
+
 /* The product of plain real lines that a lowered one is unfolded to: its sizes, operations, and C.
  * Where a factor has to be written out its matrix is not yet known. A product of plain real lines
  * is that itself. */

@@ -2,6 +2,7 @@
 #include "ozaki/probe.h"
 #include "ozaki/route.h"
 #include "real.h"
+#include "result.h"
 #include "unfold.h"
 
 static td_memory memory_of(const void *product) { return td_problem_memory(product); }
@@ -21,6 +22,15 @@ static td_run_status run(const td_engine *engine, const td_problem *p, td_parame
     return engine->run(p, parameter, device, workspace_limit, counters);
 }
 
+td_run_status td_engine_run_in_place(const td_engine *engine, const td_problem *p,
+                                     td_parameter parameter, td_device *device,
+                                     size_t workspace_limit, td_counters *counters)
+{
+    if (td_probe_wants(engine, parameter) && !td_problem_only_scales(p))
+        return td_probe_and_run(engine, p, parameter, device, workspace_limit, counters, run);
+    return run(engine, p, parameter, device, workspace_limit, counters);
+}
+
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters)
 {
@@ -29,7 +39,6 @@ td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_par
     const td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     td_route_log(engine, p, parameter);
-    if (td_probe_wants(engine, parameter) && !td_problem_only_scales(p))
-        return td_probe_and_run(engine, p, parameter, device, workspace_limit, counters, run);
-    return run(engine, p, parameter, device, workspace_limit, counters);
+    return (td_moves_result(p) ? td_move_and_run : td_engine_run_in_place)(
+        engine, p, parameter, device, workspace_limit, counters);
 }

@@ -11,6 +11,16 @@ td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
     return o;
 }
 
+td_matrix td_members_from(const td_matrix *x, int64_t z, int64_t element_bytes)
+{
+    td_matrix from = *x;
+    if (x->array)
+        from.array += z;
+    else if (x->data)
+        from.data = (char *)x->data + z * x->stride * element_bytes;
+    return from;
+}
+
 td_matrix td_lines_from(const td_problem *p, int which, int64_t first)
 {
     const td_view lines = td_view_of(p, which, first, 0);

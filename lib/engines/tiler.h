@@ -20,6 +20,9 @@ static inline size_t td_reserve(size_t *end, int64_t bytes)
 /* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
 td_view td_view_of(const td_problem *p, int which, int64_t first, int lines);
 
+/* Members z .. of a batch of matrices. */
+td_matrix td_members_from(const td_matrix *x, int64_t z, int64_t element_bytes);
+
 /* The matrix whose first elements are those of lines first .. of operand 0 or 1. */
 td_matrix td_lines_from(const td_problem *p, int which, int64_t first);
 

@@ -32,6 +32,15 @@ static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINAR
 
 /* ---- descriptions ---- */
 
+/* The lines that a factor is written out as. */
+static td_matrix unfolded(const unfolding *u, int which)
+{
+    const int64_t lines = u->factor[which].lines, ld = u->factor[which].ld;
+    return (td_matrix){.data = u->workspace + u->factor[which].at,
+                       .ld = ld,
+                       .stride = u->factor[which].members == 1 ? 0 : lines * ld};
+}
+
 static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
 {
     const td_problem *p = u->p;
@@ -42,24 +51,12 @@ static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
                         .lines = which ? p->n : p->m,
                         .k = p->k / parts,
                         .batch_first = z,
-                        .alpha = p->alpha,
-                        .alpha_is_real = !is_complex(p) || p->alpha_is_real,
-                        .verdict = u->parameter.verdict,
-                        .ld = u->factor[which].ld};
+                        .scalar = p->alpha,
+                        .scalar_is_real = !is_complex(p) || p->alpha_is_real,
+                        .verdict = u->parameter.verdict};
     for (int i = 0; i < parts; i++) unfold.part[i] = td_folded_of(p, which, i);
-    if (u->workspace) unfold.to = (double *)(u->workspace + u->factor[which].at);
+    if (u->workspace) unfold.to = unfolded(u, which);
     return unfold;
-}
-
-/* Members z .. of a batch of matrices. */
-static td_matrix members_from(const td_matrix *x, int64_t z, int64_t element_bytes)
-{
-    td_matrix from = *x;
-    if (x->array)
-        from.array += z;
-    else if (x->data)
-        from.data = (char *)x->data + z * x->stride * element_bytes;
-    return from;
 }
 
 td_complex_scalars td_unfold_scalars(const td_problem *p)
@@ -171,21 +168,12 @@ static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_prob
     }
 }
 
-/* The lines that a factor is written out as. */
-static td_matrix unfolded(const unfolding *u, int which)
-{
-    const int64_t lines = u->factor[which].lines, ld = u->factor[which].ld;
-    return (td_matrix){.data = u->workspace + u->factor[which].at,
-                       .ld = ld,
-                       .stride = u->factor[which].members == 1 ? 0 : lines * ld};
-}
-
 /* The product of the unfolded lines of members z .. */
 static td_problem real_of(const unfolding *u, const td_complex_scalars *s, int64_t z, int batch)
 {
     td_problem real = u->real;
     real.batch = batch;
-    real.c = members_from(&real.c, z, sizeof(double));
+    real.c = td_members_from(&real.c, z, sizeof(double));
     if (u->keeps_t) {
         real.c = (td_matrix){
             .data = u->workspace + u->t, .ld = 2 * u->p->m, .stride = 2 * u->p->m * u->p->n};
@@ -193,7 +181,7 @@ static td_problem real_of(const unfolding *u, const td_complex_scalars *s, int64
     }
     for (int i = 0; i < 2; i++) {
         td_matrix *const x = i ? &real.b : &real.a;
-        *x = u->factor[i].is_unfolded ? unfolded(u, i) : members_from(x, z, sizeof(double));
+        *x = u->factor[i].is_unfolded ? unfolded(u, i) : td_members_from(x, z, sizeof(double));
     }
     if (td_has_lines_of_a(u->p)) {
         real.b = real.a;

@@ -45,9 +45,12 @@ bool td_image_holds(const td_image *image, const void *address);
 /* The image that holds an address; NULL if none does. */
 const td_image *td_images_find(const td_images *images, const void *address);
 
-/* The first image, of `from` and those that it needs, breadth first, that defines name and is not
- * `except`; NULL if there is none. So the dynamic linker binds an object that needs its own version
- * of a symbol. */
+/* True for Tandem's own library, in whichever copy or version. */
+bool td_image_is_tandem(const td_image *image);
+
+/* The first image, of `from` and those that it needs, breadth first, that defines name and is
+ * neither `except` nor a Tandem; NULL if there is none. So the dynamic linker binds an object that
+ * needs its own version of a symbol. */
 const td_image *td_images_bound(const td_images *images, const td_image *from, const char *name,
                                 const td_image *except);
 

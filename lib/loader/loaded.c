@@ -22,6 +22,20 @@ static void look_at(const td_images *images, void *found)
     }
 }
 
+static bool look_for_tandem(const td_image *image, void *path)
+{
+    if (!td_image_is_tandem(image)) return false;
+    if (!td_image_holds(image, cublas)) snprintf(path, TD_LOADED_PATH, "%s", image->path);
+    return true;
+}
+
+bool td_loaded_other_first(char path[TD_LOADED_PATH])
+{
+    path[0] = '\0';
+    td_images_each(look_for_tandem, path);
+    return path[0];
+}
+
 td_loaded td_loaded_cublas(void)
 {
     td_loaded loaded = {0};

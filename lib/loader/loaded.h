@@ -22,6 +22,10 @@ enum { TD_LOADED_TEXT = 512 };
 const char *td_loaded_explain(const td_loaded *loaded, bool is_host_device, bool sees_dlsym,
                               char text[TD_LOADED_TEXT]);
 
+/* True, with its path, if another Tandem comes before this one in the search for functions. */
+enum { TD_LOADED_PATH = 4096 };
+bool td_loaded_other_first(char path[TD_LOADED_PATH]);
+
 /* True if this build stands before dlsym. */
 #ifdef TD_INTERPOSES_DLSYM
 enum { TD_SEES_DLSYM = 1 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "host_device.h"
 #include "images.h"
 #include "../options/log.h"
 #include "owners.h"
@@ -123,11 +124,21 @@ static td_library *find_library(const void *caller, td_original which)
     return dladdr1(s.dynamic, &unused, &map, RTLD_DL_LINKMAP) && map ? library_of(map) : NULL;
 }
 
+/* Number i of the versions, loaded where it is not. The host device's is the one beside it,
+ * whichever the search would find first. */
+static td_library *open_version(int i)
+{
+    char path[TD_HOST_DEVICE_PATH];
+    (void)td_host_device_folder(path);
+    strncat(path, sonames[i], sizeof path - strlen(path) - 1);
+    return refer_to(path, true);
+}
+
 td_library *td_library_own(void)
 {
     td_library *library = atomic_load_explicit(&own, memory_order_acquire);
     if (!library) library = find_library(NULL, TD_ORIGINAL_cublasGemmStridedBatchedEx);
-    for (int i = 0; i < SONAMES && !library; i++) library = refer_to(sonames[i], true);
+    for (int i = 0; i < SONAMES && !library; i++) library = open_version(i);
     td_library *other = NULL;
     if (library && !atomic_compare_exchange_strong(&own, &other, library)) library = other;
     return library;
@@ -135,7 +146,9 @@ td_library *td_library_own(void)
 
 /* ---- calls that are bound to a library ---- */
 
-_Thread_local unsigned td_bound_call __attribute__((tls_model("initial-exec")));
+static _Thread_local unsigned bound_call; /* 0: none */
+
+void td_bound_set(unsigned call) { bound_call = call; }
 
 _Static_assert(TD_ORIGINAL_COUNT <= TD_BOUND_STRIDE, "a library's bound calls need more numbers");
 
@@ -147,9 +160,9 @@ unsigned td_bound_number(const td_library *library, td_original which)
 /* The library that the call under way is bound to, once; NULL: none. */
 static td_library *take_bound(td_original which)
 {
-    const unsigned call = td_bound_call;
+    const unsigned call = bound_call;
     if (!call) return NULL;
-    td_bound_call = 0;
+    bound_call = 0;
     return (call - 1) % TD_BOUND_STRIDE == which ? &libraries[(call - 1) / TD_BOUND_STRIDE] : NULL;
 }
 
@@ -219,17 +232,6 @@ bool td_library_is_caller(const void *caller)
     return library && holds(library, caller);
 }
 
-td_library *td_library_of(const void *handle, const void *caller, td_original which)
-{
-    td_library *library = take_bound(which);
-    if (!library) library = td_owner_find(handle);
-    if (!library) library = td_owner_find(caller);
-    if (library) return library;
-    library = find_library(caller, which);
-    if (library) td_owner_set(caller, library); /* a place in code calls one cuBLAS */
-    return library;
-}
-
 /* ---- functions ---- */
 
 /* What is preloaded after Tandem stands before cuBLAS, as it would without Tandem: the images that
@@ -241,6 +243,7 @@ static void find_between(const td_images *images, void *unused)
     if (!tandem || tandem == images->image) return; /* part of the program */
     for (const td_image *at = tandem + 1; at < images->image + images->count; at++) {
         if (is_cublas(at) || td_image_is_needed(images, at)) return;
+        if (td_image_is_tandem(at)) continue; /* which stands aside */
         for (int which = 0; which < TD_ORIGINAL_COUNT; which++) {
             void *address = between[which] ? NULL : td_image_symbol(at, names[which]);
             if (address) between[which] = function_of(address);
@@ -280,6 +283,20 @@ static td_function find(td_library *library, td_original which)
     }
     atomic_store_explicit(&library->found[which], function, memory_order_release);
     return function;
+}
+
+td_library *td_library_of(const void *handle, const void *caller, td_original which)
+{
+    td_library *library = take_bound(which);
+    if (!library) library = td_owner_find(handle);
+    if (library) return library;
+    /* A place in code calls one cuBLAS; but a place that makes other code's calls, as libffi has
+     * for ctypes, calls cublasLt as well, which lacks cuBLAS's functions. */
+    library = td_owner_find(caller);
+    if (library && find(library, which)) return library;
+    library = find_library(caller, which);
+    if (library) td_owner_set(caller, library);
+    return library;
 }
 
 td_function td_original_find(td_library *library, td_original which)

@@ -87,6 +87,7 @@ static void print_accuracy(const void *value, char *text, size_t bytes)
 static const char *const strategies[] = {[TD_STRATEGY_AUTO] = "auto",
                                          [TD_STRATEGY_EAGER] = "eager",
                                          [TD_STRATEGY_PERFORMANT] = "performant",
+                                         [TD_STRATEGY_ADAPTIVE] = "adaptive",
                                          [TD_STRATEGY_REPRODUCIBLE] = "reproducible"};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
@@ -454,6 +455,23 @@ bool td_options_parse(td_options *o, char *const *environment)
     return parse_all(o, environment, "");
 }
 
+/* True of modes that may be faster than native, or not, as the data are. */
+static bool is_lost_or_won(const td_engine *engine)
+{
+    return engine != td_engines[0] && !engine->is_never_faster;
+}
+
+bool td_options_agree(const td_options *o, const char *consequence)
+{
+    if (o->strategy != TD_STRATEGY_ADAPTIVE || o->rules.text[0] || is_lost_or_won(o->mode.engine))
+        return true;
+    td_log(TD_LOG_ERROR,
+           "TANDEM_STRATEGY is 'adaptive', and TANDEM_MODE is '%s'%s; allowed: mode auto, or one "
+           "that may be faster than native",
+           o->mode.text, consequence);
+    return false;
+}
+
 /* The name in the table with the fewest edits from this one, which is not in it; NULL if none is
  * near. */
 static const char *nearest_name(const char *name)
@@ -488,7 +506,10 @@ void td_options_warn_unknown(char *const *environment)
 
 bool td_options_read(td_options *o, char *const *environment)
 {
-    const bool is_good = parse_all(o, environment, ", so products run native");
+    static const char consequence[] = ", so products run native";
+    const bool is_well_formed = parse_all(o, environment, consequence),
+               is_good = is_well_formed && td_options_agree(o, consequence);
+    if (is_well_formed && !is_good) keep_only_words(o);
     if (o->log.level >= TD_LOG_WARN) td_options_warn_unknown(environment);
     return is_good;
 }

@@ -26,6 +26,7 @@ typedef enum {
     TD_STRATEGY_AUTO,
     TD_STRATEGY_EAGER,
     TD_STRATEGY_PERFORMANT,
+    TD_STRATEGY_ADAPTIVE,
     TD_STRATEGY_REPRODUCIBLE
 } td_option_strategy;
 typedef struct {
@@ -55,8 +56,9 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
       "so many bits.")                                                                             \
     X(STRATEGY, strategy, strategy, "auto", "",                                                    \
       "Whether to emulate all products that can be (eager), those predicted to gain time "         \
-      "(performant), or all by a rule that no device changes, so that two machines give the same " \
-      "bits (reproducible). `auto` is performant for mode `auto`, and eager for the others.")      \
+      "(performant), of these the ones whose last call did gain (adaptive: two runs may give "     \
+      "different bits), or all by a rule that no device changes, so that two machines give the "   \
+      "same bits (reproducible). `auto` is performant for mode `auto`, and eager for the others.") \
     X(WORKSPACE, bytes, workspace, "auto",                                                         \
       "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
       "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
@@ -131,6 +133,11 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
  * none. If any value is malformed, says so in a line for each, sets *o to the defaults, but for log
  * and report where they are well-formed, and returns false. */
 bool td_options_parse(td_options *o, char *const *environment);
+
+/* False, after one line, if options contradict each other: strategy adaptive, with a mode whose
+ * products are never faster than native ones. td_options_read asks; td_options_parse does not, as a
+ * command may have a mode of its own. consequence: ", so ..." for the line. */
+bool td_options_agree(const td_options *o, const char *consequence);
 
 /* One warning for every TANDEM_* variable that no row of the table names. */
 void td_options_warn_unknown(char *const *environment);

@@ -6,7 +6,7 @@
 /* Side (L or R), triangle (L or U) and diagonal (U or N) are 0 for routines without them. */
 typedef struct {
     char side, triangle, diagonal;
-    char op_a, op_b; /* N, T or C */
+    char op_a, op_b; /* N, T or C; R, as OpenBLAS has it: the conjugate, not transposed */
 } td_letters;
 
 enum { TD_LETTERS_BYTES = 6 };

@@ -23,7 +23,8 @@ typedef struct {
     int device;         /* CUDA's number of it; -1 if not known */
     td_type type;
     td_op op_a, op_b;
-    td_kind kind; /* which says what of these three counts */
+    bool is_conjugate_a, is_conjugate_b; /* without being transposed */
+    td_kind kind;                        /* which says what of these three counts */
     td_side side;
     td_triangle triangle;
     td_diagonal diagonal;

@@ -7,7 +7,19 @@ const char td_host_device_note[] =
     "The products ran on the host device, in this machine's processor and memory: the times say "
     "nothing about a GPU.";
 
-static char op_letter(td_op op) { return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?'; }
+const char td_adaptive_note[] =
+    "Strategy adaptive decides by how earlier calls ended: another run may give other bits.";
+
+bool td_report_is_adaptive(const td_report *report)
+{
+    return report->options->strategy == TD_STRATEGY_ADAPTIVE;
+}
+
+static char op_letter(td_op op, bool is_conjugate)
+{
+    if (is_conjugate) return 'R';
+    return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?';
+}
 
 td_letters td_letters_of_call(const td_report_key *key)
 {
@@ -15,7 +27,8 @@ td_letters td_letters_of_call(const td_report_key *key)
         key->kind >= TD_SYMMETRIC_PRODUCT && key->kind <= TD_TRIANGULAR_PRODUCT;
     const bool has_diagonal =
         key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
-    td_letters l = {.op_a = op_letter(key->op_a), .op_b = op_letter(key->op_b)};
+    td_letters l = {.op_a = op_letter(key->op_a, key->is_conjugate_a),
+                    .op_b = op_letter(key->op_b, key->is_conjugate_b)};
     if (has_diagonal || key->kind == TD_SYMMETRIC_PRODUCT)
         l.side = key->side == TD_LEFT ? 'L' : 'R';
     if (has_triangle) l.triangle = key->triangle == TD_LOWER ? 'L' : 'U';

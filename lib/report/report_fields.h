@@ -10,6 +10,10 @@
 /* A sentence that stands in every report of the host device. */
 extern const char td_host_device_note[];
 
+/* Two runs may differ in their decisions, and a sentence that says so. */
+bool td_report_is_adaptive(const td_report *report);
+extern const char td_adaptive_note[];
+
 /* Native calls with invalid arguments are listed, too: '?' stands for no operation. */
 td_letters td_letters_of_call(const td_report_key *key);
 

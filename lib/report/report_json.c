@@ -136,17 +136,16 @@ static void print_samples(FILE *out, const td_record *record)
 {
     const td_sample_counts s = td_record_samples(record);
     const td_sample_bound bound = record->key.bound;
-    if (s.elements == 0) {
+    if (s.elements == 0 && s.unjudged == 0) {
         fprintf(out, "null");
         return;
     }
-    fprintf(
-        out,
-        "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"worst\": %s, \"mean\": %s, "
-        "\"worst_ulps\": %s, \"mean_ulps\": %s, ",
-        s.elements, s.special, s.outside, number_or_null(s.worst).text,
-        number_or_null(td_mean_error(s.sum, &s)).text, ulps_or_null(record, s.worst_ulps).text,
-        ulps_or_null(record, td_mean_error(s.sum_ulps, &s)).text);
+    fprintf(out,
+            "{\"elements\": %llu, \"special\": %llu, \"outside\": %llu, \"unjudged\": %llu, "
+            "\"worst\": %s, \"mean\": %s, \"worst_ulps\": %s, \"mean_ulps\": %s, ",
+            s.elements, s.special, s.outside, s.unjudged, number_or_null(s.worst).text,
+            number_or_null(td_mean_error(s.sum, &s)).text, ulps_or_null(record, s.worst_ulps).text,
+            ulps_or_null(record, td_mean_error(s.sum_ulps, &s)).text);
     if (isfinite(bound.relative))
         fprintf(out, "\"bound\": %s, \"bound_ulps\": %s}", td_number_short(bound.relative).text,
                 td_number_short(bound.ulps).text);
@@ -240,6 +239,7 @@ void td_report_print_json(FILE *out, const td_report *report)
     print_command(out);
     fprintf(out, "  \"is_complete\": %s,\n", report->is_complete ? "true" : "false");
     print_member(out, "mode", report->options->mode.text);
+    fprintf(out, "  \"is_adaptive\": %s,\n", td_report_is_adaptive(report) ? "true" : "false");
     print_devices(out, report);
     fprintf(out, "  \"host_device\": %s,\n", report->is_host_device ? "true" : "false");
     if (report->is_host_device) print_member(out, "note", td_host_device_note);

@@ -30,6 +30,7 @@ td_sample_counts td_record_samples(const td_record *record)
         const volatile td_sample_counts *of = c->counts;
         sum.elements += of->elements;
         sum.special += of->special;
+        sum.unjudged += of->unjudged;
         sum.outside += of->outside;
         sum.sum += of->sum;
         sum.sum_ulps += of->sum_ulps;

@@ -256,6 +256,7 @@ void td_report_print_table(FILE *out, const td_report *report)
     if (totals.unlisted) fprintf(out, ", %llu not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", td_host_device_note);
+    if (td_report_is_adaptive(report)) fprintf(out, "tandem: %s\n", td_adaptive_note);
     print_untimed(out, report);
     print_rows(out, report);
 }

@@ -51,6 +51,29 @@ quietly() {
 # has NAME: true if the shell finds a program of that name.
 has() { command -v "$1" >/dev/null 2>&1; }
 
+# python_with_pip: prints a python3 that has pip. False if there is none.
+python_with_pip() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -m pip --version >/dev/null 2>&1; then
+            echo "$python"
+            return
+        fi
+    done
+    return 1
+}
+
+# fetch_wheels FOLDER WHEEL...: unpacks wheels there; pip shows its own progress on a terminal.
+fetch_wheels() {
+    local folder=$1 quiet=--quiet python
+    shift
+    [ -t 1 ] && quiet=
+    python=$(python_with_pip)
+    # shellcheck disable=SC2086 # one word or none
+    PIP_ROOT_USER_ACTION=ignore "$python" -m pip install $quiet --disable-pip-version-check \
+        --no-deps --no-cache-dir --no-compile --target "$folder" "$@"
+}
+
 # gpu_architectures: the architectures of this machine's GPUs as -Darchs takes them, nothing without a GPU.
 gpu_architectures() {
     has nvidia-smi || return 0

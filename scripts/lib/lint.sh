@@ -56,9 +56,10 @@ built_c_files() {
 # nodes_arguments COUNT: has the analyzer explore so many states of a function at most.
 nodes_arguments() { printf -- '--extra-arg=%s ' -Xclang -analyzer-config -Xclang "max-nodes=$1"; }
 
-# tidy BUILD ARGUMENT...: on the files of its input, eight by each process: starting one takes a quarter of a file's time.
+# tidy BUILD ARGUMENT...: clang-tidy, by the commands that check_tidy leaves in BUILD/tidy, on the files of its input,
+# eight by each process: starting one takes a quarter of a file's time.
 tidy() {
-    xargs -n 8 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p "$1" "${@:2}" >>"$1/tidy.log" 2>&1
+    xargs -n 8 -P "$(nproc)" clang-tidy --quiet --warnings-as-errors='*' -p "$1/tidy" "${@:2}" >>"$1/tidy.log" 2>&1
 }
 
 # check_tidy BUILD NODES: clang-tidy on the C files, unless it found these very files clean before; NODES as for
@@ -73,6 +74,9 @@ check_tidy() {
     } | sha256sum)
     [ "$(cat "$build/tidy-clean" 2>/dev/null)" = "$state" ] && return
     : >"$build/tidy.log"
+    mkdir -p "$build/tidy"
+    # Without what gcc alone knows.
+    sed 's/ -mtls-dialect=gnu2//' "$build/compile_commands.json" >"$build/tidy/compile_commands.json"
     # shellcheck disable=SC2046 # arguments are words
     built_c_files "$build" examples hostgpu interpose lib tools | tidy "$build" $(nodes_arguments "$nodes") ||
         clean=false

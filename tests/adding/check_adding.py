@@ -170,7 +170,7 @@ class Adding(unittest.TestCase):
         library += cls.compile_kernels(path for path in new if path.suffix == ".cu")
         rest = [
             BUILD / "lib/libcore-hostgpu.a", BUILD / "kernels/libkernels-hostgpu.a", f"-L{host}",
-            "-l:libcudart.so.13", f"-Wl,-rpath,{host}", "-lpthread", "-ldl", "-lm"
+            "-l:libtandem-hostdevice.so", f"-Wl,-rpath,{host}", "-lpthread", "-ldl", "-lm"
         ]
         cls.library = root / "libtandem-hostgpu.so"
         compiler("-shared", "-o", cls.library,
@@ -188,7 +188,7 @@ class Adding(unittest.TestCase):
             [root / "client.c", root / "modes.c", root / "original.c", *support, *in_tests])
         compiler("-shared", "-o", root / "liboriginal.so", original)
         compiler("-o", root / "client", client, root / "liboriginal.so", f"-L{host}",
-                 "-l:libcublas.so.13", "-l:libcudart.so.13", f"-Wl,-rpath,{host}:{root}")
+                 "-l:libcublas.so.13", "-l:libtandem-hostdevice.so", f"-Wl,-rpath,{host}:{root}")
         compiler("-o", root / "modes", modes, *known, *library, *rest,
                  BUILD / "tests/kernels/libcheck_support.a", BUILD / "tests/ref/libref.a",
                  f"-Wl,-rpath,{host}", host / "libcublas.so.13",

@@ -24,7 +24,8 @@ def is_fp64(name, signature):
     """Whether a function computes with numbers of type D or Z, by its arguments or by a type that
     is one of them."""
     if name.startswith("cublasLt"):
-        return "cudaStream_t" in signature  # all others describe
+        # All others describe, some of them for a stream.
+        return "cudaStream_t" in signature and not name.endswith("ForStream")
     if re.search(r"\bdouble\b|\bcuDoubleComplex\b", signature):
         return True
     return "cudaDataType" in signature and not re.match("cublas[SC][a-z]", name)

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import unittest
 
-from launcher_case import CUDA_LIBRARY, Case, HOST_LIBRARIES, VERSION, compile_c, library
+from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, VERSION, compile_c,
+                           library)
 
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
@@ -111,7 +112,7 @@ class Commands(Case):
         self.assertEqual(self.complete('run', '--mode', ''), self.modes())
         self.assertEqual(self.complete('run', '--accuracy', 'f'), {'fp64', 'faithful'})
         self.assertEqual(self.complete('run', '--strategy', ''),
-                         {'auto', 'eager', 'performant', 'reproducible'})
+                         {'auto', 'eager', 'performant', 'adaptive', 'reproducible'})
         self.assertEqual(self.complete('bench', '--modes', 'df,ozaki1,nat'), {'df,ozaki1,native'})
         self.assertEqual(self.complete('bench', '--modes', 'nat'), {'native'})
         self.assertEqual(self.complete('bench', '--keep', ''),
@@ -447,6 +448,16 @@ class Run(Case):
             self.assert_refused(refused(command), 2, "TANDEM_VERIFY_DUMP is '/proc/none'",
                                 'allowed: a folder for new files')
 
+    def test_adaptive_is_refused_where_nothing_can_be_faster(self):
+        self.add_host_device()
+        for mode in ('native', 'fp64'):
+            self.assert_refused(self.tandem('run', '--strategy', 'adaptive', '--mode', mode, 'env'),
+                                2, "TANDEM_STRATEGY is 'adaptive'", f"'{mode}'", 'mode auto')
+        for mode in ([], ['--mode', 'auto'], ['--mode', 'ozaki2']):
+            seen = self.environment_of(
+                self.tandem('run', '--strategy', 'adaptive', *mode, 'env'))
+            self.assertEqual(seen['TANDEM_STRATEGY'], 'adaptive')
+
     def test_values_are_passed_on(self):
         self.add_host_device()
         given = {
@@ -568,6 +579,27 @@ class Run(Case):
         result = self.tandem('run', '--hostgpu', 'env')
         self.assertEqual((result.returncode, result.stdout), (1, ''))
         self.assertIn('LD_PRELOAD allows no space', result.stderr.splitlines()[-1])
+        program = compile_c(self.folder, 'program', PRODUCT,
+                            library(self.folder, 'real/libcublas.so.13',
+                                    'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}'))
+        for arguments in ([], [program]):
+            result = self.tandem('doctor', *arguments)
+            self.assertEqual(result.returncode, 1, result)
+            self.assertIn(f"will not work: cannot preload '{odd}/interpose/libtandem-hostgpu.so': "
+                          'LD_PRELOAD allows no space', result.stdout.splitlines()[-1])
+
+    def test_nothing_is_preloaded_into_programs_of_musl(self):
+        """Their loader, glibc's under musl's name here, would not start them then."""
+        self.add_host_device()
+        loader = self.folder / 'ld-musl-x86_64.so.1'
+        loader.symlink_to('/lib64/ld-linux-x86-64.so.2')
+        program = compile_c(
+            self.folder, 'program', '#include <stdio.h>\n#include <stdlib.h>\n'
+            'int main(void) { puts(getenv("LD_PRELOAD")); return 3; }',
+            f'-Wl,--dynamic-linker={loader}')
+        result = self.tandem('run', '--hostgpu', program, LD_PRELOAD='libm.so.6')
+        self.assertEqual((result.returncode, result.stdout), (3, 'libm.so.6\n'), result)
+        self.assertIn('it is linked to musl', result.stderr.splitlines()[1])
 
 
 PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsv_v2(void);' \
@@ -687,11 +719,35 @@ class Doctor(Case):
             'but no function that Tandem intercepts is named',
             verdict)
 
+    def test_trampolines(self):
+        """Functions of cuBLAS's names that look the proper ones up, as those of JAX's plug-in."""
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        for name in ('"libcublas.so.13"', 'getenv("ITS_CUBLAS")'):
+            plugin = library(
+                self.folder, 'plugin.so', '#include <dlfcn.h>\n#include <stdlib.h>\n'
+                f'void cublasDgemm_v2(void) {{ void *cublas = dlopen({name}, RTLD_NOW);'
+                '((void (*)(void))dlsym(cublas, "cublasDgemm_v2"))(); }', '-ldl')
+            self.assertIn(
+                'works: its products can be intercepted: plugin.so opens cuBLAS with dlopen',
+                self.doctor(plugin, 0, 'looked up:   cublasDgemm_v2 (in plugin.so)'))
+
+    def test_callers_of_like_names(self):
+        """cuBLASMp and NVBLAS call cuBLAS, and are no part of it."""
+        for name, call in (('libcublasmp.so.0', 'cublasDgemm_v2'),
+                           ('libnvblas.so.13', 'cublasXtDgemm')):
+            cublas = library(self.folder, 'real/libcublas.so.13', f'void {call}(void) {{}}')
+            caller = library(self.folder, 'real/' + name,
+                             f'void {call}(void); void cublasMpGemm(void) {{ {call}(); }}', cublas)
+            program = compile_c(
+                self.folder, 'program', 'void cublasMpGemm(void);'
+                'int main(void) { cublasMpGemm(); return 0; }', caller,
+                f'-Wl,-rpath,{self.folder}/real')
+            self.library_path.append(str(self.folder / 'real'))
+            verdict = self.doctor(program, 0, f'intercepted: {call} (in {name})')
+            self.assertIn('works: its products can be intercepted', verdict)
+            self.assertNotIn('left alone', self.tandem('doctor', program).stdout)
+
     def test_static_cublas(self):
-        program = compile_c(
-            self.folder, 'program',
-            'void cublasDgemm_v2(void) {} int main(void) { cublasDgemm_v2(); return 0; }')
-        self.assertIn('program holds cuBLAS itself', self.doctor(program, 1))
         stripped = compile_c(
             self.folder, 'stripped', 'const char *volatile mark = "CUBLAS_LOGINFO_DBG";'
             'int main(void) { return !mark; }', '-s')
@@ -865,8 +921,7 @@ class DoctorOnHostDevice(Case):
         names = [f'cublasStub{i}' for i in range(8)]
         source = 'void cublasDgemm_v2(void) {} ' + ' '.join(stub.format(name) for name in names)
         cublas = library(self.folder, 'hostgpu/libcublas.so.13', source)
-        runtime = library(self.folder, 'hostgpu/libcudart.so.13',
-                          stub.format('cudaStub') + ' void cudaThere(void) {}')
+        runtime = self.folder / HOSTDEVICE
 
         def program(calls):
             declared = ''.join(f'void {name}(void);' for name in calls)
@@ -874,18 +929,18 @@ class DoctorOnHostDevice(Case):
             return compile_c(self.folder, 'program',
                              f'{declared} int main(void) {{ {body} return 0; }}', cublas, runtime)
 
-        few = program(['cublasDgemm_v2', 'cudaThere', 'cudaStub', names[3]])
+        few = program(['cublasDgemm_v2', 'cudaMalloc', 'cudaArrayGetInfo', names[3]])
         result = self.tandem('doctor', few)
         self.assertEqual(result.returncode, 0, result)
         lines = [line for line in result.stdout.splitlines() if line.startswith('not there:')]
         self.assertEqual(len(lines), 1, result)
         named, ending = lines[0].removeprefix('not there:   ').split(' (in program): ')
-        self.assertEqual(set(named.split(', ')), {'cudaStub', names[3]})
+        self.assertEqual(set(named.split(', ')), {'cudaArrayGetInfo', names[3]})
         self.assertEqual(ending, 'the host device returns that they are not supported')
         self.assertIn(' and 3 more (in program)',
-                      self.tandem('doctor', program(['cudaStub', *names])).stdout)
+                      self.tandem('doctor', program(['cudaArrayGetInfo', *names])).stdout)
         self.assertNotIn('not there',
-                         self.tandem('doctor', program(['cublasDgemm_v2', 'cudaThere'])).stdout)
+                         self.tandem('doctor', program(['cublasDgemm_v2', 'cudaMalloc'])).stdout)
         self.add_cuda()
         self.add_driver()
         self.assertNotIn('not there', self.tandem('doctor', few).stdout)

@@ -13,9 +13,11 @@ import tempfile
 import unittest
 
 LAUNCHER, VERSION, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
+HOSTDEVICE = 'hostgpu/libtandem-hostdevice.so'
 HOST_LIBRARIES = [
-    'interpose/libtandem-hostgpu.so', 'hostgpu/libcudart.so.13', 'hostgpu/libcublas.so.13',
-    'hostgpu/libcublasLt.so.13'
+    'interpose/libtandem-hostgpu.so', HOSTDEVICE, 'hostgpu/libcudart.so.13',
+    'hostgpu/libcublas.so.13', 'hostgpu/libcublasLt.so.13', 'hostgpu/unversioned/libcudart.so',
+    'hostgpu/unversioned/libcublas.so', 'hostgpu/unversioned/libcublasLt.so'
 ]
 CUDA_LIBRARY = 'interpose/libtandem.so'
 
@@ -86,7 +88,19 @@ class Case(unittest.TestCase):
 
     def add_host_device(self):
         for name in HOST_LIBRARIES:
-            library(self.folder, name)
+            if name != HOSTDEVICE:
+                library(self.folder, name)
+        self.add_hostdevice()
+
+    def add_hostdevice(self):
+        """The library that a launcher which was linked to it finds beside itself, the proper one
+        where there is one, with a function and a stub in it."""
+        real = pathlib.Path(os.environ['TANDEM_STANDINS'], pathlib.Path(HOSTDEVICE).name)
+        if not real.exists():
+            return library(self.folder, HOSTDEVICE, 'void cudaMalloc(void) {}'
+                           '__attribute__((weak)) void cudaArrayGetInfo(void) {}')
+        (self.folder / HOSTDEVICE).symlink_to(real)
+        return self.folder / HOSTDEVICE
 
     def add_cuda(self):
         library(self.folder, CUDA_LIBRARY)

@@ -29,7 +29,7 @@ class Solver(unittest.TestCase):
         self.assertEqual(
             set(found),
             {f"{name} {kind}"
-             for name in ("getrf", "potrf", "syevd", "gesvd")
+             for name in ("getrf", "potrf", "geqrf", "syevd", "gesvd")
              for kind in "dz"})
         for name, residual in found.items():
             self.assertTrue(0.0 < residual < 100 * 2.0**-52, f"{name}: {residual}")
@@ -46,8 +46,14 @@ class Solver(unittest.TestCase):
         self.assertRegex(done.stdout, "^skipped: no libcudart ")
 
     def test_other_arguments_are_refused(self):
-        for arguments in (["geqrf", "d"], ["getrf"], ["getrf", "s"]):
+        for arguments in (["gelqf", "d"], ["getrf"], ["getrf", "s"], ["--repeat", "0"],
+                          ["--repeat", "101"], ["--order", "0"]):
             self.assertEqual(run(*arguments).returncode, 2, arguments)
+
+    def test_repeated(self):
+        done = run("--repeat", "3", "geqrf", "d")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"^residual \S+ seconds \S+ geqrf d order 100\n$")
 
 
 if __name__ == "__main__":

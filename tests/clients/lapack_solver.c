@@ -11,6 +11,8 @@ typedef int status;
     void letter##getrf_(const int *, const int *, void *, const int *, int *, int *);              \
     void letter##getrs_(const char *, const int *, const int *, const void *, const int *,         \
                         const int *, void *, const int *, int *, size_t);                          \
+    void letter##geqrf_(const int *, const int *, void *, const int *, void *, void *,             \
+                        const int *, int *);                                                       \
     void letter##potrf_(const char *, const int *, void *, const int *, int *, size_t);            \
     void letter##potrs_(const char *, const int *, const int *, const void *, const int *, void *, \
                         const int *, int *, size_t);
@@ -89,6 +91,26 @@ DEFINE_FACTORS(Z, z)
 
 /* Elements of a workspace that is enough for all of these. */
 static int size_for(int n) { return 8 * n + 64 * n; }
+
+#define DEFINE_QR(upper, lower)                                                                    \
+    status cusolverDn##upper##geqrf_bufferSize(void *, int, int, void *, int, int *);              \
+    status cusolverDn##upper##geqrf_bufferSize(void *handle, int m, int n, void *a, int lda,       \
+                                               int *size)                                          \
+    {                                                                                              \
+        (void)handle, (void)m, (void)a, (void)lda;                                                 \
+        *size = size_for(n);                                                                       \
+        return 0;                                                                                  \
+    }                                                                                              \
+    status cusolverDn##upper##geqrf(void *, int, int, void *, int, void *, void *, int, int *);    \
+    status cusolverDn##upper##geqrf(void *handle, int m, int n, void *a, int lda, void *scales,    \
+                                    void *work, int size, int *info)                               \
+    {                                                                                              \
+        (void)handle;                                                                              \
+        lower##geqrf_(&m, &n, a, &lda, scales, work, &size, info);                                 \
+        return 0;                                                                                  \
+    }
+DEFINE_QR(D, d)
+DEFINE_QR(Z, z)
 
 #define DEFINE_EIGEN(name, ...)                                                                    \
     status cusolverDn##name##_bufferSize(void *, int, int, int, const void *, int, const double *, \

@@ -332,22 +332,22 @@ def run(framework, small, csv):
     return worst
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+def main(text, known):
+    parser = argparse.ArgumentParser(description=text.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--small", action="store_true", help="small sizes")
     parser.add_argument("--csv", help="write the table there, too")
-    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help=", ".join(FRAMEWORKS))
+    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help=", ".join(known))
     arguments = parser.parse_args()
-    unknown = set(arguments.frameworks) - set(FRAMEWORKS)
+    unknown = set(arguments.frameworks) - set(known)
     if unknown:
-        parser.error(f"unknown framework {', '.join(unknown)}; allowed: {', '.join(FRAMEWORKS)}")
+        parser.error(f"unknown framework {', '.join(unknown)}; allowed: {', '.join(known)}")
     csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
     if csv:
         print("framework,work,ms,error", file=csv)
     worst = 0.0
-    for name in arguments.frameworks or FRAMEWORKS:
+    for name in arguments.frameworks or known:
         try:
-            framework = FRAMEWORKS[name]()
+            framework = known[name]()
         except ImportError as reason:
             print(f"{name}: left out ({reason})")
             continue
@@ -359,4 +359,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, FRAMEWORKS))

@@ -1,16 +1,17 @@
 /* solver.c - a program that knows nothing of Tandem: routines of cuSOLVER, which call cuBLAS, on
  * random matrices. It is bound to no library of CUDA.
- * Usage: solver [--order N] [--folder FOLDER] [ROUTINE TYPE]
+ * Usage: solver [--order N] [--repeat R] [--folder FOLDER] [ROUTINE TYPE]
  *
- * ROUTINE is getrf, potrf, syevd or gesvd, TYPE is d or z (syevd z is zheevd); without them all are
- * run. Prints a line for each:
+ * ROUTINE is getrf, potrf, geqrf, syevd or gesvd, TYPE is d or z (syevd z is zheevd); without them
+ * all are run. Prints a line for each:
  *
  *   residual R seconds S ROUTINE TYPE order N
  *
  * R is the norm-wise backward error: for getrf and potrf, with getrs and potrs after them,
- * |B - A X| / (|A| |X|) of 32 right-hand sides; for syevd |A V - V W| / |A| and for gesvd
- * |A - U S V'| / |A|, estimated by products with random vectors. Norms are Frobenius's. S is the
- * time of a second run on the device, without copies to and from it.
+ * |B - A X| / (|A| |X|) of 32 right-hand sides; for geqrf |A'A - R'R| / |A|^2, for syevd
+ * |A V - V W| / |A| and for gesvd |A - U S V'| / |A|, estimated by products with random vectors.
+ * Norms are Frobenius's. S is the median time of R runs (default 1) on the device after a first
+ * one, without copies to and from it.
  *
  * The libraries are libcudart and libcusolver of CUDA 13 or 12: those that the loader finds, or
  * those in FOLDER/lib or FOLDER/(any)/lib, such as site-packages/nvidia where PyTorch is installed.
@@ -130,6 +131,7 @@ typedef int lu_solve(handle, int, int, int, const void *, int, const int *, void
 typedef int size_of_cholesky(handle, int, int, void *, int, int *);
 typedef int cholesky(handle, int, int, void *, int, void *, int, int *);
 typedef int cholesky_solve(handle, int, int, int, const void *, int, void *, int, int *);
+typedef int qr_factor(handle, int, int, void *, int, void *, void *, int, int *);
 typedef int size_of_eigen(handle, int, int, int, const void *, int, const double *, int *);
 typedef int eigen(handle, int, int, int, void *, int, double *, void *, int, int *);
 typedef int size_of_svd(handle, int, int, int *);
@@ -228,6 +230,13 @@ static void multiply(const number *a, size_t n, double factor, const number *x, 
         for (size_t i = 0; i < n; i++) y[i] += factor * a[i + j * n] * x[j];
 }
 
+/* y <- y + factor A' x. */
+static void multiply_adjoint(const number *a, size_t n, double factor, const number *x, number *y)
+{
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < n; i++) y[j] += factor * conj(a[i + j * n]) * x[i];
+}
+
 static double sum_of_squares(const number *x, size_t count)
 {
     double sum = 0.0;
@@ -244,13 +253,13 @@ typedef struct {
     size_t n;
     number *a;      /* the matrix */
     number *b, *x;  /* right-hand sides and solutions */
-    number *u, *v;  /* vectors: A V = V W, or A = U S V', where v has V' */
+    number *u, *v;  /* A V = V W; A = U S V', where v has V'; of geqrf u has R */
     double *values; /* W or S */
     double start, seconds;
     int info;
 } run;
 
-enum { RIGHT_HAND_SIDES = 32, VECTORS = 16 };
+enum { RIGHT_HAND_SIDES = 32, VECTORS = 16, FEW_VECTORS = 2 };
 
 static int *make_info(void) { return allocate(sizeof(int)); }
 
@@ -320,6 +329,27 @@ static void run_potrf(run *r)
     r->x = to_host(r->type, b, r->n * RIGHT_HAND_SIDES);
     void *const others[] = {a, work};
     for (int i = 0; i < 2; i++) check(cuda_free(others[i]), "cudaFree");
+}
+
+/* Leaves the triangle, without the Householder vectors below. */
+static void run_geqrf(run *r)
+{
+    const int n = (int)r->n;
+    int size = 0, *const info = make_info();
+    void *const a = to_device(r->type, r->a, r->n * r->n), *const scales = allocate(
+                                                               r->n * element_bytes(r->type));
+    check(((size_of_factors *)routine(r->type, "geqrf_bufferSize"))(solver, n, n, a, n, &size),
+          "geqrf_bufferSize");
+    void *const work = allocate((size_t)size * element_bytes(r->type));
+    start_clock(r);
+    check(((qr_factor *)routine(r->type, "geqrf"))(solver, n, n, a, n, scales, work, size, info),
+          "geqrf");
+    take_info(r, info);
+    r->u = to_host(r->type, a, r->n * r->n);
+    for (size_t j = 0; j < r->n; j++)
+        for (size_t i = j + 1; i < r->n; i++) r->u[i + j * r->n] = 0.0;
+    check(cuda_free(scales), "cudaFree");
+    check(cuda_free(work), "cudaFree");
 }
 
 static void take_values(run *r, double *values)
@@ -408,12 +438,23 @@ static void apply_svd(const run *r, const number *z, number *between, number *le
     multiply(r->u, r->n, -1.0, between, left);
 }
 
-/* The mean square of a matrix's products with vectors of 1 and -1 is its squared norm. */
-static double estimated_residual(const run *r,
-                                 void (*apply)(const run *, const number *, number *, number *))
+/* left <- A'A z - R'R z. */
+static void apply_qr(const run *r, const number *z, number *between, number *left)
 {
+    multiply(r->a, r->n, 1.0, z, between);
+    multiply_adjoint(r->a, r->n, 1.0, between, left);
+    memset(between, 0, r->n * sizeof *between);
+    multiply(r->u, r->n, 1.0, z, between);
+    multiply_adjoint(r->u, r->n, -1.0, between, left);
+}
+
+/* The mean square of a matrix's products with vectors of 1 and -1 is its squared norm. */
+static double estimated_norm(const run *r,
+                             void (*apply)(const run *, const number *, number *, number *))
+{
+    const int vectors = r->n > 4096 ? FEW_VECTORS : VECTORS;
     double sum = 0.0;
-    for (int i = 0; i < VECTORS; i++) {
+    for (int i = 0; i < vectors; i++) {
         number *z = make_matrix(r->n), *between = make_matrix(r->n), *left = make_matrix(r->n);
         for (size_t j = 0; j < r->n; j++) z[j] = random_number() < 0.0 ? -1.0 : 1.0;
         apply(r, z, between, left);
@@ -422,11 +463,25 @@ static double estimated_residual(const run *r,
         free(between);
         free(left);
     }
-    return sqrt(sum / VECTORS) / norm(r->a, r->n * r->n);
+    return sqrt(sum / vectors);
 }
 
-static double residual_of_eigen(const run *r) { return estimated_residual(r, apply_eigen); }
-static double residual_of_svd(const run *r) { return estimated_residual(r, apply_svd); }
+static double norm_of_matrix(const run *r) { return norm(r->a, r->n * r->n); }
+
+static double residual_of_eigen(const run *r)
+{
+    return estimated_norm(r, apply_eigen) / norm_of_matrix(r);
+}
+
+static double residual_of_svd(const run *r)
+{
+    return estimated_norm(r, apply_svd) / norm_of_matrix(r);
+}
+
+static double residual_of_qr(const run *r)
+{
+    return estimated_norm(r, apply_qr) / (norm_of_matrix(r) * norm_of_matrix(r));
+}
 
 /* ---- the routines ---- */
 
@@ -439,10 +494,11 @@ static const struct {
 } routines[] = {
     {"getrf", GENERAL, run_getrf, residual_of_solution},
     {"potrf", POSITIVE, run_potrf, residual_of_solution},
+    {"geqrf", GENERAL, run_geqrf, residual_of_qr},
     {"syevd", HERMITIAN, run_syevd, residual_of_eigen},
     {"gesvd", GENERAL, run_gesvd, residual_of_svd},
 };
-enum { ROUTINES = sizeof routines / sizeof *routines };
+enum { ROUTINES = sizeof routines / sizeof *routines, MOST_ORDER = 40000, MOST_REPEATS = 100 };
 
 static run make_run(int which, char type, size_t n)
 {
@@ -464,14 +520,25 @@ static void free_results(run *r)
     r->values = NULL;
 }
 
-static void measure(int which, char type, size_t n)
+static int ascending(const void *x, const void *y)
 {
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static void measure(int which, char type, size_t n, int repeats)
+{
+    double seconds[MOST_REPEATS];
     run r = make_run(which, type, n);
     routines[which].run(&r); /* loads what it needs */
-    free_results(&r);
-    routines[which].run(&r);
-    printf("residual %.3e seconds %.4f %s %c order %zu\n", routines[which].residual(&r), r.seconds,
-           routines[which].name, type, n);
+    for (int i = 0; i < repeats; i++) {
+        free_results(&r);
+        routines[which].run(&r);
+        seconds[i] = r.seconds;
+    }
+    qsort(seconds, (size_t)repeats, sizeof *seconds, ascending);
+    printf("residual %.3e seconds %.4f %s %c order %zu\n", routines[which].residual(&r),
+           seconds[repeats / 2], routines[which].name, type, n);
     fflush(stdout);
     free_results(&r);
     free(r.a);
@@ -481,17 +548,22 @@ static void measure(int which, char type, size_t n)
 int main(int argc, char **argv)
 {
     const char *folder = NULL, *name = NULL, *type = NULL;
-    long n = 2048;
+    long n = 2048, repeats = 1;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--order") == 0 && i + 1 < argc)
             n = atol(argv[++i]);
+        else if (strcmp(argv[i], "--repeat") == 0 && i + 1 < argc)
+            repeats = atol(argv[++i]);
         else if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[++i];
         else
             *(name ? &type : &name) = argv[i];
     }
-    if (n < 1 || n > 40000 || (name && !type))
-        leave(2, "usage: solver [--order N] [--folder FOLDER] [ROUTINE TYPE]");
+    if (name && !type)
+        leave(2, "usage: solver [--order N] [--repeat R] [--folder FOLDER] [ROUTINE TYPE]");
+    if (n < 1 || n > MOST_ORDER) leave(2, "N is from 1 to %d, not %ld", MOST_ORDER, n);
+    if (repeats < 1 || repeats > MOST_REPEATS)
+        leave(2, "R is from 1 to %d, not %ld", MOST_REPEATS, repeats);
     load_libraries(folder);
     open_runtime();
     open_solver();
@@ -499,9 +571,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2 * ROUTINES; i++) {
         const char letter = "dz"[i % 2];
         if (name && (strcmp(name, routines[i / 2].name) != 0 || *type != letter)) continue;
-        measure(i / 2, letter, (size_t)n);
+        measure(i / 2, letter, (size_t)n, (int)repeats);
         count++;
     }
-    if (count == 0) leave(2, "ROUTINE is getrf, potrf, syevd or gesvd, TYPE is d or z");
+    if (count == 0) leave(2, "ROUTINE is getrf, potrf, geqrf, syevd or gesvd, TYPE is d or z");
     return 0;
 }

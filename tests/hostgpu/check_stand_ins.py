@@ -1,7 +1,7 @@
 """Every function that the CUDA toolkit's headers declare is there in the host device's libraries,
 and no stub (a weak symbol) is in the way of what Tandem calls or intercepts.
 
-usage: check_stand_ins.py INCLUDE TANDEM CUDART CUBLAS CUBLASLT
+usage: check_stand_ins.py INCLUDE TANDEM HOSTDEVICE CUBLAS CUBLASLT
 """
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 
 # Headers of each library, and the word before the names of functions in them.
 HEADERS = {
-    "libcudart": (["cuda_runtime_api.h"], "CUDARTAPI"),
+    "libtandem-hostdevice": (["cuda_runtime_api.h"], "CUDARTAPI"),
     "libcublas": (["cublas_api.h", "cublas.h", "cublasXt.h"], "CUBLASWINAPI"),
     "libcublasLt": (["cublasLt.h"], "CUBLASWINAPI"),
 }

@@ -7,6 +7,7 @@ usage: check_installed.py SOURCE_ROOT BUILD_FOLDER VERSION MESON CUDA_ROOT COMPI
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,23 @@ class Installed(unittest.TestCase):
         self.assertEqual(output(program, LD_LIBRARY_PATH=str(package.parent.parent)),
                          VERSION + "\n")
 
+    def test_a_program_may_be_linked_to_the_toolkit_s_runtime_first(self):
+        """Without CUDA the host device's takes its place, whatever LD_LIBRARY_PATH has."""
+        output(MESON, "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.folder)
+        (package,) = self.folder.rglob("tandem.pc")
+        libraries = package.parent.parent
+        if (libraries / "libtandem.so").exists():
+            self.skipTest("this build is for GPUs")
+        flags = output("pkg-config", "--cflags", "--libs", "tandem",
+                       f"--define-variable=prefix={libraries.parent}",
+                       PKG_CONFIG_PATH=str(package.parent))
+        program, toolkit = self.folder / "program", f"{CUDA_ROOT}/lib64"
+        subprocess.run([
+            *COMPILER, pathlib.Path(SOURCE, "tests/preload/linked_runtime.c"), "-o", program,
+            f"-I{CUDA_ROOT}/include", f"-L{toolkit}", "-lcudart", *flags.split()
+        ], check=True)
+        self.assertEqual(output(program, LD_LIBRARY_PATH=f"{libraries}:{toolkit}"), "right\n")
+
     def test_without_cuda_it_names_the_host_devices_library(self):
         subprocess.run([
             MESON, "setup", self.folder / "build", SOURCE, "-Dcuda=disabled", "-Dtests=false",
@@ -53,7 +71,35 @@ class Installed(unittest.TestCase):
         self.assertLessEqual({"tandem.h", "tandem.pc", "libtandem-hostgpu.so"}, names)
         package = (self.folder / "build" / "meson-private" /
                    "tandem.pc").read_text(encoding="utf-8")
-        self.assertRegex(package, r"(?m)^Libs:.* -ltandem-hostgpu$")
+        self.assertRegex(package, r"(?m)^Libs:.* -ltandem-hostgpu ")
+
+    def setup(self, *options):
+        """Meson's answer where the packages of tests are not installed."""
+        packages = self.folder / "packages"
+        packages.mkdir()
+        for place in output("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":"):
+            for file in pathlib.Path(place).glob("*.pc"):
+                if file.stem not in ("cmocka", "mpfr"):
+                    (packages / file.name).symlink_to(file)
+        environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(packages)}
+        environment.pop("PKG_CONFIG_PATH", None)
+        return subprocess.run([
+            MESON, "setup", self.folder / "build", SOURCE, "-Dcuda=disabled",
+            f"-Dtoolkit={CUDA_ROOT}", *options
+        ], env=environment, capture_output=True, text=True, check=False)
+
+    def test_nodes_need_nothing_of_tests(self):
+        """README's way to build for them, but for the devices."""
+        readme = pathlib.Path(SOURCE, "README.md").read_text(encoding="utf-8")
+        (options,) = re.findall(r"meson setup build-nodes (.*)", readme)
+        done = self.setup(*(o for o in options.split() if not re.match("-D(archs|hostgpu)=", o)))
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_what_is_missing_is_said(self):
+        done = self.setup()
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, "ERROR: .*no (cmocka|mpfr), which the tests need: .*"
+                         "-Dtests=false")
 
 
 if __name__ == "__main__":

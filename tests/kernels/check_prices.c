@@ -11,10 +11,24 @@
 #include "support/device.h"
 
 /* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
-static const td_prices free_binary64 = {1, 0, 1, 14 * 64, 64, 64, 0},
-                       free_and_unscaled = {1, 0, 1, 14 * 64, 64, 64, 1},
-                       dear_binary64 = {1 << 20, 0, 1 << 20, 14, 1, 1, 1},
-                       defined = {24 * 64, 0, 24 * 64, 14 * 64, 64, 0, 0};
+static const td_prices free_binary64 = {.binary64 = 1,
+                                        .sums = 1,
+                                        .few = 14 * 64,
+                                        .more = 64,
+                                        .estimate = 64},
+                       free_and_unscaled = {.binary64 = 1,
+                                            .sums = 1,
+                                            .few = 14 * 64,
+                                            .more = 64,
+                                            .estimate = 64,
+                                            .is_unscaled = 1},
+                       dear_binary64 = {.binary64 = 1 << 20,
+                                        .sums = 1 << 20,
+                                        .few = 14,
+                                        .more = 1,
+                                        .estimate = 1,
+                                        .is_unscaled = 1},
+                       defined = {.binary64 = 24 * 64, .sums = 24 * 64, .few = 14 * 64, .more = 64};
 
 static mode priced(td_prices prices)
 {

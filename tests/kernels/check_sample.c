@@ -407,6 +407,63 @@ static void what_is_no_product_stays_unverified(void **unused)
     problem_free(&p);
 }
 
+/* Each part of what nobody can judge stays so, and nothing of it counts as wrong. */
+static void what_nobody_can_judge_is_not_judged(void **unused)
+{
+    (void)unused;
+    verify(TD_VERIFY_ALL);
+    const product of = {
+        .data = "both signs", .m = 3, .n = 2, .k = 4, .alpha = 1.0, .beta = 1.0, .seed = 12};
+    for (const mode *m = NULL; (m = mode_after(m));) {
+        problem p = problem_make(&of);
+        /* Row 0 of A B is some 2^1023 at most, by way of twice that; row 1 by way of -2^1024. */
+        for (int64_t l = 0; l < of.k; l++) {
+            for (int64_t j = 0; j < of.n; j++) *matrix_at(&p.b, l, j) = 1.0;
+            *matrix_at(&p.a, 0, l) = l < 2 ? 0x1.8p1023 : -0x1.8p1023;
+            *matrix_at(&p.a, 1, l) = -*matrix_at(&p.a, 0, l);
+            *matrix_at(&p.a, 2, l) = 1.0;
+        }
+        for (int64_t i = 0; i < of.m; i++) *matrix_at(&p.c, i, 0) = (double)INFINITY;
+        run r = run_make(m->name, &p);
+        multiply(&r, NULL);
+        const td_sample_counts s = counts_of(&r);
+        CHECK(s.outside == 0 && s.unjudged == 2 && s.elements == 4,
+              "%s: %llu elements, %llu outside, %llu unjudged", m->name, s.elements, s.outside,
+              s.unjudged);
+        run_free(&r);
+        problem_free(&p);
+    }
+}
+
+/* Members whose C is one place have one result, of no matter which of them. What has a place of its
+ * own is judged. */
+static void check_shared(int64_t stride, unsigned long long least)
+{
+    const product of = {.data = "both signs", .m = 4, .n = 3, .k = 8, .alpha = 1.0, .seed = 13};
+    problem p = problem_make(&of);
+    run r = run_make("fp64", &p);
+    r.gemm.batch = 2;
+    r.gemm.a.stride = 1; /* other lines */
+    r.gemm.c.stride = stride;
+    r.gemm.m = 3;
+    r.gemm.n = 2;
+    multiply(&r, NULL);
+    const td_sample_counts s = counts_of(&r);
+    CHECK(s.outside == 0 && s.elements + s.unjudged == 12 && s.unjudged >= least,
+          "stride %d: %llu elements, %llu outside, %llu unjudged", (int)stride, s.elements,
+          s.outside, s.unjudged);
+    run_free(&r);
+    problem_free(&p);
+}
+
+static void members_in_one_place_are_not_judged(void **unused)
+{
+    (void)unused;
+    verify(TD_VERIFY_ALL);
+    check_shared(0, 1);
+    check_shared(2, 1);
+}
+
 /* ---- faults ---- */
 
 enum { BAD_ROW = 3, BAD_COL = 2 };
@@ -442,6 +499,18 @@ static void spoil_by_nan(run *r)
     const double nan = (double)NAN;
     CHECK_CUDA(cudaStreamSynchronize(stream));
     CHECK_CUDA(cudaMemcpy(bad_element(r), &nan, sizeof nan, cudaMemcpyHostToDevice));
+}
+
+/* Wrong by so many of 2^-1074, away from what it is: the exact element is within half of one, but
+ * for what the mode may lose. */
+static int spoilt_units;
+static void spoil_by_least_units(run *r)
+{
+    double x;
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK_CUDA(cudaMemcpy(&x, bad_element(r), sizeof x, cudaMemcpyDeviceToHost));
+    x += 2.0 * spoilt_units * 0x1p-1074;
+    CHECK_CUDA(cudaMemcpy(bad_element(r), &x, sizeof x, cudaMemcpyHostToDevice));
 }
 
 static void check_spoiled(const char *mode, void (*spoil)(run *r), unsigned long long outside)
@@ -506,6 +575,49 @@ static void the_first_row_and_column_are_kept(void **unused)
     CHECK(nextafter(exact, 1e300) == after, "the element is %a, the terms make %a", after, exact);
 }
 
+/* Elements far below 2^-1022, some of them 0. What the mode promises there holds for them, and what
+ * is off by more than that does not. */
+static void check_below_range(const mode *m, int k, double scale, double alpha, double beta)
+{
+    const product of = {.data = "both signs",
+                        .m = 5,
+                        .n = 4,
+                        .k = k,
+                        .alpha = alpha,
+                        .beta = beta,
+                        .seed = (uint64_t)k};
+    problem p = problem_make(&of);
+    for (int64_t j = 0; j < k; j++)
+        for (int64_t i = 0; i < of.m; i++) *matrix_at(&p.a, i, j) *= scale;
+    for (int64_t j = 0; j < of.n; j++)
+        for (int64_t i = 0; i < of.m; i++) *matrix_at(&p.c, i, j) *= scale;
+    for (int spoils = 0; spoils < 2; spoils++) {
+        run r = run_make(m->name, &p);
+        const td_sample_loss *loss = &r.promise.bound.loss;
+        spoilt_units = (int)ceil((loss->products * k + loss->sum) * fabs(alpha) / 2.0 +
+                                 loss->element / 2.0 + 1.0);
+        const bool is_promised = isfinite(r.promise.bound.relative);
+        multiply(&r, spoils ? spoil_by_least_units : NULL);
+        const td_sample_counts s = counts_of(&r);
+        CHECK(s.elements == 20 && s.outside == (spoils && is_promised ? 1 : 0),
+              "%s: k %d scale %g alpha %g beta %g, %s: %llu outside, worst %g and %g units",
+              m->name, k, scale, alpha, beta, spoils ? "spoilt" : "as it is", s.outside, s.worst,
+              s.worst_ulps);
+        run_free(&r);
+    }
+    problem_free(&p);
+}
+
+static void what_is_promised_below_the_range_is_held(void **unused)
+{
+    (void)unused;
+    verify(TD_VERIFY_ALL);
+    for (const mode *m = NULL; (m = mode_after(m));)
+        for (int i = 0; i < (test_is_sanitized() ? 2 : 8); i++)
+            check_below_range(m, i % 2 ? 4 : 60, i & 2 ? 0x1p-1070 : 0x1p-1060, i & 4 ? 3.0 : 1.0,
+                              i % 3 ? 0.0 : 0.75);
+}
+
 static int set_up(void **unused)
 {
     (void)unused;
@@ -547,8 +659,11 @@ int main(void)
         cmocka_unit_test(special_elements_have_no_error),
         cmocka_unit_test(operands_that_do_not_count_are_not_read),
         cmocka_unit_test(what_is_no_product_stays_unverified),
+        cmocka_unit_test(what_nobody_can_judge_is_not_judged),
+        cmocka_unit_test(members_in_one_place_are_not_judged),
         cmocka_unit_test(wrong_elements_are_found_and_said_once),
         cmocka_unit_test(the_first_row_and_column_are_kept),
+        cmocka_unit_test(what_is_promised_below_the_range_is_held),
     };
     device_require();
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -205,6 +205,30 @@ static void faults_of_products(void **unused)
     }
 }
 
+/* A real beta multiplies each part of C alone: an infinite one leaves the other as it is. */
+static void real_scalars_leave_the_other_part(void **unused)
+{
+    (void)unused;
+    for (int which = 0; which < KINDS; which++) {
+        if (!kinds[which].is_hermitian ||
+            routine_has_side(&(td_problem){.kind = kinds[which].kind}))
+            continue;
+        routine_case c = plain_case(which, 6, 9);
+        td_promise promise;
+        matrix got;
+        const bool is_upper = c.p.triangle == TD_UPPER;
+        c.beta = 0.75;
+        *element(&c.c, is_upper ? 1 : 4, is_upper ? 4 : 1) = complex_of(INFINITY, 3.0);
+        *element(&c.c, is_upper ? 2 : 5, is_upper ? 5 : 2) = complex_of(3.0, -INFINITY);
+        const td_sample_counts s = verify(&c, &(meanwhile){NULL, NULL}, &promise, &got);
+        CHECK(s.special == 2 && s.outside == 0 && s.unjudged == 0,
+              "%s: %llu special, %llu outside, %llu unjudged: %s", sampled_mode->name, s.special,
+              s.outside, s.unjudged, routine_text(&c));
+        free(got.at);
+        routine_free(&c);
+    }
+}
+
 /* ---- how they run ---- */
 
 static void graphs_of_products(void **unused)
@@ -321,9 +345,12 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest first[] = {cmocka_unit_test(the_first_fault_is_kept)};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_routines),           cmocka_unit_test(faults_of_products),
-        cmocka_unit_test(graphs_of_products),     cmocka_unit_test(samples_of_products),
+        cmocka_unit_test(all_routines),
+        cmocka_unit_test(faults_of_products),
+        cmocka_unit_test(graphs_of_products),
+        cmocka_unit_test(samples_of_products),
         cmocka_unit_test(blocks_share_long_sums),
+        cmocka_unit_test(real_scalars_leave_the_other_part),
     };
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();

@@ -42,15 +42,17 @@ typedef struct {
 static const char *case_text(const folded_case *c)
 {
     static char text[240];
-    snprintf(text, sizeof text,
-             "%s, seed %d: %s m %d n %d k %d batch %d op %c%c forms %d %d region %d alpha %g%+gi "
-             "beta %g%+gi%s%s%s%s%s",
-             engine->name, (int)c->seed, c->is_complex ? "Z" : "D", (int)c->m, (int)c->n, (int)c->k,
-             (int)c->batch, "NTC"[c->op_a], "NTC"[c->op_b], c -> a[0].form.storage,
-             c->b[0].form.storage, c->region, creal(c->alpha), cimag(c->alpha), creal(c->beta),
-             cimag(c->beta), c->has_rest ? " joined" : "", c->adds_mirror ? " mirror" : "",
-             c->is_in_place ? " in place" : "", c->on_device ? " device scalars" : "",
-             c->has_array ? " array" : "");
+    snprintf(
+        text, sizeof text,
+        "%s, seed %d: %s m %d n %d k %d batch %d op %c%c%s%s forms %d %d region %d alpha %g%+gi "
+        "beta %g%+gi%s%s%s%s%s",
+        engine->name, (int)c->seed, c->is_complex ? "Z" : "D", (int)c->m, (int)c->n, (int)c->k,
+        (int)c->batch, "NTC"[c->op_a], "NTC"[c->op_b],
+        c -> a[0].form.is_conjugate ? " conj(A)" : "", c->b[0].form.is_conjugate ? " conj(B)" : "",
+        c->a[0].form.storage, c->b[0].form.storage, c->region, creal(c->alpha), cimag(c->alpha),
+        creal(c->beta), cimag(c->beta), c->has_rest ? " joined" : "",
+        c->adds_mirror ? " mirror" : "", c->is_in_place ? " in place" : "",
+        c->on_device ? " device scalars" : "", c->has_array ? " array" : "");
     return text;
 }
 
@@ -116,7 +118,7 @@ static exact_number op_value(const stored *x, td_op op, int64_t member, int64_t 
 {
     const int64_t own = x->members == 1 ? 0 : member;
     const exact_number t = op == TD_OP_N ? value_of(x, own, i, j) : value_of(x, own, j, i);
-    return op == TD_OP_C ? conjl(t) : t;
+    return (op == TD_OP_C) != x->form.is_conjugate ? conjl(t) : t;
 }
 
 /* The sum of the products, and in *magnitude the sum of what the real products' magnitudes are. */
@@ -288,9 +290,10 @@ static void check(folded_case *c)
 
 static td_form random_form(test_random *r, bool is_complex)
 {
-    const td_form form = {(td_storage)random_int(r, 1, 2), (td_triangle)random_int(r, 0, 1),
-                          random_int(r, 0, 1), is_complex && random_int(r, 0, 1)};
-    td_form f = form;
+    td_form f = {.storage = (td_storage)random_int(r, 1, 2),
+                 .triangle = (td_triangle)random_int(r, 0, 1),
+                 .is_unit = random_int(r, 0, 1),
+                 .is_hermitian = is_complex && random_int(r, 0, 1)};
     if (f.storage == TD_STORED_TRIANGULAR) f.is_hermitian = false;
     if (f.storage == TD_STORED_MIRRORED) f.is_unit = false;
     return f;
@@ -326,6 +329,10 @@ static folded_case make_case(uint64_t seed)
         c.region = (td_region_kind)random_int(r, 1, 2);
         c.adds_mirror = c.is_complex;
         if (c.adds_mirror) c.beta = creal(c.beta), c.op_b = TD_OP_C, c.op_a = TD_OP_N;
+    }
+    if (c.is_complex && which != 3) {
+        form_a.is_conjugate = random_int(r, 0, 1);
+        form_b.is_conjugate = random_int(r, 0, 1);
     }
     if (form_b.storage == TD_STORED_TRIANGULAR) c.beta = 0.0;
     if (which == 0 && form_a.storage == TD_STORED_TRIANGULAR) {

@@ -37,7 +37,9 @@ ARROWS = {
         "lib/call/problem.h",
         "lib/loader/site.h",
     ],
-    "lib/loader": ["lib/loader", "lib/options/log.h", "lib/call/entries.h"],
+    "lib/loader": [
+        "lib/loader", "lib/options/log.h", "lib/call/entries.h", "hostgpu/executor.h"
+    ],
     "lib/cuda": [
         "lib/cuda", "lib/options/launcher.h", "lib/options/log.h", "lib/call/problem.h",
         "lib/call/run_status.h", "kernels"

@@ -121,6 +121,28 @@ static void no_device_changes_reproducible_choices(void **state)
     assert_string_equal(decide(H200, "df", "fp64", "reproducible", &p).text, "df");
 }
 
+/* Strategy adaptive asks how the last call ended where native would do as well, and emulates calls
+ * that are forgone for their worst case. */
+static void adaptive_heeds_sites(void **state)
+{
+    const td_problem large = product(8192, 8192, 8192, 1), small = product(96, 96, 96, 1);
+    (void)state;
+    td_decision d = decide(H200, "auto", "fp64", "adaptive", &large);
+    assert_true(d.engine && d.heeds_site && !d.is_risky);
+    d = decide(RTX4090, "auto", "fp64", "performant", &small);
+    assert_true(!d.engine && !d.heeds_site && d.reason == td_reason_worst);
+    d = decide(RTX4090, "auto", "fp64", "adaptive", &small);
+    assert_true(d.engine && d.heeds_site && d.is_risky);
+    d = decide(RTX4090, "ozaki2", "fp64", "adaptive", &small);
+    assert_true(d.engine && d.heeds_site && !d.is_risky);
+
+    /* Native is not good enough, or was not asked about. */
+    d = decide(H200, "auto", "faithful", "adaptive", &large);
+    assert_true(d.engine && !d.heeds_site);
+    d = decide(H200, "auto", "fp64", "eager", &large);
+    assert_true(d.engine && !d.heeds_site);
+}
+
 /* An update of one triangle of order n with k terms; of complex matrices it is Hermitian. */
 static td_problem update(td_type type, td_kind kind, int64_t n, int64_t k)
 {
@@ -431,6 +453,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(auto_takes_the_fastest_that_is_good_enough),
+        cmocka_unit_test(adaptive_heeds_sites),
         cmocka_unit_test(no_device_changes_reproducible_choices),
         cmocka_unit_test(auto_makes_narrow_updates_of_products),
         cmocka_unit_test(auto_knows_what_was_calibrated_of_updates),

@@ -333,6 +333,36 @@ static void a_bad_value_leaves_report_and_log(void **state)
     assert_int_equal(o.origins[TD_OPTION_MODE], TD_ORIGIN_DEFAULT);
 }
 
+/* Strategy adaptive is for modes that may be faster than native. */
+static void strategy_and_mode_agree(void **state)
+{
+    static const struct {
+        char *mode, *rules;
+        bool is_good;
+    } rows[] = {
+        {"TANDEM_MODE=", "TANDEM_RULES=", false},
+        {"TANDEM_MODE=native", "TANDEM_RULES=", false},
+        {"TANDEM_MODE=native", "TANDEM_RULES=file", true},
+        {"TANDEM_MODE=df", "TANDEM_RULES=", true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *environment[] = {"TANDEM_STRATEGY=adaptive", rows[i].mode, rows[i].rules,
+                               "TANDEM_REPORT=r.json", NULL};
+        td_options o;
+        int lines;
+        capture_begin();
+        const bool is_good = td_options_read(&o, environment);
+        const char *said = capture_end(&lines);
+        assert_int_equal(is_good, rows[i].is_good);
+        assert_int_equal(lines, !is_good);
+        assert_int_equal(o.strategy, is_good ? TD_STRATEGY_ADAPTIVE : TD_STRATEGY_AUTO);
+        assert_string_equal(o.report.text, "r.json");
+        if (!is_good)
+            assert_non_null(strstr(said, "TANDEM_MODE is 'native', so products run native"));
+    }
+}
+
 static void one_bad_value_leaves_only_defaults(void **state)
 {
     char *environment[] = {"TANDEM_MODE=df", "TANDEM_WORKSPACE=x", "TANDEM_LOG=x", NULL};
@@ -435,6 +465,7 @@ int main(void)
         cmocka_unit_test(bad_values_get_one_line),
         cmocka_unit_test(too_long_paths_are_refused),
         cmocka_unit_test(a_bad_value_leaves_report_and_log),
+        cmocka_unit_test(strategy_and_mode_agree),
         cmocka_unit_test(one_bad_value_leaves_only_defaults),
         cmocka_unit_test(an_empty_value_is_none),
         cmocka_unit_test(a_refused_call_changes_nothing),

@@ -84,6 +84,33 @@ static void addends_count_where_beta_may(void **state)
     assert_true(td_problem_has_addend(&p));
 }
 
+/* A C of 3 x 7 in rows has leading dimensions of 7 and more, and is 7 x 3 in memory. */
+static void rows_are_columns_of_the_transpose(void **state)
+{
+    td_problem p = valid(TD_PRODUCT);
+    (void)state;
+    p.m = 3;
+    p.n = 7;
+    p.k = 1;
+    p.c.ld = 3;
+    assert_true(td_problem_is_valid(&p));
+    p.c_in_rows = true;
+    assert_false(td_problem_is_valid(&p));
+    p.c.ld = 7;
+    assert_true(td_problem_is_valid(&p));
+    p.beta.value.binary64 = 2.0;
+    p.addend = (td_matrix){.data = memory, .ld = 9};
+    const td_memory columns = td_problem_memory(&p);
+    assert_int_equal(columns.written.rows, 7);
+    assert_int_equal(columns.written.columns, 3);
+    assert_int_equal(columns.added.rows, 3);
+    assert_int_equal(columns.added.columns, 7);
+    p.addend_in_rows = true;
+    assert_int_equal(td_problem_memory(&p).added.rows, 7);
+    p.beta.value.binary64 = 0.0;
+    assert_int_equal(td_problem_memory(&p).added.rows, 0);
+}
+
 static void matrices_that_a_kind_names_must_be_there(void **state)
 {
     (void)state;
@@ -377,6 +404,7 @@ int main(void)
         cmocka_unit_test(every_kind_can_be_valid),
         cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
         cmocka_unit_test(addends_count_where_beta_may),
+        cmocka_unit_test(rows_are_columns_of_the_transpose),
         cmocka_unit_test(sizes),
         cmocka_unit_test(what_computes_nothing_needs_no_matrices),
         cmocka_unit_test(the_result_is_what_the_kind_writes),

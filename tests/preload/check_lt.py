@@ -17,16 +17,27 @@ STAND_INS = [
     for name in ("libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13")
 ]
 WAYS = ("linked", "looked-up")
-PRODUCTS = 194  # of client_lt.c
-COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c; the latter stay cublasLt's
+PRODUCTS = 195  # of client_lt.c
+COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c
+REFUSED = ("C is D in another layout", "a scalar for each member", "batch invariance is asked for")
+# A program whose calls all come from one place, libffi's: of functions of either library, whose
+# handle is not there.
+ONE_PLACE = """import ctypes, sys
+program = ctypes.CDLL(None)
+for name in sys.argv[1:]:
+    print(name, getattr(program, name)(*[None] * 16))
+"""
+
+
+def preloading(tandem, variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
+    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
+    return environment | variables
 
 
 def run(mode, way, tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem + STAND_INS)
-    environment.update(variables)
-    return subprocess.run([client, mode, way, inner], env=environment, capture_output=True,
-                          text=True, check=False)
+    return subprocess.run([client, mode, way, inner], env=preloading(tandem, variables),
+                          capture_output=True, text=True, check=False)
 
 
 def parse(process):
@@ -56,6 +67,19 @@ class Lt(unittest.TestCase):
     def setUpClass(cls):
         cls.plain = run("df", "linked", tandem=False)
 
+    def test_both_libraries_from_one_place(self):
+        names = ["cublasLtMatmul", "cublasDgemm_v2"]
+        for order in (names + names, names[::-1]):
+            with self.subTest(order):
+                with_and_without = [
+                    subprocess.run([sys.executable, "-c", ONE_PLACE, *order], capture_output=True,
+                                   env=preloading(tandem, {}), text=True, check=False)
+                    for tandem in (True, False)
+                ]
+                for process in with_and_without:
+                    self.assert_ran(process)
+                self.assertEqual(*(process.stdout for process in with_and_without))
+
     def test_cublaslt_alone_is_right(self):
         self.assert_ran(self.plain)
         lines = parse(self.plain)
@@ -69,6 +93,7 @@ class Lt(unittest.TestCase):
         self.assertEqual(
             {name: line
              for name, line in lines.items() if name not in {**products, **others}}, {
+                 **{f"refused: {reason}": ("status 0", "right") for reason in REFUSED},
                  "native: pedantic": ("status 0", "right"),
                  "native: an epilogue": ("status 15", "refused"),
                  "native: a vector of alpha": ("status 15", "refused"),
@@ -88,8 +113,15 @@ class Lt(unittest.TestCase):
                 process = run(mode, way, TANDEM_MODE=mode, TANDEM_REPORT=self.report)
                 self.assert_ran(process)
                 self.assertEqual(parse(process), self.expected(mode))
-                totals = self.calls()["totals"]
-                self.assertEqual((totals["emulated"], totals["native"]), (PRODUCTS + COMPLEX, 0))
+                report = self.calls()
+                self.assertEqual(
+                    (report["totals"]["emulated"], report["totals"]["native"]),
+                    (PRODUCTS + COMPLEX + CONJUGATES, len(REFUSED)))
+                self.assertEqual(
+                    sorted(call["native_reason"] for call in report["calls"]
+                           if call["native_reason"]), sorted(REFUSED))
+                operations = {call[op] for call in report["calls"] for op in ("op_a", "op_b")}
+                self.assertEqual(operations, set("NTCR"))
 
     def test_products_are_verified(self):
         """What beta multiplies may be another matrix than the result."""
@@ -107,7 +139,8 @@ class Lt(unittest.TestCase):
             self.assert_ran(process)
             self.assertEqual(process.stdout, self.plain.stdout)
             totals = self.calls()["totals"]
-            self.assertEqual((totals["emulated"], totals["native"]), (0, PRODUCTS + COMPLEX))
+            self.assertEqual((totals["emulated"], totals["native"]),
+                             (0, PRODUCTS + COMPLEX + CONJUGATES + len(REFUSED)))
 
     def test_it_can_be_left_out(self):
         for variables, ways in (({"TANDEM_ENTRY": "gemm"}, WAYS), ({"TANDEM_DLSYM": "off"},

@@ -549,7 +549,7 @@ int main(int argc, char **argv)
     static const ref_gemm empty;
     expected = argc > 1 ? argv[1] : "";
     if (!ref_product(expected, &empty)) return 2;
-    enum { HANDLES = 3 };
+    enum { HANDLES = 4 };
     cublasHandle_t handles[HANDLES];
     cudaStream_t streams[HANDLES];
     for (int i = 0; i < HANDLES; i++) {
@@ -559,11 +559,16 @@ int main(int argc, char **argv)
     }
     const int flag = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
     REQUIRE(cublasSetMathMode(handles[1], (cublasMath_t)flag));
-    REQUIRE(cublasSetMathMode(handles[2], (cublasMath_t)(CUBLAS_PEDANTIC_MATH | flag)));
+    const int pedantic = CUBLAS_PEDANTIC_MATH | flag;
+    REQUIRE(cublasSetMathMode(handles[2], (cublasMath_t)pedantic));
+    REQUIRE(cublasSetMathMode(handles[3], (cublasMath_t)pedantic));
+    /* Not every cuBLAS takes both. */
+    (void)cublasSetMathMode(handles[3],
+                            (cublasMath_t)(pedantic | CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH));
     const setting ways[] = {
         {handles[0], streams[0], false, false}, {handles[1], streams[1], true, false},
         {handles[1], streams[1], false, true},  {handles[2], streams[2], false, false},
-        {handles[2], streams[2], true, false},
+        {handles[3], streams[3], true, false},
     };
     if (argc == 4) {
         stride = atoi(argv[2]);

@@ -1,5 +1,6 @@
-/* client_dlopen.c - a program that opens cuBLAS itself and looks its functions up. Prints "native"
- * or "df", the arithmetic of its one product. */
+/* client_dlopen.c - a program that opens cuBLAS itself, by the name that it is given or as
+ * libcublas.so.13, and looks its functions up. Prints "native" or "df", the arithmetic of its one
+ * product. */
 #include <cublas_api.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -37,7 +38,7 @@ static int multiply(const problem *p, double *c)
     return status || cudaDeviceSynchronize() || cudaFree(a) || cudaFree(b);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     const product of = {.data = "both signs", .m = 40, .n = 30, .k = 50, .alpha = 1.0, .seed = 81};
     problem p = problem_make(&of);
@@ -45,7 +46,7 @@ int main(void)
     const ref_gemm gemm = problem_gemm(&p, &want);
     double *c = NULL;
     const size_t bytes = p.c.count * sizeof(double);
-    library = dlopen("libcublas.so.13", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(count > 1 ? arguments[1] : "libcublas.so.13", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fprintf(stderr, "client_dlopen: %s\n", dlerror());
         return 3;

@@ -2,7 +2,8 @@
  * looked-up INNER
  *
  * Every order, operation, place of C and of scalars, one matrix and a batch; the same of complex
- * matrices (lt_complex.h); then calls that no mode can make. A line each:
+ * matrices (lt_complex.h); then products that no mode makes, and calls that are not looked at. A
+ * line each:
  *
  *   NAME ; status N ; WHAT
  *
@@ -31,17 +32,19 @@ static cublasLtHandle_t handle;
 static void *workspace;
 
 /* Where what beta multiplies is. */
-typedef enum { IN_PLACE, ELSEWHERE, NOWHERE } place_of_c;
+typedef enum { IN_PLACE, ELSEWHERE, NOWHERE, IN_PLACE_UNREAD } place_of_c;
 
 /* How a call is made. */
 typedef struct {
-    bool is_row_a, is_row_b, is_row_d, on_device, is_captured;
+    bool is_row_a, is_row_b, is_row_c, is_row_d, on_device, is_captured;
     tandem_op op_a, op_b;
     int members;
     place_of_c place;
     cublasLtEpilogue_t epilogue;
     cublasComputeType_t compute;
-    int32_t pointer_mode; /* of scalars; -1: as on_device says */
+    int32_t pointer_mode;  /* of scalars; -1: as on_device says */
+    int64_t scalar_stride; /* between the scalars of two members, all of which are alike */
+    int32_t invariance;    /* batch invariance flags; 0: none */
 } way;
 
 static const way ordinary = {.members = 1,
@@ -49,9 +52,14 @@ static const way ordinary = {.members = 1,
                              .compute = CUBLAS_COMPUTE_64F,
                              .pointer_mode = -1};
 
+/* Attributes of an operation that cuBLAS 13.10 has, and older headers have no names for. */
+enum { ALPHA_BATCH_STRIDE = 39, BETA_BATCH_STRIDE = 40, BATCH_INVARIANCE_FLAGS = 41 };
+enum { BATCH_INVARIANCE_AUTO = 8 };
+
 /* A call's matrices: members behind one another in device memory. */
 typedef struct {
     problem host[MEMBERS];
+    test_matrix d_stored[MEMBERS]; /* C of a problem, or, if D is in rows, its transpose */
     double *a, *b, *c, *d, *scalars;
     int64_t ld_c, stride_c;
 } job;
@@ -64,41 +72,50 @@ static void *upload(const void *host, size_t bytes)
     return device;
 }
 
-/* The members' matrices of one operand; offset: of it in a problem. */
-static double *upload_all(const job *j, int members, size_t offset)
+/* A matrix, or its transpose, with guards of its own. */
+static test_matrix stored(const test_matrix *m, bool is_transposed)
 {
-    const test_matrix *first = (const test_matrix *)((const char *)&j->host[0] + offset);
-    double *all = malloc((size_t)members * first->count * sizeof *all), *device;
+    if (!is_transposed) return matrix_copy(m);
+    test_matrix t = matrix_make(m->cols, m->rows, m->cols + 2, m->guard);
+    for (int64_t col = 0; col < m->cols; col++)
+        for (int64_t row = 0; row < m->rows; row++)
+            *matrix_at(&t, col, row) = *matrix_at(m, row, col);
+    return t;
+}
+
+/* The members' matrices of one operand. */
+static double *upload_all(const test_matrix *const of[MEMBERS], int members)
+{
+    const size_t count = of[0]->count;
+    double *all = malloc((size_t)members * count * sizeof *all), *device;
     if (!all) exit(3);
-    for (int z = 0; z < members; z++) {
-        const test_matrix *m = (const test_matrix *)((const char *)&j->host[z] + offset);
-        memcpy(all + (size_t)z * m->count, m->storage, m->count * sizeof *all);
-    }
-    device = upload(all, (size_t)members * first->count * sizeof *all);
+    for (int z = 0; z < members; z++)
+        memcpy(all + (size_t)z * count, of[z]->storage, count * sizeof *all);
+    device = upload(all, (size_t)members * count * sizeof *all);
     free(all);
     return device;
 }
 
-/* C with another leading dimension than D, and D all NaN. */
-static void part_c_from_d(job *j, int members)
+/* C with another leading dimension than D, in rows or columns, and D all NaN. */
+static void part_c_from_d(job *j, const way *w)
 {
     const test_matrix *first = &j->host[0].c;
-    j->ld_c = first->rows + LD_OF_C;
-    j->stride_c = j->ld_c * first->cols + 1;
-    double *c = calloc((size_t)(members * j->stride_c), sizeof *c);
+    const int64_t line = w->is_row_c ? first->cols : first->rows,
+                  lines = w->is_row_c ? first->rows : first->cols;
+    j->ld_c = line + LD_OF_C;
+    j->stride_c = j->ld_c * lines + 1;
+    double *c = calloc((size_t)(w->members * j->stride_c), sizeof *c);
     if (!c) exit(3);
-    for (int z = 0; z < members; z++) {
-        test_matrix d = matrix_copy(&j->host[z].c);
-        for (int64_t col = 0; col < d.cols; col++)
-            for (int64_t row = 0; row < d.rows; row++) {
-                c[z * j->stride_c + col * j->ld_c + row] = *matrix_at(&d, row, col);
-                *matrix_at(&d, row, col) = NAN;
-            }
-        REQUIRE(cudaMemcpy(j->d + (size_t)z * d.count, d.storage, d.count * sizeof *c,
-                           cudaMemcpyHostToDevice));
-        matrix_free(&d);
+    for (int z = 0; z < w->members; z++) {
+        test_matrix *d = &j->d_stored[z];
+        for (int64_t col = 0; col < first->cols; col++)
+            for (int64_t row = 0; row < first->rows; row++)
+                c[z * j->stride_c + (w->is_row_c ? row : col) * j->ld_c +
+                  (w->is_row_c ? col : row)] = *matrix_at(&j->host[z].c, row, col);
+        for (int64_t col = 0; col < d->cols; col++)
+            for (int64_t row = 0; row < d->rows; row++) *matrix_at(d, row, col) = NAN;
     }
-    j->c = upload(c, (size_t)(members * j->stride_c) * sizeof *c);
+    j->c = upload(c, (size_t)(w->members * j->stride_c) * sizeof *c);
     free(c);
 }
 
@@ -115,26 +132,35 @@ static void job_make(job *j, const way *w)
                   .pad_c = 2,
                   .guard = 3,
                   .alpha = 1.25,
-                  .beta = w->place == NOWHERE ? 0.0 : -0.75,
+                  .beta = w->place >= NOWHERE ? 0.0 : -0.75,
                   .seed = 4711};
     memset(j, 0, sizeof *j);
-    for (int z = 0; z < w->members; z++, of.seed++) j->host[z] = problem_make(&of);
-    const problem *p = &j->host[0];
-    const double scalars[] = {of.alpha, of.beta};
-    j->a = upload_all(j, w->members, offsetof(problem, a));
-    j->b = upload_all(j, w->members, offsetof(problem, b));
-    j->d = upload_all(j, w->members, offsetof(problem, c));
+    const test_matrix *a[MEMBERS], *b[MEMBERS], *d[MEMBERS];
+    for (int z = 0; z < w->members; z++, of.seed++) {
+        j->host[z] = problem_make(&of);
+        j->d_stored[z] = stored(&j->host[z].c, w->is_row_d);
+        a[z] = &j->host[z].a;
+        b[z] = &j->host[z].b;
+        d[z] = &j->d_stored[z];
+    }
+    const double scalars[] = {of.alpha, of.beta, of.alpha, of.beta, of.alpha, of.beta};
     j->scalars = upload(scalars, sizeof scalars);
-    j->ld_c = p->c.ld;
-    j->stride_c = (int64_t)p->c.count;
-    if (w->place == ELSEWHERE) part_c_from_d(j, w->members);
+    j->ld_c = w->is_row_c == w->is_row_d ? d[0]->ld : of.m + of.n; /* of a C that nobody reads */
+    j->stride_c = (int64_t)d[0]->count;
+    if (w->place == ELSEWHERE) part_c_from_d(j, w);
+    j->a = upload_all(a, w->members);
+    j->b = upload_all(b, w->members);
+    j->d = upload_all(d, w->members);
 }
 
 static void job_free(job *j, const way *w)
 {
     void *const memory[] = {j->a, j->b, j->c, j->d, j->scalars};
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) REQUIRE(cudaFree(memory[i]));
-    for (int z = 0; z < w->members; z++) problem_free(&j->host[z]);
+    for (int z = 0; z < w->members; z++) {
+        problem_free(&j->host[z]);
+        matrix_free(&j->d_stored[z]);
+    }
 }
 
 /* ---- descriptors ---- */
@@ -171,18 +197,22 @@ static void set(cublasLtMatmulDesc_t of, cublasLtMatmulDescAttributes_t which, i
     REQUIRE(cublasLtMatmulDescSetAttribute(of, which, &value, sizeof value));
 }
 
-/* op_1 and op_2 of the call's own operands. */
-static cublasLtMatmulDesc_t make_operation(const way *w, int32_t op_1, int32_t op_2)
+static cublasLtMatmulDesc_t make_operation(const way *w)
 {
     cublasLtMatmulDesc_t operation;
     const int32_t by_place =
         w->on_device ? CUBLASLT_POINTER_MODE_DEVICE : CUBLASLT_POINTER_MODE_HOST;
     REQUIRE(cublasLtMatmulDescCreate(&operation, w->compute, CUDA_R_64F));
-    set(operation, CUBLASLT_MATMUL_DESC_TRANSA, op_1);
-    set(operation, CUBLASLT_MATMUL_DESC_TRANSB, op_2);
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSA, operation_of(w->op_a, w->is_row_a));
+    set(operation, CUBLASLT_MATMUL_DESC_TRANSB, operation_of(w->op_b, w->is_row_b));
     set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, (int32_t)w->epilogue);
     set(operation, CUBLASLT_MATMUL_DESC_POINTER_MODE,
         w->pointer_mode == -1 ? by_place : w->pointer_mode);
+    for (int which = ALPHA_BATCH_STRIDE; which <= BETA_BATCH_STRIDE && w->scalar_stride; which++)
+        REQUIRE(cublasLtMatmulDescSetAttribute(operation, (cublasLtMatmulDescAttributes_t)which,
+                                               &w->scalar_stride, sizeof w->scalar_stride));
+    if (w->invariance)
+        set(operation, (cublasLtMatmulDescAttributes_t)BATCH_INVARIANCE_FLAGS, w->invariance);
     return operation;
 }
 
@@ -200,33 +230,26 @@ static cublasLtMatmulAlgo_t choose(cublasLtMatmulDesc_t operation,
     return result.algo;
 }
 
-/* A result in rows is D' = op(B)' op(A)'. */
 static int multiply(job *j, const way *w, cudaStream_t stream)
 {
     const problem *p = &j->host[0];
-    const bool swaps = w->is_row_d;
-    const test_matrix *x = swaps ? &p->b : &p->a, *y = swaps ? &p->a : &p->b;
-    const bool is_row_x = swaps ? w->is_row_b : w->is_row_a,
-               is_row_y = swaps ? w->is_row_a : w->is_row_b;
-    const double *const data_x = (swaps ? j->b : j->a) + x->guard, *const data_y =
-                                                                       (swaps ? j->a : j->b) +
-                                                                       y->guard;
-    double *d = j->d + p->c.guard;
+    const test_matrix *stored_d = &j->d_stored[0];
+    double *d = j->d + stored_d->guard;
     const double *c = j->c ? j->c : w->place == NOWHERE ? NULL : d;
-    const cublasLtMatrixLayout_t l[] = {
-        layout_of_matrix(x, is_row_x, w->members), layout_of_matrix(y, is_row_y, w->members),
-        layout_of(p->c.rows, p->c.cols, j->ld_c, w->is_row_d, w->members, j->stride_c),
-        layout_of_matrix(&p->c, w->is_row_d, w->members)};
-    cublasLtMatmulDesc_t operation =
-        make_operation(w, operation_of(swaps ? w->op_b : w->op_a, is_row_x != swaps),
-                       operation_of(swaps ? w->op_a : w->op_b, is_row_y != swaps));
+    const cublasLtMatrixLayout_t l[] = {layout_of_matrix(&p->a, w->is_row_a, w->members),
+                                        layout_of_matrix(&p->b, w->is_row_b, w->members),
+                                        layout_of(w->is_row_c ? p->c.cols : p->c.rows,
+                                                  w->is_row_c ? p->c.rows : p->c.cols, j->ld_c,
+                                                  w->is_row_c, w->members, j->stride_c),
+                                        layout_of_matrix(stored_d, w->is_row_d, w->members)};
+    cublasLtMatmulDesc_t operation = make_operation(w);
     int found;
     const cublasLtMatmulAlgo_t algorithm = choose(operation, l, &found);
     const void *alpha = w->on_device ? j->scalars : &p->of.alpha,
                *beta = w->on_device ? j->scalars + 1 : &p->of.beta;
-    const int status =
-        (int)matmul(handle, operation, alpha, data_x, l[0], data_y, l[1], beta, c, l[2], d, l[3],
-                    found ? &algorithm : NULL, workspace, WORKSPACE_BYTES, stream);
+    const int status = (int)matmul(handle, operation, alpha, j->a + p->a.guard, l[0],
+                                   j->b + p->b.guard, l[1], beta, c, l[2], d, l[3],
+                                   found ? &algorithm : NULL, workspace, WORKSPACE_BYTES, stream);
     for (int i = 0; i < 4; i++) REQUIRE(cublasLtMatrixLayoutDestroy(l[i]));
     REQUIRE(cublasLtMatmulDescDestroy(operation));
     return status;
@@ -234,12 +257,12 @@ static int multiply(job *j, const way *w, cudaStream_t stream)
 
 /* ---- what became of D ---- */
 
+/* now: D in columns. */
 static const char *compare(const problem *p, const test_matrix *now)
 {
     test_matrix want = matrix_copy(&p->c);
     const ref_gemm gemm = problem_gemm(p, &want);
     const char *what = expected;
-    if (matrix_damage(now) != -1) return "damaged";
     for (int64_t col = 0; col < now->cols; col++)
         for (int64_t row = 0; row < now->rows; row++)
             if (!(ref_measure(&gemm, row, col, *matrix_at(now, row, col)).error <= 0x1p-40))
@@ -250,14 +273,15 @@ static const char *compare(const problem *p, const test_matrix *now)
     return what;
 }
 
-static const char *describe(const job *j, const way *w)
+static const char *describe(job *j, const way *w)
 {
     const char *what = NULL;
     for (int z = 0; z < w->members; z++) {
-        test_matrix now = matrix_copy(&j->host[z].c);
-        REQUIRE(cudaMemcpy(now.storage, j->d + (size_t)z * now.count, now.count * sizeof(double),
-                           cudaMemcpyDeviceToHost));
-        const char *one = compare(&j->host[z], &now);
+        test_matrix *const there = &j->d_stored[z];
+        REQUIRE(cudaMemcpy(there->storage, j->d + (size_t)z * there->count,
+                           there->count * sizeof(double), cudaMemcpyDeviceToHost));
+        test_matrix now = stored(there, w->is_row_d);
+        const char *one = matrix_damage(there) != -1 ? "damaged" : compare(&j->host[z], &now);
         if (!what || strcmp(what, expected) == 0) what = one;
         matrix_free(&now);
     }
@@ -305,12 +329,14 @@ static void run_all(void)
         w.op_a = i & 8 ? TANDEM_OP_T : TANDEM_OP_N;
         w.op_b = i & 16 ? TANDEM_OP_T : TANDEM_OP_N;
         w.place = (place_of_c)(i / 32 % 3);
+        w.is_row_c = w.place != IN_PLACE && i & 8 ? !w.is_row_d : w.is_row_d;
         w.members = i / 96 ? MEMBERS : 1;
         w.on_device = i / 2 % 2 != i / 96;
-        snprintf(name, sizeof name, "product of %c%c%c %c%c, %s, %d, scalars on the %s",
-                 w.is_row_a ? 'r' : 'c', w.is_row_b ? 'r' : 'c', w.is_row_d ? 'r' : 'c',
-                 w.op_a == TANDEM_OP_N ? 'N' : 'T', w.op_b == TANDEM_OP_N ? 'N' : 'T',
-                 places[w.place], w.members, w.on_device ? "device" : "host");
+        snprintf(name, sizeof name, "product of %c%c%c%c %c%c, %s, %d, scalars on the %s",
+                 w.is_row_a ? 'r' : 'c', w.is_row_b ? 'r' : 'c', w.is_row_c ? 'r' : 'c',
+                 w.is_row_d ? 'r' : 'c', w.op_a == TANDEM_OP_N ? 'N' : 'T',
+                 w.op_b == TANDEM_OP_N ? 'N' : 'T', places[w.place], w.members,
+                 w.on_device ? "device" : "host");
         run(name, &w);
     }
 }
@@ -322,6 +348,25 @@ static void run_captured(void)
     run("product that is captured, in place", &w);
     w.place = ELSEWHERE;
     run("product that is captured, C elsewhere", &w);
+    w.is_row_d = true;
+    run("product that is captured, in rows", &w);
+}
+
+/* Products that no mode makes. */
+static void run_refused(void)
+{
+    way w = ordinary;
+    w.place = IN_PLACE_UNREAD;
+    w.is_row_d = true;
+    run("refused: C is D in another layout", &w);
+    w = ordinary;
+    w.members = MEMBERS;
+    w.on_device = true;
+    w.scalar_stride = 2;
+    run("refused: a scalar for each member", &w);
+    w = ordinary;
+    w.invariance = BATCH_INVARIANCE_AUTO;
+    run("refused: batch invariance is asked for", &w);
 }
 
 /* Calls that stay native, whether cublasLt makes them or not. */
@@ -374,6 +419,7 @@ int main(int argc, char **argv)
     run_all();
     multiply_complex(handle, matmul);
     run_captured();
+    run_refused();
     run_native();
     run_inner(argv[3]);
     REQUIRE(cudaFree(workspace));

@@ -55,7 +55,7 @@ void *aligned_alloc(size_t alignment, size_t bytes)
 static int find_tandem(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size, (void)unused;
-    if (!strstr(info->dlpi_name, "libtandem")) return 0;
+    if (!strstr(info->dlpi_name, "libtandem-hostgpu")) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
             tandem_start = (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;

@@ -173,7 +173,7 @@ void multiply_complex(cublasLtHandle_t handle, __typeof__(&cublasLtMatmul) matmu
         make_matrix(&x.a, M, K, op_a, is_row_a, 1);
         make_matrix(&x.b, K, N, op_b, is_row_b, 2);
         make_matrix(&x.d, M, N, CUBLAS_OP_N, is_row_d, 3);
-        if (i % 3 == 2) make_matrix(&x.c, M, N, CUBLAS_OP_N, is_row_d, 4);
+        if (i % 3 == 2) make_matrix(&x.c, M, N, CUBLAS_OP_N, is_row_d != (i / 8 % 2), 4);
         snprintf(name, sizeof name, "complex %s of %c%c%c %c%c, %d, C %s, scalars on the %s",
                  is_conjugate ? "conjugate" : "product", is_row_a ? 'r' : 'c', is_row_b ? 'r' : 'c',
                  is_row_d ? 'r' : 'c', letters[op_a], letters[op_b], x.members,

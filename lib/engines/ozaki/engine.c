@@ -30,16 +30,16 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
     const td_problem *p = product->p;
     char *const at = product->workspace;
     const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
-    td_choose choose = {
-        .measured = {.lines = {(int)p->m, (int)p->n},
-                     .batch = batch,
-                     .k = p->k,
-                     .alpha = p->alpha,
-                     .verdict = product->parameter.verdict,
-                     .shifted = (const int32_t *)(at + product->plan.shifted),
-                     .extremes = counts.extremes},
-        .chosen = {.choice = (td_choice *)(at + product->plan.choice),
-                   .planes = product->counters ? &product->counters->planes : NULL}};
+    td_choose choose = {.measured = {.lines = {(int)p->m, (int)p->n},
+                                     .batch = batch,
+                                     .k = p->k,
+                                     .alpha = p->alpha,
+                                     .verdict = product->parameter.verdict,
+                                     .shifted = (const int32_t *)(at + product->plan.shifted),
+                                     .extremes = counts.extremes},
+                        .chosen = {.choice = (td_choice *)(at + product->plan.choice),
+                                   .planes = product->counters ? &product->counters->planes : NULL,
+                                   .work = product->counters ? &product->counters->work : NULL}};
     for (int o = 0; o < 2; o++) {
         choose.chosen.line[o] = (td_line *)(at + product->plan.line[o]);
         choose.measured.line[o] = choose.chosen.line[o];
@@ -279,6 +279,7 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
     if (is_whole_call(product)) {
         native = *product->parameter.native;
     } else {
+        native.enqueue = NULL; /* makes all of C */
         native.m = part->m;
         native.n = part->n;
         native.a = td_lines_from(product->p, 0, part->i);

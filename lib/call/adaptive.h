@@ -1,0 +1,22 @@
+/* adaptive.h - strategy adaptive: how the last calls of a site ended decides, with the forecast,
+ * whether the next one is emulated. A site is a routine with its type, sizes, operations and form,
+ * called from one place, in one context. */
+#ifndef TD_ADAPTIVE_H
+#define TD_ADAPTIVE_H
+
+#include "../cuda/device.h"
+#include "entries.h"
+#include "policy.h"
+#include "problem.h"
+
+/* What becomes of a decision to emulate p on the current device: the same, with the place where the
+ * call leaves its outcome, or native. A decision that heeds no site stays as it is. It waits for
+ * nothing. */
+td_decision td_adaptive_weigh(td_entry entry, const td_problem *p, const td_decision *decision,
+                              td_device *device);
+
+/* The same where no site is known, as if the strategy were performant: without memory that the
+ * device can reach, and of calls whose parts run by one decision. */
+td_decision td_adaptive_forgo(const td_decision *decision);
+
+#endif

@@ -1,0 +1,256 @@
+"""bench/never_slower on the host device: usage: check_never_slower.py TANDEM BENCH
+
+CuPy is missing here: a module that cannot be imported stands in its place. With the word `forms`
+instead of TANDEM it is the process in which calls are checked, under Tandem in mode native."""
+
+import csv
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TANDEM, BENCH = sys.argv[1], pathlib.Path(sys.argv[2])
+COLUMNS = ("row mode kind sides shape form type m n k batch ops beta native_ms ms ratio spread "
+           "rounds ran moduli repaired tiles").split()
+ONLY = r"^(normal|powers of a band|kernel K K),|^recorded calls,.*,NT,"
+MODES = ["auto", "ozaki2"]
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: there is no NumPy")
+    sys.exit(77)
+
+FOLDER = tempfile.TemporaryDirectory()
+pathlib.Path(FOLDER.name, "cupy.py").write_text("raise ImportError('no cupy here')\n")
+sys.path[:0] = [FOLDER.name, str(BENCH)]
+import sweep_kinds  # noqa: E402
+import sweep_rows  # noqa: E402
+
+RECORDED = BENCH / "real_calls.csv"
+PAIRS = sweep_kinds.real_kinds.PLAIN
+
+
+def operated(stored, operation):
+    return {"N": stored, "T": stored.T, "C": stored.conj().T}[operation]
+
+
+def expected(row, a, b, c):
+    """What one member's call leaves in C, of op(A) and op(B)."""
+    if row.form == "cublasDtrsm_v2":
+        lower = operated(np.tril(operated(a, row.op_a)), row.op_a)
+        return np.linalg.solve(lower, b)
+    if row.form == "cublasDsymm_v2":
+        a = np.tril(a) + np.tril(a, -1).T
+    if row.op_b == "-":
+        return np.where(np.tri(row.n, dtype=bool), a @ a.conj().T + row.beta * c, c)
+    return a @ b + row.beta * c
+
+
+class Forms:
+    """The calls of cuBLAS that the sweep makes, beside NumPy's products."""
+
+    def __init__(self):
+        from device import Device
+        self.device = Device(np)
+
+    def check(self, row):
+        import sweep_calls
+        drawn = {}
+
+        def draw(side, member):
+            shape = {"left": (row.m, row.k), "right": (row.k, row.n)}[side]
+            maker = sweep_kinds.Maker(row.type, *shape, side == "left", member + 7)
+            return drawn.setdefault((side, member), maker.normal())
+
+        call = sweep_calls.prepare(self.device, np, row, draw)
+        set_mode = self.device.cublas.cublasSetPointerMode_v2
+        self.device.check(set_mode(self.device.handle, call.scalars))
+        library = self.device.lt.library if "Lt" in row.form else self.device.cublas
+        for _ in range(2):  # the second call adds to the result of the first one
+            if call.restore:
+                call.restore()
+            self.device.check(call.make(library))
+        self.device.check(set_mode(self.device.handle, 0))
+        call.release()
+        return self.largest_error(row, call, drawn)
+
+    def largest_error(self, row, call, drawn):
+        c = np.zeros((row.batch, row.n, row.m), dtype="f8" if row.type == "d" else "c16")
+        self.device.fetch(call.result, c)
+        worst = 0.0
+        for i in range(row.batch):
+            a, b = drawn["left", i % 4], drawn.get(("right", i % 4))
+            if row.form == "cublasDtrsm_v2":
+                a = operated(call.left.array[0].T, row.op_a)
+            result = np.zeros((row.m, row.n))
+            for _ in range(2):
+                result = expected(row, a, b, result)
+            worst = max(worst, abs(c[i].T - result).max() / abs(result).max())
+        return worst
+
+
+def check_forms():
+    forms, bad = Forms(), []
+    rows = {(row.form, row.type, row.ops, row.beta, row.batch > 1): row
+            for row in sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 64)}
+    for row in rows.values():
+        error = forms.check(row)
+        if not error < 1e-13:
+            bad.append(f"{row.name}: {error}")
+    print(f"{len(rows)} calls")
+    sys.exit("\n".join(bad) or 0)
+
+
+class Kinds(unittest.TestCase):
+    def test_shapes_and_numbers(self):
+        for title, make in sweep_kinds.KINDS.items():
+            for letter, shape in (("d", (300, 70)), ("z", (60, 250)), ("z", (120, 120))):
+                for inner in (0, 1):
+                    with self.subTest(title, letter=letter, shape=shape, inner=inner):
+                        a = make(sweep_kinds.Maker(letter, *shape, inner, 5))
+                        self.assertEqual((a.shape, a.dtype.kind),
+                                         (shape, "f" if letter == "d" else "c"))
+                        self.assertTrue(np.isfinite(a).all())
+                        self.assertTrue(a.any())
+
+    def test_pairs(self):
+        pairs = sweep_kinds.Pairs(64)
+        maker = sweep_kinds.Maker("z", 100, 30, 1, 1)
+        left = pairs.operand("eigenvectors Q Q'", maker)
+        right = pairs.operand("eigenvectors Q Q'", sweep_kinds.Maker("d", 30, 100, 0, 1))
+        self.assertEqual((left.shape, left.dtype.kind, right.shape), ((100, 30), "c", (30, 100)))
+        np.testing.assert_allclose(left[:64].real / 0.8, right[:, :64].T)
+
+
+class Rows(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.rows = sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 1)
+
+    def test_every_kind_meets_every_group(self):
+        self.assertGreater(len(self.rows), 300)
+        for title in sweep_kinds.KINDS:
+            rows = [row for row in self.rows if row.kind == title]
+            self.assertEqual(len(rows), len(sweep_rows.GROUPS), title)
+            self.assertEqual({row.type for row in rows}, {"d", "z"})
+        self.assertEqual({row.kind for row in self.rows},
+                         {*sweep_kinds.KINDS, *PAIRS, "recorded calls"})
+
+    def test_every_form_and_shape_occurs(self):
+        for forms, shapes in sweep_rows.GROUPS.values():
+            for form, letter in forms:
+                self.assertIn((form, letter), {(row.form, row.type) for row in self.rows})
+            for m, n, k, batch in shapes:
+                titles = {sweep_rows.shape_title(letter, m, n, k, batch) for letter in "dz"}
+                self.assertTrue(titles & {row.shape for row in self.rows}, titles)
+
+    def test_report_can_tell_rows_apart(self):
+        for factor in (1, 64):
+            rows = sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, factor)
+            self.assertEqual(len({row.reported for row in rows}), len(rows))
+
+    def test_same_rows_every_time(self):
+        again = sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 1)
+        self.assertEqual(again, self.rows)
+
+
+class Sweep(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.out = cls.folder / "out"
+        cls.done = cls.run_bench("--modes", ",".join(MODES), "--only", ONLY, "--out", cls.out)
+        with open(cls.out / "never_slower.csv", encoding="utf-8") as file:
+            cls.columns = file.readline().strip().split(",")
+            cls.rows = list(csv.DictReader(file, cls.columns))
+
+    @staticmethod
+    def start(mode, *command, **variables):
+        environment = {name: value for name, value in os.environ.items()
+                       if not name.startswith(("TANDEM_", "LD_PRELOAD"))}
+        environment |= {"PYTHONPATH": FOLDER.name, **variables}
+        command = [TANDEM, "run", "--hostgpu", "--mode", mode, "--", sys.executable, *command]
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                              env=environment, check=False)
+
+    @classmethod
+    def run_bench(cls, *arguments):
+        return cls.start("auto", BENCH / "never_slower.py", "--divide", 64, "--seconds", 0.01,
+                         "--rounds", 2, *arguments)
+
+    def test_every_row_in_every_mode(self):
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        self.assertEqual(self.columns, COLUMNS)
+        wanted = [row for row in sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 64)
+                  if re.search(ONLY, row.name)]
+        self.assertEqual([(row["kind"], row["form"], row["m"], row["mode"]) for row in self.rows],
+                         [(row.kind, row.form.replace(",", ""), str(row.m), mode)
+                          for row in wanted for mode in MODES])
+        self.assertGreater(len({row["form"] for row in self.rows}), 8)
+
+    def test_what_ran(self):
+        for row in self.rows:
+            with self.subTest(row):
+                if row["mode"] == "ozaki2":
+                    self.assertEqual(row["ran"], "ozaki2")
+                if row["ran"] == "native":
+                    self.assertEqual((row["moduli"], row["repaired"], row["tiles"]), ("-",) * 3)
+                elif row["moduli"] != "-":
+                    self.assertTrue(2 <= int(row["moduli"]) <= 20)
+        auto = {row["ran"] for row in self.rows if row["mode"] == "auto"}
+        self.assertEqual(auto, {"native", "ozaki2"})
+
+    def test_ratios(self):
+        for row in self.rows:
+            ratio = float(row["ms"]) / float(row["native_ms"])
+            self.assertAlmostEqual(ratio / float(row["ratio"]), 1.0, delta=0.02)
+            self.assertGreaterEqual(int(row["rounds"]), 2)
+
+    def test_summary(self):
+        """ozaki2 emulates all rows here, far slower than the host's BLAS."""
+        rows = [row for row in self.rows if row["mode"] == "ozaki2"]
+        text = (self.out / "never_slower.txt").read_text(encoding="utf-8")
+        self.assertIn(text, self.done.stdout)
+        own = text[text.index("\nozaki2: "):]
+        self.assertTrue(own.startswith(f"\nozaki2: {len(rows)} rows, {len(rows)} emulated"), own)
+        ratios = [float(row["ratio"]) for row in rows]
+        said = [f"{sum(ratio > float(limit) for ratio in ratios)} over {limit}"
+                for limit in ("1.05", "1.10", "1.15", "3.00")]
+        self.assertIn(f"of the emulated {', '.join(said)}\n", own)
+        worst = max(rows, key=lambda row: float(row["ratio"]))
+        first = own[own.index("ten worst"):].splitlines()[2]
+        self.assertEqual(first.split()[0], worst["row"])
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_drawing(self):
+        for mode in MODES:
+            drawing = (self.out / f"never_slower-{mode}.svg").read_text(encoding="utf-8")
+            self.assertIn(f"time of {mode}", drawing)
+            self.assertTrue(all(row["shape"] in drawing and row["kind"] in drawing
+                                for row in self.rows))
+
+    def test_forms(self):
+        done = self.start("native", __file__, "forms", BENCH, TANDEM_DLSYM="off")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(int(done.stdout.split()[0]), 40)
+
+    def test_bad_input(self):
+        for arguments, word in ((["--modes", "fd", "--only", "^normal,"], "'fd'"),
+                                (["--only", "("], "'('"),
+                                (["--only", "no such kind"], "no row fits 'no such kind'"),
+                                (["--seconds", "0"], "a number above 0, not '0'"),
+                                (["--library", "/no/such"], "no library at /no/such")):
+            done = self.run_bench("--out", self.folder / "bad", *arguments)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(word, done.stderr)
+
+
+if __name__ == "__main__":
+    if TANDEM == "forms":
+        check_forms()
+    unittest.main(argv=sys.argv[:1])
