@@ -19,10 +19,13 @@ typedef struct {
     int32_t more; /* each further modulus */
     int32_t wide; /* what numbers of wide_from moduli or more cost besides, as they are longer */
     int32_t wide_from;
-    int32_t
-        apart; /* what products cost besides that one kernel could make if nothing were estimated */
+    int32_t apart;    /* what kernels apart cost besides, where one could make products alone */
     int32_t estimate; /* the estimate of abs(A)abs(B) */
     int32_t measure;  /* measuring all lines */
+
+    /* Not 0: native products take so long that cuBLAS may also make C where all of it is left to
+     * binary64 late, after the estimate. */
+    int32_t has_late_branch;
 
     /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
      * ones, which may over- or underflow. 0: elements are scaled where that could happen. */

@@ -129,8 +129,22 @@ static bool is_slower(const td_model *model, td_forecast f)
     return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
 }
 
+/* True if finding out that data are bad costs too much of native's time. */
+static bool is_dear_to_find_out(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
+
+/* True where the mode is so far ahead, as on cards with little binary64, that bad data of some calls
+ * are a small matter beside it. */
+static bool is_far_ahead(td_forecast f)
+{
+    const double far = 2.0;
+    return far * f.emulated <= f.native;
+}
+
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
-static bool is_too_slow_at_worst(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
+static bool is_too_slow_at_worst(td_forecast f)
+{
+    return is_dear_to_find_out(f) && !is_far_ahead(f);
+}
 
 /* True if a call stays native for its worst case. This is the one place where strategy adaptive
  * relaxes that rule: what heed_site then makes of the call is risky, and for its site to allow. */
@@ -210,7 +224,8 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
     if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     td_parameter parameter = fastest->parameter;
     if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
-    if (!may_be_native) parameter.prices.native = parameter.prices.measure = 0;
+    if (!may_be_native || (is_dear_to_find_out(forecast) && is_far_ahead(forecast)))
+        parameter.prices.native = parameter.prices.measure = 0; /* no probe */
     const td_decision d = {.engine = fastest->engine,
                            .parameter = parameter,
                            .text = fastest->text,

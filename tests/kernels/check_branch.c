@@ -19,6 +19,7 @@ static const td_prices free_native = {.binary64 = 1,
                                       .few = 14 * 64,
                                       .more = 64,
                                       .estimate = 64,
+                                      .has_late_branch = 1,
                                       .is_unscaled = 1},
                        dear_native = {.binary64 = 1 << 20,
                                       .native = 1 << 20,
@@ -26,6 +27,7 @@ static const td_prices free_native = {.binary64 = 1,
                                       .few = 14,
                                       .more = 1,
                                       .estimate = 1,
+                                      .has_late_branch = 1,
                                       .is_unscaled = 1};
 
 /* ---- running ---- */
@@ -55,12 +57,16 @@ static void free_placed(placed *x)
     problem_free(&x->p);
 }
 
+/* True if the engine is told which call of cuBLAS would make C: then the probe may leave C to it. */
+static bool names_call;
+
 static td_run_status run_priced(const td_problem *call, td_prices prices, size_t limit,
                                 td_counters *counters)
 {
     td_parameter parameter;
     const td_engine *engine = td_engine_parse("ozaki2", &parameter);
     parameter.prices = prices;
+    parameter.native = names_call ? call : NULL;
     return td_engine_run(engine, call, parameter, td_device_current(),
                          limit ? limit : td_device_current()->workspace_bytes, counters);
 }
@@ -129,6 +135,7 @@ static void all_is_native(void **unused)
         const product of = with_zeros(which);
         placed x = place_problem(&of);
         td_counters *counters, counted = {0};
+        names_call = which % 2 == 1;
         CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
         CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
         CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
@@ -144,6 +151,7 @@ static void all_is_native(void **unused)
         device_free((double *)(void *)counters);
         free_placed(&x);
     }
+    names_call = false;
 }
 
 /* The branch is not entered where residues are the better way. */

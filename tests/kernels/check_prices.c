@@ -27,8 +27,7 @@ static const td_prices free_binary64 = {.binary64 = 1,
                                         .few = 14,
                                         .more = 1,
                                         .estimate = 1,
-                                        .is_unscaled = 1},
-                       defined = {.binary64 = 24 * 64, .sums = 24 * 64, .few = 14 * 64, .more = 64};
+                                        .is_unscaled = 1};
 
 static mode priced(td_prices prices)
 {
@@ -132,70 +131,12 @@ static void binary64_at_any_price(void **unused)
     }
 }
 
-/* ---- samples: of products that do not fit the workspace, so that small ones have them too ---- */
-
-enum { ROWS = 1100, COLUMNS = 200, DEPTH = 96, GROUP = 64, STEP = 4 };
-static const size_t small_workspace = (size_t)8 << 20;
-
-/* A product whose rows in one of STEP groups, those of the sample, and whose others, are of two
- * kinds: with magnitudes that are alike, but for some zeros, or so far apart that no modulus will
- * do. */
-static problem two_kinds(bool is_sample_wide, bool are_others_wide)
-{
-    product of = product_varied("zeros", ROWS, COLUMNS, DEPTH, 0);
-    of.op_a = of.op_b = TANDEM_OP_N;
-    of.alpha = 1.0;
-    of.beta = 0.0;
-    problem p = problem_make(&of);
-    test_random random = {of.seed};
-    for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t l = 0; l < DEPTH; l++) {
-            const bool is_sampled = i / GROUP % STEP == 0;
-            const bool is_wide = is_sampled ? is_sample_wide : are_others_wide;
-            const int e = random_int(&random, -200, 200);
-            if (is_wide) *matrix_at(&p.a, i, l) = ldexp(*matrix_at(&p.a, i, l), e);
-        }
-    return p;
-}
-
-/* By the definition's price, a sample decides as all do where lines are alike: the same bits. */
-static void samples_of_like_lines(void **unused)
-{
-    (void)unused;
-    for (int is_wide = 0; is_wide < 2; is_wide++) {
-        problem p = two_kinds(is_wide, is_wide);
-        outcome with = run(&p, defined, small_workspace),
-                without = run(&p, (td_prices){0}, small_workspace);
-        check_equal(&p, &with.c, &without.c, "a product without a sample");
-        CHECK(with.counted.planes == without.counted.planes &&
-                  (with.counted.planes == 0) == (is_wide != 0),
-              "%d and %d moduli", (int)with.counted.planes, (int)without.counted.planes);
-        matrix_free(&with.c);
-        matrix_free(&without.c);
-        problem_free(&p);
-    }
-}
-
-/* A sample that deceives costs time, and no accuracy. */
-static void samples_of_other_lines(void **unused)
-{
-    (void)unused;
-    for (int is_wide = 0; is_wide < 2; is_wide++) {
-        problem p = two_kinds(is_wide, !is_wide);
-        outcome r = run(&p, defined, small_workspace);
-        if (is_wide) CHECK(r.counted.planes == 0, "%d moduli", (int)r.counted.planes);
-        check_errors(&p, &r.c);
-        matrix_free(&r.c);
-        problem_free(&p);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binary64_for_nothing),   cmocka_unit_test(binary64_as_it_is_or_scaled),
-        cmocka_unit_test(binary64_at_any_price),  cmocka_unit_test(samples_of_like_lines),
-        cmocka_unit_test(samples_of_other_lines),
+        cmocka_unit_test(binary64_for_nothing),
+        cmocka_unit_test(binary64_as_it_is_or_scaled),
+        cmocka_unit_test(binary64_at_any_price),
     };
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,7 +257,7 @@ static void prices_follow_the_device(void **state)
     }
 }
 
-/* cuBLAS's product may stand for ours where native products may, and are long enough. */
+/* cuBLAS's product may stand for ours where native products may, and late where they are long. */
 static void native_products_have_a_price(void **state)
 {
     const td_problem large = product(4096, 4096, 4096, 1), small = product(1536, 1536, 1536, 1);
@@ -269,8 +269,10 @@ static void native_products_have_a_price(void **state)
                      0);
     assert_int_equal(decide(H200, "ozaki2", "fp64", "auto", &large).parameter.prices.native, 0);
     const td_model model = model_of(H200);
-    assert_int_equal(td_prices_of(&model, &td_engine_ozaki2, &small).native, 0);
-    assert_true(td_prices_of(&model, &td_engine_ozaki2, &large).native > 0);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &small).native > 0);
+    assert_false(td_prices_of(&model, &td_engine_ozaki2, &large).has_late_branch);
+    const td_problem largest = product(8192, 8192, 8192, 1);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &largest).has_late_branch);
 }
 
 /* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */

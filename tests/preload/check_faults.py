@@ -189,7 +189,8 @@ class Faults(unittest.TestCase):
                                  process.stderr)
                 (call,) = read(report)["calls"]
                 self.assertIn(call["native_reason"],
-                              (None, "no cuBLAS for the mode", "predicted to gain too little"))
+                              (None, "no cuBLAS for the mode", "predicted to gain too little",
+                               "finding out that data are bad costs too much"))
 
     def test_no_device(self):
         plain = run("no device", mode="", HOSTGPU_DEVICES="0")

@@ -248,21 +248,12 @@ static bool has_native_parts(const td_problem *p)
     return p->region == TD_REGION_ALL && is_on_host && td_cublas_counts(p) && p->c.ld <= INT_MAX;
 }
 
-/* The branch takes 10 us: of products with so many multiplications less than 0.3 % of native's time
- * on any card, and Tandem's own sums take 2 % longer than cuBLAS's. */
-static const double LEAST_BRANCHED = 0x1p37;
-
-static bool is_worth_branching(const td_problem *p)
-{
-    return (double)p->m * (double)p->n * (double)p->k >= LEAST_BRANCHED;
-}
-
 /* True if cuBLAS makes C where the data leave all of it to binary64. A graph that was captured with
  * such a branch could neither be cloned nor be a child of another. */
 static bool may_be_native(const td_ozaki_product *product)
 {
     return product->parameter.prices.native > 0 && !product->is_captured &&
-           product->p->batch == 1 && is_worth_branching(product->p) &&
+           product->p->batch == 1 && product->parameter.prices.has_late_branch &&
            (is_whole_call(product) || has_native_parts(product->p)) &&
            td_branch_ready(product->device);
 }

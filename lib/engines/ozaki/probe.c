@@ -13,6 +13,7 @@
 typedef struct {
     bool is_captured;
     size_t verdict, work, cublas, bytes;
+    int64_t cublas_bytes;
     td_device *device;
     const td_problem *native;
     char *memory;
@@ -37,8 +38,9 @@ static size_t plan(void *of, size_t limit)
     x->bytes = 0;
     x->verdict = td_reserve(&x->bytes, sizeof(int32_t));
     x->work = td_reserve(&x->bytes, (int64_t)td_probe_bytes());
-    x->cublas = td_reserve(&x->bytes, x->is_captured ? 0 : TD_CUBLAS_WORKSPACE);
-    return x->bytes <= limit ? x->bytes : 0;
+    x->cublas_bytes = x->is_captured ? 0 : td_smaller(TD_CUBLAS_WORKSPACE, (int64_t)(limit / 4));
+    x->cublas = td_reserve(&x->bytes, x->cublas_bytes);
+    return x->bytes <= limit / 2 ? x->bytes : 0;
 }
 
 static td_probe probe_of(const probing *x, const td_problem *p, td_parameter parameter,
@@ -64,7 +66,8 @@ static bool run_native(const probing *x, td_verdict wanted)
 {
     const td_condition asked = {.verdict = (const int32_t *)(x->memory + x->verdict),
                                 .wanted = wanted};
-    return td_branch_run(x->device, x->native, &asked, x->memory + x->cublas, TD_CUBLAS_WORKSPACE);
+    return td_branch_run(x->device, x->native, &asked, x->memory + x->cublas,
+                         (size_t)x->cublas_bytes);
 }
 
 /* The product, if C may be there already. What fails before C is touched leaves it to cuBLAS's
@@ -90,7 +93,7 @@ td_run_status td_probe_and_run(const td_engine *engine, const td_problem *p, td_
     x.is_captured = td_stream_is_capturing(p->stream);
     bool has_native = !x.is_captured && x.native && td_native_knows(x.native) &&
                       parameter.prices.native > 0 && td_branch_ready(device);
-    if (!has_native) parameter.prices.native = 0;
+    if (x.is_captured) parameter.prices.native = 0;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
     const td_run_status status =
         td_workspace_acquire(&workspace, device, &own, workspace_limit, plan, &x);
