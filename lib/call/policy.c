@@ -132,8 +132,8 @@ static bool is_slower(const td_model *model, td_forecast f)
 /* True if finding out that data are bad costs too much of native's time. */
 static bool is_dear_to_find_out(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
 
-/* True where the mode is so far ahead, as on cards with little binary64, that bad data of some calls
- * are a small matter beside it. */
+/* True where the mode is so far ahead, as on cards with little binary64, that bad data of some
+ * calls are a small matter beside it. */
 static bool is_far_ahead(td_forecast f)
 {
     const double far = 2.0;

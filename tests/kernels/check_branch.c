@@ -57,7 +57,7 @@ static void free_placed(placed *x)
     problem_free(&x->p);
 }
 
-/* True if the engine is told which call of cuBLAS would make C: then the probe may leave C to it. */
+/* True if the engine is told which call of cuBLAS would make C: the probe may leave C to it. */
 static bool names_call;
 
 static td_run_status run_priced(const td_problem *call, td_prices prices, size_t limit,

@@ -21,6 +21,7 @@ static void check_all(const mode *m)
     for (int i = 1; i < PRODUCTS; i++) checked_product(m, &products[i]);
     for (int d = 0; d < distribution_count; d++) {
         product of = products[0];
+        if (distributions[d].overflows && strcmp(m->name, "fp64") == 0) continue;
         of.data = distributions[d].name;
         checked_product(m, &of);
     }

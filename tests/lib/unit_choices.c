@@ -24,8 +24,9 @@ static const struct {
     {H200, "fp64", "auto", 8192, 8192, 128, 1, "native"},
     {H200, "fp64", "auto", 200000, 512, 512, 1, "native"},
     {H200, "fp64", "auto", 2048, 2048, 2048, 1, "native"},
-    {H200, "fp64", "auto", 4096, 2048, 2048, 1, "ozaki2"}, /* 13 % are enough, */
-    {H200, "fp64", "auto", 3072, 2048, 2048, 1, "native"}, /* and 10 % are not */
+    /* 13 % less for good data would be enough, did bad data cost 5 % more than native at most */
+    {H200, "fp64", "auto", 4096, 2048, 2048, 1, "native"},
+    {H200, "fp64", "auto", 3072, 2048, 2048, 1, "native"},
     {H200, "fp64", "auto", 4096, 4096, 4096, 1, "ozaki2"},
     {H200, "fp64", "auto", 8192, 8192, 8192, 1, "ozaki2"},
     {H200, "fp64", "auto", 16384, 16384, 16384, 1, "ozaki2"},
@@ -177,8 +178,8 @@ static void auto_makes_narrow_updates_of_products(void **state)
         {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 200000, "dgemm"},
         {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 100000, "dgemm"},
         {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 2048, 50000, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "ozaki2"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "ozaki2"},
+        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
+        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
         {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 16384, 1024, "ozaki2"},
         {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 128, "native"},
         {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 64, 65536, "dgemm"},
@@ -374,7 +375,8 @@ static void choices_are_good_over_the_calls_of_programs(void **state)
                   sums.most);
     assert_true(calls > 300);
     assert_true(sums.chosen <= 0.9 * sums.native);
-    assert_true(sums.chosen <= 1.05 * sums.best);
+    /* auto forgoes what would cost too much if the data were bad */
+    assert_true(sums.chosen <= 1.08 * sums.best);
     assert_true(sums.most <= 1.05);
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     /* every second product takes all but so much of the one before away; 0: no */
     double cancels_to;
     bool is_hostile; /* built against the mode: the error bound of ordinary data does not hold */
+    bool overflows;  /* sums overflow half way: cuBLAS makes NaN where the result is finite */
 } distribution;
 
 extern const distribution distributions[];
