@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../include/tandem.h"
 #include "images.h"
 
 static const char cublas[] = "libcublas.so";
@@ -31,8 +30,9 @@ static bool look_for_tandem(const td_image *image, void *path)
     return true;
 }
 
-/* Tests that link parts of the library have none. */
-#pragma weak tandem_version
+/* include/tandem.h's: that of the copy that comes first. Tests that link parts of the library have
+ * none. */
+extern __attribute__((weak, visibility("default"))) const char *tandem_version(void);
 
 /* A copy that dlopen keeps local, as ctypes does, finds its own functions first: nothing is called
  * in it but by whoever opened it, and another copy is none of its business. */

@@ -114,9 +114,10 @@ static void json_holds_what_was_counted(void **state)
 static void predictions_are_explained(void **state)
 {
     const td_problem p = {.kind = TD_PRODUCT, .m = 4, .n = 5, .k = 6, .batch = 1};
-    const td_decision taken = {.text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001}};
+    const td_decision taken = {
+        .text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001, 0.0}};
     const td_decision kept = {
-        .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002}};
+        .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002, 0.0}};
     (void)state;
     open_report(report_path);
     td_report_set_device(0, "a GPU");
