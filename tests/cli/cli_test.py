@@ -284,9 +284,11 @@ class Commands(Case):
         self.assertAlmostEqual(float(trmm['native']) / float(gemm['native']), 0.6, delta=0.05)
 
     def test_auto_takes_what_was_measured_to_be_faster(self):
-        """docs/results: h200-2026-11-26-verify and h100-2026-11-25-level3, routines.txt."""
-        for device in ('NVIDIA H200', 'NVIDIA H100 80GB HBM3'):
-            for wanted, *call in (('native', 'dtrmm', 4096, 4096), ('ozaki2', 'dtrmm', 8192, 8192),
+        """docs/results: h200-2026-11-26-verify and h100-2026-11-25-level3, routines.txt.
+
+        By figures of a rested H100 dtrmm at 8192 gains 11 %, less than `auto` asks for."""
+        for device, trmm in (('NVIDIA H200', 'ozaki2'), ('NVIDIA H100 80GB HBM3', 'native')):
+            for wanted, *call in (('native', 'dtrmm', 4096, 4096), (trmm, 'dtrmm', 8192, 8192),
                                   ('ozaki2', 'ztrmm', 4096, 4096), ('ozaki2', 'dsymm', 4096, 4096),
                                   ('ozaki2', 'dsyrk', 8192, 8192), ('native', 'dsyr2k', 8192, 128)):
                 self.assertEqual(
