@@ -274,15 +274,18 @@ typedef struct {
     size_t workspace_bytes;
 } arguments;
 
+static cublasStatus_t run_original(const arguments *a, cudaStream_t stream)
+{
+    return a->original(a->handle, a->operation, a->alpha, a->x->a, a->layouts[0], a->x->b,
+                       a->layouts[1], a->beta, a->x->c, a->layouts[2], a->x->d, a->layouts[3],
+                       a->algo, a->workspace, a->workspace_bytes, stream);
+}
+
 /* td_problem.enqueue. */
 static bool enqueue(const void *call, cudaStream_t stream)
 {
-    const arguments *a = call;
     td_original_enter();
-    const cublasStatus_t status =
-        a->original(a->handle, a->operation, a->alpha, a->x->a, a->layouts[0], a->x->b,
-                    a->layouts[1], a->beta, a->x->c, a->layouts[2], a->x->d, a->layouts[3], a->algo,
-                    a->workspace, a->workspace_bytes, stream);
+    const cublasStatus_t status = run_original(call, stream);
     td_original_leave();
     return status == CUBLAS_STATUS_SUCCESS;
 }
@@ -303,28 +306,25 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     __typeof__(&cublasLtMatmul) original = TD_ORIGINAL(library, cublasLtMatmul);
     const cublasLtMatrixLayout_t layouts[] = {Adesc, Bdesc, Cdesc, Ddesc};
     operands x = {.a = A, .b = B, .c = C, .d = D};
+    const arguments given = {original, lightHandle, computeDesc, alpha,     beta,
+                             &x,       layouts,     algo,        workspace, workspaceSizeInBytes};
     operation o = {0};
     td_problem p;
     if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (is_inner || !lightHandle || !alpha || !beta ||
         !read_call(&r, computeDesc, layouts, &x, &o, &p))
-        return original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D,
-                        Ddesc, algo, workspace, workspaceSizeInBytes, stream);
+        return run_original(&given, stream);
     const bool on_device = o.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
     td_wrap_set_scalars(&p, alpha, beta, on_device);
     p.stream = stream;
     p.caller = __builtin_return_address(0);
     p.lent = workspace;
     p.lent_bytes = workspaceSizeInBytes;
-    const arguments given = {original, lightHandle, computeDesc, alpha,     beta,
-                             &x,       layouts,     algo,        workspace, workspaceSizeInBytes};
     p.enqueue = enqueue;
     p.enqueued = &given;
     td_call call;
     if (!begin(refusal_of(&r, computeDesc, &x), &p, &call)) return td_wrap_status(&call);
-    const cublasStatus_t status =
-        original(lightHandle, computeDesc, alpha, A, Adesc, B, Bdesc, beta, C, Cdesc, D, Ddesc,
-                 algo, workspace, workspaceSizeInBytes, stream);
+    const cublasStatus_t status = run_original(&given, stream);
     td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);
     return status;
 }

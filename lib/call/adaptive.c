@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../../kernels/view/target.h"
+#include "../engines/mix.h"
 #include "../engines/model/spent.h"
 #include "../engines/real.h"
 #include "../options/log.h"
@@ -54,13 +55,6 @@ static struct td_sites *sites_of(td_device *device)
 
 /* ---- a call ---- */
 
-/* A number that differs where x or any number before does, but for one pair in 2^64. */
-static uint64_t mix(uint64_t hash, uint64_t x)
-{
-    hash = (hash ^ x) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static uint64_t site_of(td_entry entry, const td_problem *p)
 {
     const uint64_t form = (uint64_t)entry | (uint64_t)p->kind << 16 | (uint64_t)p->type << 24 |
@@ -68,11 +62,11 @@ static uint64_t site_of(td_entry entry, const td_problem *p)
                           (uint64_t)p->side << 36 | (uint64_t)p->triangle << 38 |
                           (uint64_t)p->diagonal << 40 | (uint64_t) !!p->a.array << 42 |
                           (uint64_t) !!p->alpha.device << 43 | (uint64_t)p->is_hermitian << 44;
-    uint64_t hash = mix(mix(0, form), (uint64_t)(uintptr_t)p->caller);
-    hash = mix(hash, (uint64_t)p->m);
-    hash = mix(hash, (uint64_t)p->n);
-    hash = mix(hash, (uint64_t)p->k);
-    return mix(hash, (uint64_t)p->batch);
+    uint64_t hash = td_mix(td_mix(0, form), (uint64_t)(uintptr_t)p->caller);
+    hash = td_mix(hash, (uint64_t)p->m);
+    hash = td_mix(hash, (uint64_t)p->n);
+    hash = td_mix(hash, (uint64_t)p->k);
+    return td_mix(hash, (uint64_t)p->batch);
 }
 
 static int64_t tiles_of_product(const td_problem *p)

@@ -69,8 +69,8 @@ static void warn_of_other_runtime(void)
                runtime);
 }
 
-/* Two copies of the library in one process: the second intercepts nothing, and leaves report and
- * log to the first. */
+/* Two copies of the library in one process: the second intercepts nothing, and leaves the report
+ * to the first. */
 static void stand_aside(const char *other)
 {
     Dl_info own;

@@ -14,16 +14,15 @@
 /* The library that has a function. */
 #define HOLDER_OF(function, info) (dladdr((const void *)(uintptr_t)(function), (info)) != 0)
 
-bool td_host_device_folder(char folder[TD_HOST_DEVICE_PATH])
+void td_host_device_folder(char folder[TD_HOST_DEVICE_PATH])
 {
     Dl_info own;
     folder[0] = '\0';
-    if (!HOLDER_OF(hostgpu_launch, &own)) return false;
+    if (!HOLDER_OF(hostgpu_launch, &own)) return;
     const char *slash = strrchr(own.dli_fname, '/');
     if (slash)
         snprintf(folder, TD_HOST_DEVICE_PATH, "%.*s", (int)(slash + 1 - own.dli_fname),
                  own.dli_fname);
-    return slash;
 }
 
 bool td_host_device_is_hidden(char runtime[TD_HOST_DEVICE_PATH])
@@ -38,11 +37,7 @@ bool td_host_device_is_hidden(char runtime[TD_HOST_DEVICE_PATH])
 
 #else
 
-bool td_host_device_folder(char folder[TD_HOST_DEVICE_PATH])
-{
-    folder[0] = '\0';
-    return false;
-}
+void td_host_device_folder(char folder[TD_HOST_DEVICE_PATH]) { folder[0] = '\0'; }
 
 bool td_host_device_is_hidden(char runtime[TD_HOST_DEVICE_PATH])
 {

@@ -7,8 +7,8 @@
 
 enum { TD_HOST_DEVICE_PATH = 4096 };
 
-/* Sets their folder, with a slash at its end; false, and "", if there is none. */
-bool td_host_device_folder(char folder[TD_HOST_DEVICE_PATH]);
+/* Sets their folder, with a slash at its end; "" if there is none. */
+void td_host_device_folder(char folder[TD_HOST_DEVICE_PATH]);
 
 /* True, with its path, if another CUDA runtime is found before the host device's: by Tandem, and so
  * by the program, too. */

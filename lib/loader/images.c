@@ -252,7 +252,7 @@ const td_image *td_images_bound(const td_images *images, const td_image *from, c
     first->next_in_search = NULL;
     for (td_image *at = first; at; at = at->next_in_search) {
         const char *strings = table_of(at, DT_STRTAB);
-        if (at != except && !td_image_is_tandem(at) && td_image_symbol(at, name)) return at;
+        if (at != except && td_image_symbol(at, name) && !td_image_is_tandem(at)) return at;
         for (const ElfW(Dyn) *e = at->dynamic; e && e->d_tag != DT_NULL; e++)
             if (e->d_tag == DT_NEEDED && strings)
                 last = search_later(last, find_name(images, strings + e->d_un.d_val));

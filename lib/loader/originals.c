@@ -129,7 +129,7 @@ static td_library *find_library(const void *caller, td_original which)
 static td_library *open_version(int i)
 {
     char path[TD_HOST_DEVICE_PATH];
-    (void)td_host_device_folder(path);
+    td_host_device_folder(path);
     strncat(path, sonames[i], sizeof path - strlen(path) - 1);
     return refer_to(path, true);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/random.h"
 #include "require.h"
 
 enum { ORDERS = 16, MOST = 1 << 15 };
@@ -41,10 +42,8 @@ static int parts_of(const product *p) { return p->is_complex ? 2 : 1; }
 /* From -1 to 1, another one for each place. */
 static double noise(uint64_t seed)
 {
-    uint64_t x = seed * 0x9e3779b97f4a7c15u + 1;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return ldexp((double)(int64_t)(x ^ x >> 31), -63);
+    test_random r = random_start((seed - 1) * 0x9e3779b97f4a7c15u + 1);
+    return ldexp((double)(int64_t)random_bits(&r), -63);
 }
 
 /* A part of element (row, column) of matrix `which`, whose terms of the product are its rows or its

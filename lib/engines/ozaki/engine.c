@@ -395,8 +395,8 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
     return !parameter.is_other_way;
 }
 
-#define MODE(id, name_, summary_, scheme_, least_, most_, defers_tiles_, takes_prices_, route_)    \
-    static const td_ozaki_mode id##_mode = {&scheme_, TD_FINISH_ROUND, defers_tiles_};             \
+#define MODE(id, name_, summary_, scheme_, least_, most_, takes_prices_, route_)                   \
+    static const td_ozaki_mode id##_mode = {&scheme_, TD_FINISH_ROUND, TD_DEFERS_TO_BINARY64};     \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
@@ -424,12 +424,11 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
     };
 
 MODE(ozaki_sgemm, "ozaki-sgemm", "N slices in binary32, multiplied by SGEMM (Ozaki scheme I)",
-     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, TD_DEFERS_TO_BINARY64, false,
-     NULL)
+     td_scheme_float_slices, TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES, false, NULL)
 MODE(ozaki1, "ozaki1", "N slices in int8 (Ozaki scheme I)", td_scheme_int8_slices, TD_LEAST_SLICES,
-     TD_MOST_INT8_SLICES, TD_DEFERS_TO_BINARY64, false, NULL)
+     TD_MOST_INT8_SLICES, false, NULL)
 MODE(ozaki2, "ozaki2", "residues modulo N coprime numbers in int8 (Ozaki scheme II), N by the data",
-     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, TD_DEFERS_TO_BINARY64, true, ozaki2_route)
+     td_scheme_residues, TD_MIN_MODULI, TD_MAX_MODULI, true, ozaki2_route)
 
 static const td_ozaki_mode *faithful_mode(bool by_fp64)
 {

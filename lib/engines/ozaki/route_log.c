@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 
 #include "../../options/log.h"
+#include "../mix.h"
 #include "../real.h"
 #include "route.h"
 
@@ -10,18 +11,13 @@
 enum { SHAPES = 1024 };
 static atomic_ullong seen[SHAPES];
 
-static uint64_t mix(uint64_t hash, int64_t value)
-{
-    hash = (hash ^ (uint64_t)value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 static uint64_t hash_of(const td_engine *engine, const td_problem *p, td_parameter parameter)
 {
     const int64_t shape[] = {
         p->m, p->n, p->k, p->batch, parameter.is_given ? parameter.count : 0, p->is_paired};
-    uint64_t hash = mix(1, (int64_t)(intptr_t)engine);
-    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) hash = mix(hash, shape[i]);
+    uint64_t hash = td_mix(1, (uint64_t)(uintptr_t)engine);
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        hash = td_mix(hash, (uint64_t)shape[i]);
     return hash | 1;
 }
 
