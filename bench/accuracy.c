@@ -16,6 +16,7 @@
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
+#include "../lib/engines/engine.h"
 #include "../lib/cuda/device.h"
 #include "../lib/engines/ozaki/typed.h"
 #include "../lib/call/process.h"

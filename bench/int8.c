@@ -1,4 +1,4 @@
-/* int8 - the rate of every way to multiply panels of residues (lib/engines/ozaki/route.h), with
+/* int8 - the rate of every way to multiply panels of residues (lib/model/route.h), with
  * random residues.
  *
  * Usage: int8 [--csv FILE]
@@ -15,7 +15,7 @@
 #include "../kernels/crt/crt.h"
 #include "../lib/cuda/device.h"
 #include "../lib/engines/ozaki/planes.h"
-#include "../lib/engines/ozaki/route.h"
+#include "../lib/model/route.h"
 #include "ceiling.h"
 #include "table.h"
 #include "timing.h"

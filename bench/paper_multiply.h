@@ -4,7 +4,7 @@
 #define PAPER_MULTIPLY_H
 
 #include "../include/tandem.h"
-#include "../lib/engines/engine.h"
+#include "../lib/routine/mode.h"
 
 #ifdef __cplusplus
 extern "C" {

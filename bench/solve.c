@@ -1,7 +1,7 @@
 /* solve - times of triangular solves in every way that they can be cut: single diagonal blocks by
  * their rows and by the vectors of a panel, and whole solves by rows of a block, in modes fp64 and
  * ozaki2, beside cuBLAS's and as mode auto cuts them, with what it predicts. From these the
- * constants solve_* of lib/engines/model/tuning.def follow.
+ * constants solve_* of lib/model/tuning.def follow.
  *
  * Usage: solve [--csv FILE]
  *
@@ -16,7 +16,7 @@
 #include "../include/tandem.h"
 #include "../lib/call/policy.h"
 #include "../lib/cuda/device.h"
-#include "../lib/engines/model/device_model.h"
+#include "../lib/model/device_model.h"
 #include "../lib/engines/solve/solve.h"
 #include "table.h"
 #include "timing.h"

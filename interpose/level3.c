@@ -1,4 +1,4 @@
-/* level3.c - wrappers of level 3 routines with a handle that are products (lib/call/lower.c), or
+/* level3.c - wrappers of level 3 routines with a handle that are products (lib/routine/lower.c), or
  * solutions of blocks and products (lib/engines/solve), for real and complex matrices. Each one
  * describes its arguments as a td_problem. */
 #include "wrap.h"

@@ -1,7 +1,7 @@
-/* xt_stages.c - a call of cublasXt in as few stages as there is memory for (../lib/call/tiles.h). A
+/* xt_stages.c - a call of cublasXt in as few stages as there is memory for (../lib/xt/tiles.h). A
  * stage behind the first that cannot be run by tiles is cublasXt's: it is a plain product, one half
  * of an update, or a smaller solve. */
-#include "../lib/call/tiles.h"
+#include "../lib/xt/tiles.h"
 #include "wrap.h"
 #include "xt.h"
 

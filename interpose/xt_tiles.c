@@ -1,11 +1,11 @@
-/* xt_tiles.c - a call of cublasXt, or a stage of it, by tiles (../lib/call/tiles.h): what a tile
+/* xt_tiles.c - a call of cublasXt, or a stage of it, by tiles (../lib/xt/tiles.h): what a tile
  * reads is copied to a device, an engine works there, and the result is copied back. What half of a
  * device's memory has room for is one tile, on the first device of the handle. The tiles of
  * something larger are taken by its devices in turn, one for each at a time. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../lib/call/tiles.h"
+#include "../lib/xt/tiles.h"
 #include "../lib/options/log.h"
 #include "wrap.h"
 #include "xt.h"

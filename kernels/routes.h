@@ -1,6 +1,6 @@
 /* routes.h - the ways that each stage of a product by residues can take, and repairs of any
  * product; and what the kernels of a way are like. All ways of a stage give the same bits.
- * lib/engines/ozaki/route.c chooses one for each stage; kernels are told. For host C and for
+ * lib/model/route.c chooses one for each stage; kernels are told. For host C and for
  * kernels. */
 #ifndef TD_ROUTES_H
 #define TD_ROUTES_H

@@ -7,12 +7,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include "lib/engines/model/calibration.h"
-#include "lib/engines/model/device_model.h"
-#include "lib/engines/model/dgemm_model.h"
-#include "lib/engines/model/solve_model.h"
-#include "lib/engines/real.h"
-#include "lib/call/lower.h"
+#include "lib/engines/engine.h"
+#include "lib/model/calibration.h"
+#include "lib/model/device_model.h"
+#include "lib/model/dgemm_model.h"
+#include "lib/model/solve_model.h"
+#include "lib/routine/real.h"
+#include "lib/routine/lower.h"
 #include "lib/cuda/device.h"
 #include "tools/clock.h"
 #include "tools/machine.h"
@@ -424,6 +425,6 @@ const command command_calibrate = {
              {"seconds", "COUNT",
               "take no longer, but for the smallest call of every row; 15 if it is not given"},
          [DEVICE] = {"device", "NUMBER", "CUDA's number of the GPU; 0 if it is not given"},
-         [ROWS] = {"rows", NULL, "write rows of lib/engines/model/measured.def instead"}},
+         [ROWS] = {"rows", NULL, "write rows of lib/model/measured.def instead"}},
     .run = run,
 };

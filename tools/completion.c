@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/engines/engine.h"
-#include "lib/engines/model/model.h"
+#include "lib/routine/mode.h"
+#include "lib/model/model.h"
 #include "lib/options/options.h"
 #include "tools/help.h"
 #include "tools/plan.h"

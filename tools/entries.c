@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/call/entries.h"
-#include "lib/call/routines.h"
+#include "lib/routine/entries.h"
+#include "lib/routine/routines.h"
 #include "lib/report/json_text.h"
 
 enum { NAME_BYTES = 64 };

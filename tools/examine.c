@@ -7,7 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "lib/call/entries.h"
+#include "lib/routine/entries.h"
 #include "lib/options/options.h"
 #include "tools/elf_file.h"
 #include "tools/loader.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/call/failures.h"
+#include "lib/verify/failures.h"
 #include "lib/call/rules.h"
 #include "tools/examine.h"
 #include "tools/machine.h"

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "lib/engines/model/model.h"
+#include "lib/model/model.h"
 
 enum { MACHINE_DEVICES = 64, MACHINE_TEXT_BYTES = 256 };
 

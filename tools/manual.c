@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "include/tandem.h"
-#include "lib/engines/engine.h"
+#include "lib/routine/mode.h"
 #include "lib/options/options.h"
 #include "tools/help.h"
 

@@ -5,9 +5,10 @@
 
 #include <cublas_v2.h>
 
+#include "lib/engines/engine.h"
 #include "lib/cuda/device.h"
-#include "lib/call/lower.h"
-#include "lib/engines/model/device_model.h"
+#include "lib/routine/lower.h"
+#include "lib/model/device_model.h"
 #include "lib/engines/solve/solve.h"
 #include "lib/loader/originals.h"
 #include "lib/engines/native_call.h"

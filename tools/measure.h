@@ -3,7 +3,7 @@
 #ifndef TD_TOOLS_MEASURE_H
 #define TD_TOOLS_MEASURE_H
 
-#include "lib/engines/model/model.h"
+#include "lib/model/model.h"
 
 /* What products are made of: operands in device memory, and what times them. */
 typedef struct measure measure;
@@ -19,7 +19,7 @@ measure *measure_open(measure_size size, const char **reason);
 void measure_close(measure *m); /* accepts NULL */
 
 /* A call that only its routine, sizes, operations, batch and beta describe: a product, or one that
- * native_routine.h has. Of the sizes those count that its kind has (lib/call/problem.h). */
+ * native_routine.h has. Of the sizes those count that its kind has (lib/routine/problem.h). */
 typedef struct {
     td_kind kind;
     td_type type;

@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "lib/engines/engine.h"
+#include "lib/routine/mode.h"
 #include "lib/report/json_text.h"
 #include "lib/options/options.h"
 #include "tools/tandem.h"

@@ -6,14 +6,14 @@
 
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
-#include "lib/engines/model/calibration.h"
-#include "lib/engines/model/solve_model.h"
-#include "lib/engines/ozaki/route.h"
-#include "lib/engines/real.h"
-#include "lib/engines/solve/steps.h"
+#include "lib/model/calibration.h"
+#include "lib/model/solve_model.h"
+#include "lib/model/route.h"
+#include "lib/routine/real.h"
+#include "lib/routine/steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
-#include "lib/call/lower.h"
+#include "lib/routine/lower.h"
 #include "lib/call/policy.h"
 #include "tools/machine.h"
 #include "tools/plan.h"

@@ -11,7 +11,7 @@
 
 typedef tandem_stream td_stream;
 
-/* What the elements of matrices are; lib/call/problem.h has their names and sizes. */
+/* What the elements of matrices are; lib/routine/problem.h has their names and sizes. */
 typedef enum {
     TD_BINARY64,
     TD_DF,

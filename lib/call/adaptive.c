@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "../../kernels/view/target.h"
-#include "../engines/mix.h"
-#include "../engines/model/spent.h"
-#include "../engines/real.h"
+#include "../routine/mix.h"
+#include "../model/spent.h"
+#include "../routine/real.h"
 #include "../options/log.h"
-#include "lower.h"
+#include "../routine/lower.h"
 #include "site_table.h"
 
 /* What a context has, from its first call under this strategy on. */

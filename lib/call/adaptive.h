@@ -5,9 +5,9 @@
 #define TD_ADAPTIVE_H
 
 #include "../cuda/device.h"
-#include "entries.h"
+#include "../routine/entries.h"
 #include "policy.h"
-#include "problem.h"
+#include "../routine/problem.h"
 
 /* What becomes of a decision to emulate p on the current device: the same, with the place where the
  * call leaves its outcome, or native. A decision that heeds no site stays as it is. It waits for

@@ -2,11 +2,11 @@
 
 #include <stdatomic.h>
 
-#include "../engines/model/device_model.h"
-#include "../engines/model/solve_model.h"
-#include "../engines/real.h"
+#include "../model/device_model.h"
+#include "../model/solve_model.h"
+#include "../routine/real.h"
 #include "../report/range.h"
-#include "lower.h"
+#include "../routine/lower.h"
 #include "process.h"
 
 /* Tells the report, once for each device, what it is called. */

@@ -5,10 +5,10 @@
 
 #include "../../kernels/device/counts.h"
 #include "../cuda/device.h"
-#include "entries.h"
+#include "../routine/entries.h"
 #include "policy.h"
-#include "problem.h"
-#include "sampling.h"
+#include "../routine/problem.h"
+#include "../verify/sampling.h"
 #include "../report/report.h"
 #include "../report/timer.h"
 

@@ -2,12 +2,12 @@
 
 #include <stdatomic.h>
 
-#include "../engines/model/device_model.h"
+#include "../model/device_model.h"
 #include "../engines/solve/solve.h"
 #include "adaptive.h"
-#include "failures.h"
+#include "../verify/failures.h"
 #include "rules.h"
-#include "lower.h"
+#include "../routine/lower.h"
 #include "process.h"
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)

@@ -1,50 +1,16 @@
 #include "policy.h"
 
-#include "lower.h"
+#include "../routine/lower.h"
 
-#include "../engines/model/cost.h"
-#include "../engines/model/dgemm_model.h"
-#include "../engines/model/found_out.h"
+#include "../model/cost.h"
+#include "../model/dgemm_model.h"
+#include "../model/found_out.h"
 #include "../engines/lu/limits.h"
 #include "../engines/native_knows.h"
-#include "../engines/model/prices.h"
-#include "../engines/model/solve_model.h"
-#include "../engines/real.h"
+#include "../model/prices.h"
+#include "../model/solve_model.h"
+#include "../routine/real.h"
 #include "../engines/solve/solve.h"
-
-const char td_reason_mode[] = "mode native";
-const char td_reason_invalid[] = "invalid arguments";
-const char td_reason_empty[] = "nothing to compute";
-const char td_reason_pedantic[] = "the handle asks for plain arithmetic";
-const char td_reason_routine[] = "the mode has no such routine";
-const char td_reason_device[] = "unsupported device";
-const char td_reason_pointer[] = "C is not memory of the current device";
-const char td_reason_stream[] = "stream unknown";
-const char td_reason_memory[] = "out of device memory";
-const char td_reason_capture[] = "no memory for a captured product";
-const char td_reason_large[] = "too large for the mode";
-const char td_reason_cublas[] = "no cuBLAS for the mode";
-const char td_reason_launch[] = "kernel launch refused";
-const char td_reason_refused[] = "stream refused";
-const char td_reason_operand[] = "operand out of reach";
-const char td_reason_scales[] = "nothing to multiply";
-const char td_reason_slower[] = "predicted to gain too little";
-const char td_reason_worst[] = "finding out that data are bad costs too much";
-const char td_reason_accuracy[] = "no mode is as accurate as asked";
-const char td_reason_layout[] = "C is D in another layout";
-const char td_reason_members[] = "a scalar for each member";
-const char td_reason_invariance[] = "batch invariance is asked for";
-
-const char td_reason_rule[] = "a rule of TANDEM_RULES";
-const char td_reason_rules[] = "faults in TANDEM_RULES";
-const char td_reason_lost[] = "the site's last call has not won";
-
-const char td_choice_fastest[] = "predicted fastest";
-const char td_choice_faster[] = "predicted faster than native";
-const char td_choice_emulated[] = "predicted fastest mode";
-const char td_choice_reproducible[] = "the same on every device";
-const char td_choice_rule[] = "a rule of TANDEM_RULES";
-const char td_choice_instead[] = "the call's mode could not run here";
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {
@@ -279,7 +245,7 @@ static td_decision choose_solve_reproducibly(const td_problem *p)
 static int fastest_of_solves(const td_options *o, const td_problem *p,
                              const td_solve_forecast *by_way)
 {
-    int count, best = td_way_of(&td_engine_fp64, (td_parameter){0});
+    int count, best = td_way_of_binary64();
     const td_way *way = td_ways(&count);
     for (int i = 1; i < count; i++)
         if (!way[i].engine->is_never_faster &&
@@ -292,7 +258,7 @@ static int fastest_of_solves(const td_options *o, const td_problem *p,
 /* A solve whose data are bad: every product of the mode is probed, and mode fp64's sums make it. */
 static double found_out_in_solve(const td_problem *p, const td_solve_forecast *by_way, int best)
 {
-    const int fp64 = td_way_of(&td_engine_fp64, (td_parameter){0});
+    const int fp64 = td_way_of_binary64();
     const int64_t products = td_solve_blocks(p, by_way[best].cut.least_terms) - 1;
     td_problem largest;
     if (products <= 0 || !td_solve_largest(p, by_way[best].cut.block_rows, &largest))

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "entries.h"
-#include "problem.h"
+#include "../routine/entries.h"
+#include "../routine/problem.h"
 #include "../loader/site.h"
 #include "../options/options.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../engines/model/spent.h"
+#include "../model/spent.h"
 
 enum { TD_SITE_SLOTS = 4096 };
 

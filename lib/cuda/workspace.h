@@ -13,8 +13,8 @@
 #define TD_WORKSPACE_H
 
 #include "device.h"
-#include "../call/problem.h"
-#include "../call/run_status.h"
+#include "../routine/problem.h"
+#include "../routine/run_status.h"
 
 typedef struct td_block td_block;
 

@@ -5,7 +5,7 @@
 
 #include <cublas_api.h>
 
-#include "../call/problem.h"
+#include "../routine/problem.h"
 #include "../loader/originals.h"
 
 /* Enqueues the routine of p, which td_native_knows (native_knows.h), in the handle's stream. The

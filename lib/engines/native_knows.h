@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "../call/problem.h"
+#include "../routine/problem.h"
 
 /* True if td_native_call (native_call.h) knows the routine, and an int of cuBLAS counts its sizes
  * and leading dimensions. Scalars are both on the host or both in device memory. */

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "../../kernels/solve/solve.h"
-#include "solve/steps.h"
+#include "../routine/steps.h"
 
 /* Terms to which the bounds of ts, dd and d+s are given. */
 enum { DOCUMENTED_K = 16384 };

@@ -1,5 +1,5 @@
 #include "engine.h"
-#include "model/cost.h"
+#include "../model/cost.h"
 #include "proven.h"
 
 #define MODE(id, file) &td_engine_##id,

@@ -1,7 +1,7 @@
 #include "engine.h"
 #include "ozaki/probe.h"
-#include "ozaki/route.h"
-#include "real.h"
+#include "../model/route.h"
+#include "../routine/real.h"
 #include "result.h"
 #include "unfold.h"
 

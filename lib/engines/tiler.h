@@ -7,7 +7,7 @@
 #include "../cuda/device.h"
 #include "../cuda/workspace.h"
 #include "engine.h"
-#include "parts.h"
+#include "../routine/parts.h"
 
 /* Offset of `bytes` more of a workspace that ends at *end, 256-byte aligned. */
 static inline size_t td_reserve(size_t *end, int64_t bytes)

@@ -1,7 +1,7 @@
 #include "unfold.h"
 
 #include "../../kernels/unfold/unfold.h"
-#include "real.h"
+#include "../routine/real.h"
 #include "../cuda/workspace.h"
 #include "tiler.h"
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "../call/entries.h"
+#include "../routine/entries.h"
 #include "bound.h"
 
 /* X(function): what the wrappers and the engines need of cuBLAS beside the intercepted

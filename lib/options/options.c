@@ -8,8 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "../engines/model/cost.h"
-#include "../call/entries.h"
+#include "../routine/entries.h"
 #include "nearest.h"
 
 enum { NAME_BYTES = 64 };

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../engines/engine.h"
+#include "../routine/mode.h"
 #include "file.h"
 #include "log.h"
 

@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 #include "../../kernels/device/counts.h"
-#include "../engines/engine.h"
-#include "../call/entries.h"
+#include "../routine/mode.h"
+#include "../routine/entries.h"
 #include "../options/options.h"
-#include "../call/policy.h"
-#include "../call/problem.h"
+#include "../routine/decision.h"
+#include "../routine/problem.h"
 
 /* What makes two calls the same line of the report. The strings must stay valid until the report is
  * written. */

@@ -10,6 +10,7 @@
 
 #include "../options/file.h"
 #include "../loader/site.h"
+#include "../model/model.h"
 #include "report.h"
 #include "report_run.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "lib/engines/model/calibration.h"
+#include "lib/model/calibration.h"
 
 void fuzz_one(const uint8_t *data, size_t bytes)
 {

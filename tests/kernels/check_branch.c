@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "../../lib/engines/engine.h"
 #include "../../lib/cuda/device.h"
 #include "../../lib/engines/ozaki/cublas.h"
 #include "../support/bits.h"

@@ -12,7 +12,7 @@
 
 #include "../../kernels/residue/moduli.h"
 #include "../../lib/engines/ozaki/planes.h"
-#include "../../lib/engines/ozaki/route.h"
+#include "../../lib/model/route.h"
 #include "../support/random.h"
 #include "support/device.h"
 

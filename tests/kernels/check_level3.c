@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/call/lower.h"
+#include "../../lib/engines/engine.h"
+#include "../../lib/routine/lower.h"
 #include "../../lib/cuda/device.h"
 #include "../support/bits.h"
 #include "../support/complex_of.h"

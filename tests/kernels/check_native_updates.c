@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "../../lib/call/lower.h"
+#include "../../lib/routine/lower.h"
 #include "../../lib/cuda/device.h"
 #include "../../lib/engines/engine.h"
 #include "../support/bits.h"

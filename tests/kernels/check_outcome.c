@@ -2,7 +2,7 @@
 #include "../support/test.h"
 
 #include "../../lib/cuda/device.h"
-#include "../../lib/engines/model/spent.h"
+#include "../../lib/model/spent.h"
 #include "support/checked.h"
 #include "support/device.h"
 

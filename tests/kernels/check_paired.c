@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "../../kernels/view/target.h"
+#include "../../lib/engines/engine.h"
 #include "../../lib/cuda/device.h"
 #include "../support/bits.h"
 #include "../support/route_rows.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../../kernels/residue/moduli.h"
+#include "../../lib/engines/engine.h"
 #include "../../lib/cuda/device.h"
 #include "../../lib/options/log.h"
 #include "../support/bits.h"

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../lib/call/failures.h"
-#include "../../lib/call/lower.h"
-#include "../../lib/call/sampling.h"
+#include "../../lib/verify/failures.h"
+#include "../../lib/routine/lower.h"
+#include "../../lib/verify/sampling.h"
 #include "../../lib/engines/engine.h"
 #include "../../lib/report/report_internal.h"
 #include "support/checked.h"

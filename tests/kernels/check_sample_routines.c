@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/call/failures.h"
+#include "../../lib/verify/failures.h"
 #include "../support/complex_of.h"
 #include "../support/random.h"
 #include "support/device.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../support/complex_of.h"
-#include "../../lib/engines/solve/steps.h"
+#include "../../lib/routine/steps.h"
 #include "support/device.h"
 #include "support/sampled.h"
 #include "support/system.h"

@@ -11,7 +11,7 @@
 
 #include "../../lib/cuda/device.h"
 #include "../../lib/engines/solve/solve.h"
-#include "../../lib/engines/solve/steps.h"
+#include "../../lib/routine/steps.h"
 #include "../support/bits.h"
 #include "../support/random.h"
 #include "support/device.h"

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../../lib/call/lower.h"
+#include "../../lib/engines/engine.h"
+#include "../../lib/routine/lower.h"
 #include "../../kernels/view/target.h"
 #include "../../lib/cuda/device.h"
 #include "../support/bits.h"

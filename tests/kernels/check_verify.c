@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "../../include/tandem.h"
-#include "../../lib/verify/upward.h"
-#include "../../lib/verify/verify.h"
+#include "../../lib/engines/engine.h"
+#include "../../lib/eigen/upward.h"
+#include "../../lib/eigen/verify.h"
 #include "support/device.h"
 #include "support/eigen_case.h"
 

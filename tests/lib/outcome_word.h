@@ -2,7 +2,7 @@
 #ifndef TEST_OUTCOME_WORD_H
 #define TEST_OUTCOME_WORD_H
 
-#include "lib/engines/model/spent.h"
+#include "lib/model/spent.h"
 
 static inline unsigned long long outcome_word(td_outcome o)
 {

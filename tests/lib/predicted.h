@@ -2,8 +2,8 @@
 #ifndef TEST_PREDICTED_H
 #define TEST_PREDICTED_H
 
-#include "lib/call/problem.h"
-#include "lib/engines/model/model.h"
+#include "lib/routine/problem.h"
+#include "lib/model/model.h"
 #include "lib/options/options.h"
 
 #define H200    "NVIDIA H200"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/engines/model/calibration.h"
+#include "lib/model/calibration.h"
 #include "capture.h"
 #include "cmocka_all.h"
 #include "lib/version.h"

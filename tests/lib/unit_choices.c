@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "cmocka_all.h"
+#include "lib/engines/engine.h"
 #include "lib/call/policy.h"
-#include "lib/engines/model/prices.h"
+#include "lib/model/prices.h"
 #include "predicted.h"
 
 static const char *replayed;

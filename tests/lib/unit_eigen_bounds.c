@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/verify/eigen_bounds.h"
-#include "lib/verify/upward.h"
+#include "lib/eigen/eigen_bounds.h"
+#include "lib/eigen/upward.h"
 
 enum { MOST = 6 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lib/call/entries.h"
+#include "lib/routine/entries.h"
 
 static int find(const char *name)
 {

@@ -1,7 +1,7 @@
 /* unit_lower.c - which products the routines are, and which elements of C a triangle has. */
 #include "../support/test.h"
 
-#include "../../lib/call/lower.h"
+#include "../../lib/routine/lower.h"
 
 static double memory[3]; /* a, b and c point to its elements */
 

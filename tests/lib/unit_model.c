@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lib/engines/model/factors.h"
+#include "lib/model/factors.h"
 #include "predicted.h"
 
 static const char *recorded;

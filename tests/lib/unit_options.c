@@ -6,7 +6,7 @@
 
 #include "capture.h"
 #include "cmocka_all.h"
-#include "lib/call/entries.h"
+#include "lib/routine/entries.h"
 #include "lib/options/options.h"
 
 /* The one variable of an environment, "NAME=value". */

@@ -2,7 +2,7 @@
 #include "../support/test.h"
 
 #include "../../kernels/view/target.h"
-#include "../../lib/engines/parts.h"
+#include "../../lib/routine/parts.h"
 
 enum { MOST = 300 };
 

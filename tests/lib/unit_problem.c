@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
+#include "lib/engines/engine.h"
 #include "lib/engines/lu/limits.h"
 #include "lib/engines/solve/solve.h"
 #include "lib/call/policy.h"

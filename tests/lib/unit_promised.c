@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cmocka_all.h"
-#include "lib/call/promised.h"
+#include "lib/verify/promised.h"
 
 static const double unit = 0x1p-53;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lib/engines/engine.h"
+#include "lib/routine/mode.h"
 
 static void rows_are_complete(void **state)
 {

@@ -11,7 +11,7 @@
 #include "cmocka_all.h"
 #include "predicted.h"
 #include "tests/support/route_rows.h"
-#include "lib/engines/model/cost.h"
+#include "lib/model/cost.h"
 #include "lib/engines/tiler.h"
 #include "kernels/residue/moduli.h"
 #include "kernels/select/estimate.h"

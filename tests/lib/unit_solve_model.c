@@ -5,7 +5,7 @@
 
 #include "cmocka_all.h"
 #include "lib/call/policy.h"
-#include "lib/engines/model/solve_model.h"
+#include "lib/model/solve_model.h"
 #include "predicted.h"
 
 static td_problem solve(td_type type, int64_t order, int64_t vectors)
@@ -47,7 +47,7 @@ static void solves_take_what_is_faster(void **state)
     int count;
     (void)td_ways(&count);
     (void)state;
-    const int fp64 = td_way_of(&td_engine_fp64, (td_parameter){0});
+    const int fp64 = td_way_of_binary64();
     for (const td_card *card = td_cards; card->name[0]; card++)
         for (int64_t order = 1; order <= 16384; order = 3 * order + 70) {
             td_model model;

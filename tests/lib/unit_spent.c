@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "cmocka_all.h"
-#include "lib/engines/model/prices.h"
-#include "lib/engines/model/spent.h"
+#include "lib/model/prices.h"
+#include "lib/model/spent.h"
 #include "outcome_word.h"
 #include "predicted.h"
 

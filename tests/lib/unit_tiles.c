@@ -2,8 +2,8 @@
  * result, once each. */
 #include "../support/test.h"
 
-#include "../../lib/call/tiles.h"
-#include "../../lib/engines/solve/steps.h"
+#include "../../lib/xt/tiles.h"
+#include "../../lib/routine/steps.h"
 
 enum { M = 100, N = 70, K = 30, LD = 128 };
 

@@ -2,7 +2,7 @@
 #ifndef ROUTE_ROWS_H
 #define ROUTE_ROWS_H
 
-#include "../../lib/engines/ozaki/route.h"
+#include "../../lib/model/route.h"
 
 /* Returns the bits of the other rows of a row's stage, as td_parameter.without_routes has them. */
 static inline uint64_t without_others(int row)

@@ -1,8 +1,8 @@
 /* engine.c - mode fp64: sums in binary64 in the one order of ../../../kernels/repair/binary64.h,
  * which is the same on every device, for every layout, batch form and stream. Takes no device
  * memory. */
-#include "../model/cost.h"
-#include "../ozaki/route.h"
+#include "../../model/cost.h"
+#include "../../model/route.h"
 #include "../proven.h"
 #include "../tiler.h"
 

@@ -3,7 +3,7 @@
 #ifndef TD_LIMITS_H
 #define TD_LIMITS_H
 
-#include "../../call/problem.h"
+#include "../../routine/problem.h"
 
 /* NULL if p, which is valid, is for the kernels; else why cuBLAS has it (a string that stays). */
 const char *td_lu_refusal(const td_problem *p);

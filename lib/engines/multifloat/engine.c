@@ -7,8 +7,8 @@
 
 #include "../../../kernels/arithmetic/order.h"
 #include "../../cuda/device.h"
-#include "../model/cost.h"
-#include "../ozaki/route.h"
+#include "../../model/cost.h"
+#include "../../model/route.h"
 #include "../proven.h"
 #include "../tiler.h"
 

@@ -5,7 +5,7 @@
 
 #include "../../../kernels/select/estimate.h"
 #include "planes.h"
-#include "route.h"
+#include "../../model/route.h"
 
 /* A part. The sums, and what is made of them, are in estimate.min_moduli.of,
  * td_estimate_sum_bytes() of it. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "../../../kernels/repair/condition.h"
-#include "../../call/problem.h"
+#include "../../routine/problem.h"
 #include "../../cuda/device.h"
 
 /* True if the device, which must be the current one, has what td_branch_run needs. */

@@ -14,11 +14,8 @@
 
 #include "../../../kernels/igemm/plane_gemm.h"
 #include "../../cuda/device.h"
-#include "../../call/problem.h"
-
-/* Bytes: the most that the vendor recommends for any device, and what no product fails for the lack
- * of. */
-enum { TD_CUBLAS_WORKSPACE = 32 << 20, TD_CUBLAS_LEAST_WORKSPACE = 16 << 10 };
+#include "../../routine/parts.h"
+#include "../../routine/problem.h"
 
 /* Makes the handle of a device, which must be the current one, at the first call. False, said once
  * in the log, if there is no cuBLAS to be had. Safe in any thread and during stream capture. */

@@ -10,10 +10,10 @@
 #include "branch.h"
 #include "cublas.h"
 #include "../native_knows.h"
-#include "../model/cost.h"
+#include "../../model/cost.h"
 #include "../proven.h"
 #include "plan.h"
-#include "../real.h"
+#include "../../routine/real.h"
 #include "../tiler.h"
 #include "slices.h"
 

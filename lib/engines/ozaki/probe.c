@@ -2,9 +2,9 @@
 
 #include "../../../kernels/select/probe.h"
 #include "../../options/log.h"
-#include "../model/cost.h"
+#include "../../model/cost.h"
 #include "../native_knows.h"
-#include "../real.h"
+#include "../../routine/real.h"
 #include "../tiler.h"
 #include "branch.h"
 #include "cublas.h"

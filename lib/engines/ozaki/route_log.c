@@ -2,9 +2,9 @@
 #include <stdatomic.h>
 
 #include "../../options/log.h"
-#include "../mix.h"
-#include "../real.h"
-#include "route.h"
+#include "../../routine/mix.h"
+#include "../../routine/real.h"
+#include "../../model/route.h"
 
 /* Shapes that were seen, by a hash that is not 0: more than a program has. Those beyond are not
  * logged. */

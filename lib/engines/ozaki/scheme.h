@@ -8,9 +8,9 @@
 #include "../../../kernels/select/fixed.h"
 #include "../../../kernels/select/select.h"
 #include "../engine.h"
-#include "../parts.h"
+#include "../../routine/parts.h"
 #include "planes.h"
-#include "route.h"
+#include "../../model/route.h"
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {

@@ -1,7 +1,7 @@
 #include "second_product.h"
 
 #include "../../../kernels/residue/moduli.h"
-#include "../model/tuning.h"
+#include "../../model/tuning.h"
 #include "../tiler.h"
 
 static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};

@@ -5,7 +5,7 @@
 
 #include "../../cuda/device.h"
 #include "../engine.h"
-#include "steps.h"
+#include "../../routine/steps.h"
 
 /* What makes the products, and how the solve is cut. */
 typedef struct {

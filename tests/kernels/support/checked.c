@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "../../../include/tandem.h"
+#include "../../../lib/engines/engine.h"
 #include "../../../lib/cuda/device.h"
 #include "../../support/bits.h"
 #include "../../support/test.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../lib/engines/engine.h"
+#include "../../../lib/routine/mode.h"
 #include "../../support/test.h"
 
 /* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what

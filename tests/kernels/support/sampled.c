@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../lib/call/failures.h"
-#include "../../../lib/call/lower.h"
+#include "../../../lib/engines/engine.h"
+#include "../../../lib/verify/failures.h"
+#include "../../../lib/routine/lower.h"
 #include "../../../lib/engines/solve/solve.h"
 #include "../../../lib/report/report_internal.h"
 #include "../../support/test.h"

@@ -3,7 +3,7 @@
 #ifndef SUPPORT_SAMPLED_H
 #define SUPPORT_SAMPLED_H
 
-#include "../../../lib/call/sampling.h"
+#include "../../../lib/verify/sampling.h"
 #include "modes.h"
 #include "routine.h"
 

@@ -6,7 +6,7 @@
 #include <complex.h>
 #include <stdbool.h>
 
-#include "../../../lib/call/problem.h"
+#include "../../../lib/routine/problem.h"
 #include "../../support/matrix.h"
 
 typedef long double _Complex ref_number;

@@ -1,0 +1,21 @@
+/* found_out.h - the third number of a decision: what a product takes whose data turn out to be bad.
+ * Pure: no CUDA calls. */
+#ifndef TD_MODEL_FOUND_OUT_H
+#define TD_MODEL_FOUND_OUT_H
+
+#include "model.h"
+
+/* Seconds that mode `auto` takes for a product of binary64 matrices of which a probe finds that
+ * residues are not worth their time (../engines/ozaki/probe.h): cuBLAS's routine then, which takes
+ * `native` seconds, or, where that cannot stand behind a condition (p->lacks_branch), sums in
+ * binary64. */
+double td_model_found_out(const td_model *model, const td_problem *p, double native);
+
+/* Seconds of the probe and of what comes after it for nothing. */
+double td_model_seconds_to_find_out(const td_problem *p);
+
+/* The most that finding out may cost: a call is emulated only if it takes at most so many times
+ * native's time when its data are bad. */
+#define TD_WORST_CASE 1.05
+
+#endif

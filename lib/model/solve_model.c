@@ -1,0 +1,147 @@
+#include "solve_model.h"
+
+#include <math.h>
+
+#include "../routine/real.h"
+#include "../routine/sizes.h"
+#include "tuning.h"
+
+enum { LEAST_PANEL = 8 }; /* vectors of a block of threads, where there are few */
+
+/* Real multiply-adds of one of the type. */
+static double real_products(const td_problem *p)
+{
+    return p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0;
+}
+
+static double real_parts(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64 ? 2.0 : 1.0; }
+
+/* The factor of a timed solve of that type. */
+static double timed(const td_model *model, const td_problem *p, td_timed real, td_timed complex,
+                    int64_t order)
+{
+    const td_problem sizes = td_timed_solve(order, td_solve_vectors(p));
+    return td_model_timed(model, p->type == TD_COMPLEX_BINARY64 ? complex : real, &sizes);
+}
+
+/* cuBLAS's own solve: as many operations as a product has, some time for every row, which is more
+ * where there are many, and for every element of B. */
+double td_model_native_solve(const td_model *model, const td_problem *p)
+{
+    const td_rates *rates = &model->rates;
+    const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p),
+                 first_rows = fmin(order, 256.0);
+    const double by_rates =
+        real_products(p) * order * order * vectors / rates->matrix64 +
+        td_tuned_native_solve_first_row * 1e-6 * first_rows +
+        td_tuned_native_solve_row * 1e-6 * (order - first_rows) +
+        td_tuned_native_solve_bytes * real_parts(p) * order * vectors / rates->bytes;
+    return by_rates *
+           timed(model, p, TD_TIMED_native_dtrsm, TD_TIMED_native_ztrsm, td_solve_order(p));
+}
+
+/* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain
+ * of rows, and its operations, by as many multiprocessors as have vectors. */
+double td_model_solve_blocks(const td_model *model, const td_problem *p, int64_t block_rows)
+{
+    const td_rates *rates = &model->rates;
+    const double blocks = (double)td_solve_blocks(p, block_rows), order = (double)td_solve_order(p),
+                 vectors = (double)td_solve_vectors(p), rows = fmin((double)block_rows, order),
+                 operations = real_products(p) * order * rows * vectors,
+                 busy = fmin(1.0, ceil(vectors / LEAST_PANEL) / rates->multiprocessors);
+    const double by_rates = blocks * (rates->launch + td_tuned_solve_block * 1e-6) +
+                            real_parts(p) * order * td_tuned_solve_row * 1e-6 +
+                            operations / (td_tuned_solve_share * rates->matrix64 * busy);
+    return by_rates * timed(model, p, TD_TIMED_block_dtrsm, TD_TIMED_block_ztrsm, (int64_t)rows);
+}
+
+/* The real product that takes `known` times so many known rows away. */
+static td_problem real_update(const td_problem *p, int64_t terms, int64_t known)
+{
+    const td_problem product = td_solve_update(p, terms, known);
+    td_problem real;
+    td_real_product(&product, &real);
+    return real;
+}
+
+/* Adds what `count` products like that take. */
+static void add_products(const td_model *model, const td_problem *product, int64_t count,
+                         double *seconds)
+{
+    double once[TD_MOST_WAYS];
+    int ways;
+    (void)td_ways(&ways);
+    if (count == 0) return;
+    td_model_predict(model, product, once);
+    for (int i = 0; i < ways; i++)
+        seconds[i] =
+            once[i] < 0.0 || seconds[i] < 0.0 ? -1.0 : seconds[i] + (double)count * once[i];
+}
+
+/* Those of so many terms: one for every pair of blocks of as many rows, of which the last may have
+ * fewer. They are the same whatever smaller blocks the solve is cut into. */
+static void predict_products(const td_model *model, const td_problem *p, int64_t terms,
+                             double *seconds)
+{
+    const int64_t count = td_solve_blocks(p, terms) / 2,
+                  whole = td_smaller(count, td_solve_order(p) / (2 * terms));
+    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
+    if (count == 0) return;
+    const td_problem first = real_update(p, terms, 1), last = real_update(p, terms, 2 * count - 1);
+    add_products(model, &first, whole, seconds);
+    add_products(model, &last, count - whole, seconds);
+}
+
+/* The most terms of a product, a power of two times rows of a block; 0 if all is one block. */
+static int64_t most_terms(const td_problem *p, int64_t block_rows)
+{
+    const int64_t order = td_solve_order(p);
+    int64_t terms = block_rows;
+    while (2 * terms < order) terms *= 2;
+    return terms < order ? terms : 0;
+}
+
+/* Blocks of so many rows, if that takes the least time yet. */
+static void consider(const td_problem *p, int64_t block_rows, double seconds, int64_t least_terms,
+                     td_solve_forecast *best)
+{
+    if (block_rows > td_solve_most_rows(p->type) || (best->seconds && seconds >= best->seconds))
+        return;
+    *best = (td_solve_forecast){seconds, {block_rows, least_terms}};
+}
+
+/* The products of most terms first: once mode fp64 is faster, it makes all that are smaller. */
+void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve_forecast *by_way)
+{
+    const int fp64 = td_way_of_binary64();
+    bool is_passed[TD_MOST_WAYS] = {false};
+    double products[TD_MOST_WAYS] = {0.0}, of_size[TD_MOST_WAYS];
+    int64_t least_terms[TD_MOST_WAYS], rows = 2 * most_terms(p, TD_SOLVE_LEAST_ROWS);
+    int ways;
+    (void)td_ways(&ways);
+    for (int i = 0; i < TD_MOST_WAYS; i++) {
+        by_way[i] = (td_solve_forecast){0};
+        least_terms[i] = INT64_MAX;
+    }
+    for (rows = td_larger(rows, TD_SOLVE_LEAST_ROWS); rows >= TD_SOLVE_LEAST_ROWS; rows /= 2) {
+        const double blocks = td_model_solve_blocks(model, p, rows);
+        predict_products(model, p, rows, of_size);
+        for (int i = 1; i < ways; i++) {
+            if (of_size[fp64] > 0.0 && (of_size[i] < 0.0 || of_size[i] >= of_size[fp64]))
+                is_passed[i] = true;
+            else if (of_size[fp64] > 0.0 && !is_passed[i])
+                least_terms[i] = rows;
+            products[i] += of_size[is_passed[i] ? fp64 : i];
+            consider(p, rows, products[i] + blocks, least_terms[i], &by_way[i]);
+        }
+    }
+    by_way[0].seconds = td_model_native_solve(model, p);
+}
+
+bool td_solve_largest(const td_problem *p, int64_t block_rows, td_problem *product)
+{
+    const int64_t terms = most_terms(p, block_rows);
+    if (terms == 0) return false;
+    *product = real_update(p, terms, 1);
+    return true;
+}

@@ -1,0 +1,178 @@
+/* problem.h - one call of a linear algebra routine as every entry point describes it, and its
+ * validity. Pure: no CUDA calls. */
+#ifndef TD_PROBLEM_H
+#define TD_PROBLEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../kernels/view/memory.h"
+#include "../../kernels/view/region.h"
+#include "../../kernels/view/view.h"
+
+/* What a type is called, and its size and alignment in bytes. */
+typedef struct {
+    const char *name;
+    int size, alignment;
+} td_type_info;
+extern const td_type_info td_types[TD_TYPE_COUNT];
+
+/* Kinds of routine. A "triangle" is the half of a symmetric or triangular matrix that `triangle`
+ * names; of C only that is written, of A only that is read. In brackets: what else counts. */
+typedef enum {
+    /* C <- alpha op(A) op(B) + beta C; op(A) is m x k, op(B) k x n, C m x n. */
+    TD_PRODUCT,
+
+    /* C <- alpha A B + beta C or alpha B A + beta C, as `side` says; A is symmetric, or Hermitian
+     * if is_hermitian; B and C are m x n. [side, triangle] */
+    TD_SYMMETRIC_PRODUCT,
+
+    /* C <- alpha op(A) op(A)' + beta C, alpha op(A) op(B)' + beta C, and alpha op(A) op(B)' +
+     * alpha' op(B) op(A)' + beta C; op(A) and op(B) are n x k, with op_a for both, C is n x n. X'
+     * is the transpose, or, if is_hermitian, the conjugate transpose: alpha' is conj(alpha) then,
+     * beta real, alpha of the first too, and C's diagonal becomes real. [triangle] */
+    TD_RANK_K,
+    TD_RANK_KX,
+    TD_RANK_2K,
+
+    /* B <- alpha op(A)^-1 B or alpha B op(A)^-1, as `side` says; B is m x n. [side, triangle,
+     * diagonal] */
+    TD_TRIANGULAR_SOLVE,
+
+    /* C <- alpha op(A) B or alpha B op(A); B and C are m x n. [side, triangle, diagonal] */
+    TD_TRIANGULAR_PRODUCT,
+
+    /* A, n x n, becomes its triangular factors: P A = L U. [pivots, info] */
+    TD_LU_FACTOR,
+
+    /* B <- op(A)^-1 B, A being such factors; B is n x k. [pivots, info] */
+    TD_LU_SOLVE,
+
+    /* C <- A^-1, A being such factors, or any n x n matrix. [pivots, info] */
+    TD_LU_INVERT,
+    TD_INVERT,
+    TD_KIND_COUNT
+} td_kind;
+
+/* True of the updates of one triangle of C, a sum of products with a transpose. */
+static inline bool td_kind_is_update(td_kind kind)
+{
+    return kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
+}
+
+typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
+typedef enum { TD_LEFT, TD_RIGHT } td_side;
+typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
+
+/* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch
+ * lie a stride apart, or where an array of pointers says. What a kind does not name is 0. */
+typedef struct {
+    td_kind kind;
+    td_type type; /* of matrices and scalars */
+    td_op op_a, op_b;
+    td_side side;
+    td_triangle triangle;
+    td_diagonal diagonal;
+    bool is_hermitian;
+
+    /* Of a product: how A and B are stored. */
+    td_form form_a, form_b;
+
+    /* Of a product that another routine was lowered to (lower.h): that routine's kind, and the
+     * elements of C that it reads and writes. The factors are [A rest_a] and [B;
+     * rest_b], of k / 2 terms each, if the rest has data or an array. Beta is 0 where one is
+     * triangular. */
+    td_kind routine;
+    td_region_kind region;
+    td_matrix rest_a, rest_b;
+
+    /* Of such a product: these scalars are stored as real numbers, though the matrices are complex;
+     * conj(alpha) times the conjugate transpose of op(A) op(B) is added; imaginary parts of C's
+     * diagonal become 0. */
+    bool alpha_is_real, beta_is_real, adds_mirror, has_real_diagonal;
+
+    /* A product of binary64 matrices that stands for one of complex matrices: rows 2i and 2i + 1 of
+     * op(A) are (re, -im) and (im, re) of the terms of row i, columns of op(B) have (re, im) of
+     * theirs, and rows 2i and 2i + 1 of C are the parts of row i. m and k are even, the lines of
+     * op(A) and op(B) stand along k in memory, and the region counts complex elements. */
+    bool is_paired;
+
+    /* Of a product that stands for another: op(B)' has op(A)'s lines, or those of the terms' first
+     * parts if it is_paired, but for the signs of elements. */
+    bool is_gram;
+
+    /* Of a product of plain real lines: what is read and written to unfold its factors, and to move
+     * its result. */
+    double unfolded_bytes;
+
+    int64_t m, n, k;
+    td_scalar alpha, beta;
+    td_matrix a, b, c;
+    /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
+    td_matrix addend;
+    /* Of a product: the matrix lies in rows. `c` or `addend` is its transpose in columns then. */
+    bool c_in_rows, addend_in_rows;
+    /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are
+     * exchanged */
+    int *pivots;
+    /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
+    int *info;
+    int64_t batch;
+    td_stream stream;
+    bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
+    /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
+    void *lent;
+    size_t lent_bytes;
+    /* cuBLAS's own routine cannot be enqueued behind a condition: the stream is captured, or the
+     * routine has a form that Tandem cannot call */
+    bool lacks_branch;
+    /* enqueues the call as the program made it, in a stream; NULL: it is one of cuBLAS's handles
+     * (../engines/native_call.h) */
+    bool (*enqueue)(const void *call, cudaStream_t stream);
+    const void *enqueued; /* the call; as long as the wrapper runs */
+    const void *caller;   /* address in the program that the call returns to; NULL: not known */
+} td_problem;
+
+/* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand
+ * that the kind names is NULL (which cuBLAS accepts at times). Pivots and info are for the entry
+ * point to check. */
+bool td_problem_is_valid(const td_problem *p);
+
+/* True if there is nothing to compute and every matrix stays as it is: the result has no
+ * elements. */
+bool td_problem_is_empty(const td_problem *p);
+
+/* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
+bool td_problem_only_scales(const td_problem *p);
+
+/* True of a system with one triangle: no batch, each member of which is small. */
+bool td_problem_is_solve(const td_problem *p);
+
+/* True if beta multiplies something, as far as the host knows: it is not 0. */
+bool td_problem_has_beta(const td_problem *p);
+
+/* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
+bool td_problem_has_addend(const td_problem *p);
+
+/* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
+ * nothing. */
+td_memory td_problem_memory(const td_problem *p);
+
+/* True if a product's factors are joined of two along k. */
+bool td_problem_has_rest(const td_problem *p);
+
+/* What the routine's scalars are: of the matrices' type, or real numbers of a Hermitian one. */
+td_type td_problem_type_of_alpha(const td_problem *p);
+td_type td_problem_type_of_beta(const td_problem *p);
+
+/* The elements of C that a product reads and writes, from C's first element. */
+static inline td_region td_problem_region(const td_problem *p)
+{
+    return (td_region){p->region, 0, p->is_paired};
+}
+
+/* The matrix that the routine writes. */
+const td_matrix *td_problem_result(const td_problem *p);
+
+#endif
