@@ -118,7 +118,9 @@ static mode resolve(const mode *of, const td_problem *p, const td_model *model)
     if (!of->engine->is_choice) return *of;
     td_options_set_defaults(&o);
     td_options_set(&o, TD_OPTION_MODE, "mode", of->text, TD_ORIGIN_CALL);
-    const td_decision d = td_policy_choose(&o, p, model);
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
+    const td_decision d = td_policy_choose(&o, &q, model);
     return (mode){d.text, d.engine ? d.engine : td_engines[0], d.parameter};
 }
 

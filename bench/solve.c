@@ -174,7 +174,9 @@ static bool measure_shape(const table *out, work *w, const shape *s)
     w->s = s;
     w->by = (td_solve_products){.engine = NULL};
     const td_problem p = problem_of(w);
-    const td_decision d = td_policy_decide(&automatic, &p, td_device_model(w->device->ordinal));
+    td_question q;
+    td_ask(s->type == TD_BINARY64 ? TD_ENTRY_cublasDtrsm_v2 : TD_ENTRY_cublasZtrsm_v2, &p, &q);
+    const td_decision d = td_policy_decide(&automatic, &q, td_device_model(w->device->ordinal));
     if (!print_row(out, w, "native", 0, solve, 1, d.forecast.native)) return false;
     if (d.engine) {
         w->by = (td_solve_products){d.engine, d.parameter, d.cut};

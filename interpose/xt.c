@@ -67,27 +67,5 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
 #define WRAP   WRAP_XT
 #include "by_handle.h"
 
-DEFINE(GEMM, TD_PRODUCT, cublasXtDgemm, size_t, REAL)
-DEFINE(GEMM, TD_PRODUCT, cublasXtZgemm, size_t, COMPLEX)
-
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtDsymm, size_t, REAL)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtZsymm, size_t, COMPLEX)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtZhemm, size_t, HERMITIAN)
-
-DEFINE(SYRK, TD_RANK_K, cublasXtDsyrk, size_t, REAL)
-DEFINE(SYRK, TD_RANK_K, cublasXtZsyrk, size_t, COMPLEX)
-DEFINE(SYRK, TD_RANK_K, cublasXtZherk, size_t, HERMITIAN_K)
-
-DEFINE(SYR2K, TD_RANK_KX, cublasXtDsyrkx, size_t, REAL)
-DEFINE(SYR2K, TD_RANK_KX, cublasXtZsyrkx, size_t, COMPLEX)
-DEFINE(SYR2K, TD_RANK_KX, cublasXtZherkx, size_t, HERMITIAN_2K)
-
-DEFINE(SYR2K, TD_RANK_2K, cublasXtDsyr2k, size_t, REAL)
-DEFINE(SYR2K, TD_RANK_2K, cublasXtZsyr2k, size_t, COMPLEX)
-DEFINE(SYR2K, TD_RANK_2K, cublasXtZher2k, size_t, HERMITIAN_2K)
-
-DEFINE(TRMM, TD_TRIANGULAR_PRODUCT, cublasXtDtrmm, size_t, REAL)
-DEFINE(TRMM, TD_TRIANGULAR_PRODUCT, cublasXtZtrmm, size_t, COMPLEX)
-
-DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasXtDtrsm, size_t, REAL)
-DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasXtZtrsm, size_t, COMPLEX)
+#define XT(name, forms, shape, kind, types, family) DEFINE(shape, kind, cublas##name, size_t, types)
+#include "../lib/routine/routines.def"

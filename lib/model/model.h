@@ -7,6 +7,7 @@
 #define TD_MODEL_H
 
 #include "../routine/mode.h"
+#include "../routine/steps.h"
 #include "factors.h"
 
 /* A device, as CUDA describes it. */
@@ -53,6 +54,12 @@ typedef struct {
 /* The first is native; *count of them. The same array for the life of the process. */
 enum { TD_MOST_WAYS = 24 };
 const td_way *td_ways(int *count);
+
+/* Seconds of a call by one way, and how that way cuts it, if it is a solve. */
+typedef struct {
+    double seconds;
+    td_solve_cut cut;
+} td_way_forecast;
 
 /* The number of the way that computes as an engine does with a parameter (a number of moduli
  * apart). */

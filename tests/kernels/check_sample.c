@@ -55,7 +55,9 @@ static run run_make(const char *mode, const problem *p)
     r.engine = td_engine_parse(mode, &r.parameter);
     CHECK(r.engine, "no mode %s", mode);
     const td_decision decision = {.engine = r.engine, .parameter = r.parameter};
-    r.promise = td_promised(&decision, TD_ENTRY_cublasDgemm_v2, &r.gemm);
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, &r.gemm, &q);
+    r.promise = td_promised(&q, &decision);
     r.record = new_record(&r.promise.bound);
     return r;
 }
@@ -71,12 +73,13 @@ static void run_free(run *r)
 static void multiply(run *r, void (*meanwhile)(run *r))
 {
     td_sampling sampling = {0};
-    td_problem product;
+    td_question q;
     td_device *device = td_device_current();
-    td_sampling_begin(&sampling, &options, &r->gemm, &r->promise, device, r->record);
-    CHECK(td_lower(&r->gemm, &product), "no product");
-    CHECK(td_engine_run(r->engine, &product, r->parameter, device, device->workspace_bytes, NULL) ==
-              TD_RUN_DONE,
+    td_ask(TD_ENTRY_cublasDgemm_v2, &r->gemm, &q);
+    td_sampling_begin(&sampling, &options, &q, &r->promise, device, r->record);
+    CHECK(q.is_lowered, "no product");
+    CHECK(td_engine_run(r->engine, &q.product, r->parameter, device, device->workspace_bytes,
+                        NULL) == TD_RUN_DONE,
           "%s failed", r->engine->name);
     if (meanwhile) meanwhile(r);
     td_sampling_end(&sampling, true);
@@ -395,12 +398,15 @@ static void what_is_no_product_stays_unverified(void **unused)
     verify(0);
     multiply(&r, NULL);
     verify(TD_VERIFY_ALL);
-    td_sampling_begin(&sampling, &options, &r.gemm, &r.promise, NULL, r.record);
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, &r.gemm, &q);
+    td_sampling_begin(&sampling, &options, &q, &r.promise, NULL, r.record);
     td_sampling_end(&sampling, true);
-    td_sampling_begin(&sampling, &options, &r.gemm, &r.promise, td_device_current(), r.record);
+    td_sampling_begin(&sampling, &options, &q, &r.promise, td_device_current(), r.record);
     td_sampling_end(&sampling, false); /* C is not what was asked for */
     r.gemm.kind = TD_LU_FACTOR;
-    td_sampling_begin(&sampling, &options, &r.gemm, &r.promise, td_device_current(), r.record);
+    td_ask(TD_ENTRY_cublasDgetrfBatched, &r.gemm, &q);
+    td_sampling_begin(&sampling, &options, &q, &r.promise, td_device_current(), r.record);
     td_sampling_end(&sampling, true);
     CHECK(counts_of(&r).elements == 0, "%llu elements", counts_of(&r).elements);
     run_free(&r);

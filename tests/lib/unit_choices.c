@@ -8,7 +8,7 @@
 
 #include "cmocka_all.h"
 #include "lib/engines/engine.h"
-#include "lib/call/policy.h"
+#include "asked.h"
 #include "lib/model/prices.h"
 #include "predicted.h"
 
@@ -63,7 +63,7 @@ static td_decision decide(const char *card, const char *mode, const char *accura
     set_option(&o, TD_OPTION_MODE, mode);
     set_option(&o, TD_OPTION_ACCURACY, accuracy);
     set_option(&o, TD_OPTION_STRATEGY, strategy);
-    return td_policy_decide(&o, p, card ? &model : NULL);
+    return decide_call(&o, p, card ? &model : NULL);
 }
 
 static void auto_takes_the_fastest_that_is_good_enough(void **state)
@@ -235,8 +235,7 @@ static void auto_knows_what_was_calibrated_of_updates(void **state)
         td_model moved = plain;
         memset(factors, cases[i].octaves * TD_OCTAVE, sizeof factors);
         moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
-        const td_decision before = td_policy_decide(&o, &p, &plain),
-                          after = td_policy_decide(&o, &p, &moved);
+        const td_decision before = decide_call(&o, &p, &plain), after = decide_call(&o, &p, &moved);
         assert_int_equal(before.reason == td_reason_slower, cases[i].is_native_before);
         assert_int_equal(after.reason == td_reason_slower, cases[i].is_native_after);
     }
@@ -341,7 +340,7 @@ static void weigh_call(const call *c, const td_options *o, const td_model *model
     double best = native;
     for (int i = 0; i < c->modes; i++)
         if (strcmp(c->mode[i], "auto") != 0 && c->us[i] < best) best = c->us[i];
-    const td_decision d = td_policy_decide(o, &c->p, model);
+    const td_decision d = decide_call(o, &c->p, model);
     const double chosen = us_of(c, d.text);
     sums->native += c->count * native;
     sums->chosen += c->count * chosen;
@@ -419,15 +418,30 @@ static void what_cannot_be_predicted_stays_native(void **state)
     td_options o = options_of_auto();
     td_problem p = product(64, 64, 64, 1);
     (void)state;
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_device);
+    assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_device);
     const td_model model = model_of(H200);
     p.alpha.value.binary64 = 0.0;
-    assert_ptr_equal(td_policy_decide(&o, &p, &model).reason, td_reason_scales);
+    assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_scales);
     p.m = 0;
-    assert_ptr_equal(td_policy_decide(&o, &p, &model).reason, td_reason_empty);
+    assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_empty);
     p = product(64, 64, 64, 1);
     p.type = TD_COMPLEX_BINARY32;
-    assert_ptr_equal(td_policy_decide(&o, &p, &model).reason, td_reason_routine);
+    assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_routine);
+}
+
+/* A real part of 0 leaves something to multiply where the imaginary part is not 0, as of the
+ * exponent -i dt H of a propagator. */
+static void an_imaginary_alpha_multiplies(void **state)
+{
+    td_options o = options_of_auto();
+    const td_model model = model_of(H200);
+    td_problem p = product(8192, 8192, 8192, 1);
+    (void)state;
+    p.type = TD_COMPLEX_BINARY64;
+    p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, -1.0};
+    assert_non_null(decide_call(&o, &p, &model).engine);
+    p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, 0.0};
+    assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_scales);
 }
 
 /* The least of several series: others use the machine, too. */
@@ -443,7 +457,7 @@ static void a_decision_takes_little_time(void **state)
         clock_gettime(CLOCK_MONOTONIC, &start);
         for (int i = 0; i < CALLS; i++) {
             const td_problem p = product(100 + i, 200, 300, 1 + i % 2);
-            assert_non_null(td_policy_decide(&o, &p, &model).text);
+            assert_non_null(decide_call(&o, &p, &model).text);
         }
         clock_gettime(CLOCK_MONOTONIC, &stop);
         const double seconds =
@@ -469,6 +483,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(choices_are_good_enough),
         cmocka_unit_test(named_modes_are_weighed_if_asked),
         cmocka_unit_test(what_cannot_be_predicted_stays_native),
+        cmocka_unit_test(an_imaginary_alpha_multiplies),
         cmocka_unit_test(a_decision_takes_little_time),
     };
     if (argc != 2) return 2;

@@ -6,7 +6,7 @@
 #include "lib/engines/engine.h"
 #include "lib/engines/lu/limits.h"
 #include "lib/engines/solve/solve.h"
-#include "lib/call/policy.h"
+#include "asked.h"
 
 static double memory[1];
 
@@ -262,7 +262,7 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     td_problem p = valid(TD_PRODUCT);
     td_options o;
     td_options_set_defaults(&o);
-    td_decision d = td_policy_decide(&o, &p, NULL);
+    td_decision d = decide_call(&o, &p, NULL);
     assert_null(d.engine);
     assert_string_equal(d.text, "native");
     assert_ptr_equal(d.reason, td_reason_mode);
@@ -271,7 +271,7 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     td_engine runs = *o.mode.engine;
     runs.run = run;
     o.mode.engine = &runs;
-    d = td_policy_decide(&o, &p, NULL);
+    d = decide_call(&o, &p, NULL);
     assert_ptr_equal(d.engine, &runs);
     assert_true(d.parameter.is_given && d.parameter.count == 12);
     assert_string_equal(d.text, "slices:12");
@@ -279,26 +279,26 @@ static void a_decision_says_what_runs_and_why_not(void **state)
     assert_true(!d.choice && !d.forecast.mode);
 
     p.a.ld = 1;
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_invalid);
+    assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_invalid);
     p = valid(TD_PRODUCT);
     p.batch = 0;
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_empty);
+    assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_empty);
     p = valid(TD_PRODUCT);
     p.is_pedantic = true;
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_pedantic);
+    assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_pedantic);
     for (td_kind kind = TD_SYMMETRIC_PRODUCT; kind <= TD_TRIANGULAR_PRODUCT; kind++) {
         if (kind == TD_TRIANGULAR_SOLVE) continue;
         p = valid(kind);
-        assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+        assert_ptr_equal(decide_call(&o, &p, NULL).engine, &runs);
     }
     p = valid(TD_PRODUCT);
     p.type = TD_COMPLEX_BINARY32;
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_routine);
+    assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_routine);
     p.type = TD_COMPLEX_BINARY64;
     p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, 1.0};
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).engine, &runs);
+    assert_ptr_equal(decide_call(&o, &p, NULL).engine, &runs);
     p.alpha.value.complex_binary64.im = 0.0;
-    assert_ptr_equal(td_policy_decide(&o, &p, NULL).reason, td_reason_scales);
+    assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_scales);
 }
 
 /* A batch of 10000 of a kind that the `lu` kernels know, of binary64. */
@@ -327,7 +327,7 @@ static td_decision decision_for(const td_problem *p)
     td_engine runs = *o.mode.engine;
     runs.run = run;
     o.mode.engine = &runs;
-    return td_policy_decide(&o, p, NULL);
+    return decide_call(&o, p, NULL);
 }
 
 /* Of batches of factorisations. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cmocka_all.h"
-#include "lib/verify/promised.h"
+#include "lib/engines/methods.h"
 
 static const double unit = 0x1p-53;
 
@@ -22,7 +22,9 @@ static td_promise promised_by(const char *mode, td_entry entry, const td_problem
     td_decision d = {.text = mode, .cut.block_rows = 64};
     d.engine = td_engine_parse(mode, &d.parameter);
     if (d.engine == td_engines[0]) d.engine = NULL;
-    return td_promised(&d, entry, p);
+    td_question q;
+    td_ask(entry, p, &q);
+    return td_promised(&q, &d);
 }
 
 static double fp64_bound(double terms) { return (4.0 * sqrt(terms) + 1.0) * unit; }

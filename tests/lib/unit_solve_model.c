@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmocka_all.h"
-#include "lib/call/policy.h"
+#include "asked.h"
 #include "lib/model/solve_model.h"
 #include "predicted.h"
 
@@ -43,7 +43,7 @@ static void native_solves_are_near_what_was_measured(void **state)
  * begins. */
 static void solves_take_what_is_faster(void **state)
 {
-    td_solve_forecast by_way[TD_MOST_WAYS];
+    td_way_forecast by_way[TD_MOST_WAYS];
     int count;
     (void)td_ways(&count);
     (void)state;
@@ -73,17 +73,17 @@ static void auto_takes_solves_where_they_gain(void **state)
     const td_model slow = model_of(RTX4090), fast = model_of(H100);
     const td_problem large = solve(TD_BINARY64, 8192, 8192), one = solve(TD_BINARY64, 40, 5),
                      narrow = solve(TD_BINARY64, 8192, 512);
-    td_decision d = td_policy_decide(&o, &large, &slow);
+    td_decision d = decide_call(&o, &large, &slow);
     assert_string_equal(d.text, "ozaki2");
     assert_in_range(d.cut.least_terms, 64, 512);
     assert_in_range(d.cut.block_rows, 64, 128); /* operations of binary64 are slow there */
     assert_true(d.forecast.emulated < 0.3 * d.forecast.native);
-    d = td_policy_decide(&o, &narrow, &fast);
+    d = decide_call(&o, &narrow, &fast);
     assert_null(d.reason);
     assert_in_range(d.cut.block_rows, 256, 512); /* launches are */
-    assert_ptr_equal(td_policy_decide(&o, &one, &fast).reason, td_reason_slower);
+    assert_ptr_equal(decide_call(&o, &one, &fast).reason, td_reason_slower);
     set_option(&o, TD_OPTION_ACCURACY, "52");
-    assert_ptr_equal(td_policy_decide(&o, &large, &slow).reason, td_reason_accuracy);
+    assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_accuracy);
     (void)state;
 }
 
@@ -102,14 +102,14 @@ static void auto_knows_what_was_calibrated(void **state)
     const td_options o = options_of_auto();
     const td_problem p = solve(TD_BINARY64, 1024, 1024);
     const td_model plain = model_of(H100);
-    const td_decision before = td_policy_decide(&o, &p, &plain);
+    const td_decision before = decide_call(&o, &p, &plain);
     (void)state;
     assert_null(before.reason);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         td_model moved = plain;
         memset(factors, cases[i].octaves * TD_OCTAVE, sizeof factors);
         moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
-        const td_decision after = td_policy_decide(&o, &p, &moved);
+        const td_decision after = decide_call(&o, &p, &moved);
         const bool is_other = cases[i].row == TD_TIMED_native_ztrsm;
         assert_ptr_equal(after.reason, is_other ? NULL : td_reason_slower);
         assert_true(fabs(after.forecast.native / before.forecast.native - cases[i].native) < 1e-9);
@@ -123,11 +123,11 @@ static void reproducible_solves_ask_no_device(void **state)
     set_option(&o, TD_OPTION_STRATEGY, "reproducible");
     const td_problem large = solve(TD_BINARY64, 4096, 4096), narrow = solve(TD_BINARY64, 4096, 511),
                      shallow = solve(TD_BINARY64, 1024, 4096);
-    const td_decision d = td_policy_decide(&o, &large, NULL);
+    const td_decision d = decide_call(&o, &large, NULL);
     assert_string_equal(d.text, "ozaki2");
     assert_int_equal(d.cut.least_terms, 2048); /* 2048 x 4096 x 2048 are 2^33 products and more */
-    assert_string_equal(td_policy_decide(&o, &narrow, NULL).text, "fp64");
-    assert_string_equal(td_policy_decide(&o, &shallow, NULL).text, "fp64");
+    assert_string_equal(decide_call(&o, &narrow, NULL).text, "fp64");
+    assert_string_equal(decide_call(&o, &shallow, NULL).text, "fp64");
     (void)state;
 }
 

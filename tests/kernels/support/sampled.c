@@ -57,9 +57,11 @@ static td_record *run(const td_problem *p, const meanwhile *then, td_promise *pr
 {
     td_sampling sampling = {0};
     const td_decision d = decide(sampled_mode->name);
-    *promise = td_promised(&d, TD_ENTRY_cublasDgemm_v2, p);
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
+    *promise = td_promised(&q, &d);
     td_record *const record = new_record(promise);
-    td_sampling_begin(&sampling, &sampled_options, p, promise, td_device_current(), record);
+    td_sampling_begin(&sampling, &sampled_options, &q, promise, td_device_current(), record);
     CHECK(enqueue(p, &d) == TD_RUN_DONE, "%s failed", sampled_mode->name);
     if (then->spoil) {
         CHECK_CUDA(cudaStreamSynchronize(sampled_stream));

@@ -4,7 +4,6 @@
 #define TD_PROMISED_H
 
 #include "../routine/decision.h"
-#include "../routine/entries.h"
 
 typedef struct {
     td_sample_bound bound; /* `relative` is infinite if nothing is promised */
@@ -14,7 +13,8 @@ typedef struct {
     bool is_native;
 } td_promise;
 
-/* What the decision promises of a product's elements, or of a solve's residuals. */
-td_promise td_promised(const td_decision *decision, td_entry entry, const td_problem *p);
+/* Of the elements of a product that an engine makes, or, is_native, cuBLAS. */
+td_promise td_promised_of_product(const td_engine *engine, td_parameter parameter,
+                                  const td_problem *product, bool is_native);
 
 #endif

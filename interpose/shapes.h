@@ -1,5 +1,5 @@
-/* level3.h - the level 3 routines as rows, from which the wrappers of cuBLAS, cublas.h and cublasXt
- * are made. Row R of a routine with such a signature has
+/* shapes.h - what the parameters of level 3 routines can be (../lib/routine/routines.def), from which
+ * the wrappers of cuBLAS, cublas.h and cublasXt are made. Shape R has
  *   R_PARAMETERS(size, number, alpha_type, beta_type)  its parameters, but for a handle
  *   R_ARGUMENTS                                        their names, for the original function
  *   R_BETA                                             the address of beta
@@ -8,8 +8,8 @@
  *   SIDE, TRIANGLE, OPERATION, DIAGONAL, SCALAR(type)  types of parameters
  *   SIDE_OF(x), TRIANGLE_OF(x) and so on               such a parameter as the library has it
  *   ADDRESS_OF(scalar)                                 where a scalar is */
-#ifndef TD_LEVEL3_H
-#define TD_LEVEL3_H
+#ifndef TD_SHAPES_H
+#define TD_SHAPES_H
 
 /* The matrix that an argument points to, or those of a batch; nothing writes to those that are
  * const. */
@@ -22,12 +22,16 @@
         .array = (void *const *)(uintptr_t)(p), .ld = (ld_)                                        \
     }
 
-/* The types that a routine has: of matrices, alpha and beta, and whether it is Hermitian. */
+/* The types that a routine has: of matrices, alpha and beta, that of matrices as Tandem has it, and
+ * whether it is Hermitian; nothing where they are arguments. */
+#define REAL32       float, float, float, TD_BINARY32, false
 #define REAL         double, double, double, TD_BINARY64, false
+#define COMPLEX32    cuComplex, cuComplex, cuComplex, TD_COMPLEX_BINARY32, false
 #define COMPLEX      cuDoubleComplex, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, false
 #define HERMITIAN    cuDoubleComplex, cuDoubleComplex, cuDoubleComplex, TD_COMPLEX_BINARY64, true
 #define HERMITIAN_K  cuDoubleComplex, double, double, TD_COMPLEX_BINARY64, true
 #define HERMITIAN_2K cuDoubleComplex, cuDoubleComplex, double, TD_COMPLEX_BINARY64, true
+#define ANY
 
 #define M_AND_N   .m = (int64_t)m, .n = (int64_t)n
 #define A_AND_B   .a = MATRIX(A, lda), .b = MATRIX(B, ldb)
