@@ -1,5 +1,5 @@
-/* shapes.h - what the parameters of level 3 routines can be (../lib/routine/routines.def), from which
- * the wrappers of cuBLAS, cublas.h and cublasXt are made. Shape R has
+/* shapes.h - what the parameters of level 3 routines can be (../lib/routine/routines.def), from
+ * which the wrappers of cuBLAS, cublas.h and cublasXt are made. Shape R has
  *   R_PARAMETERS(size, number, alpha_type, beta_type)  its parameters, but for a handle
  *   R_ARGUMENTS                                        their names, for the original function
  *   R_BETA                                             the address of beta

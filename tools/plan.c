@@ -26,8 +26,8 @@ enum { SIZES = 3, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
-/* The routines that can be planned, by cuBLAS's names without the prefix. The first is what a plan is
- * for if no other is named. */
+/* The routines that can be planned, by cuBLAS's names without the prefix. The first is what a plan
+ * is for if no other is named. */
 #define LEVEL3(name, ...) TD_ROUTINE_##name,
 static const td_routine_id routines[] = {
 #include "lib/routine/routines.def"

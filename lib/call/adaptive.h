@@ -7,9 +7,9 @@
 #include "../cuda/device.h"
 #include "policy.h"
 
-/* What becomes of a decision to emulate a call on the current device: the same, with the place where the
- * call leaves its outcome, or native. A decision that heeds no site stays as it is. It waits for
- * nothing. */
+/* What becomes of a decision to emulate a call on the current device: the same, with the place
+ * where the call leaves its outcome, or native. A decision that heeds no site stays as it is. It
+ * waits for nothing. */
 td_decision td_adaptive_weigh(const td_question *q, const td_decision *decision, td_device *device);
 
 /* The same where no site is known, as if the strategy were performant: without memory that the

@@ -16,8 +16,8 @@ bool td_policy_emulates(const td_options *options);
 bool td_policy_predicts(const td_options *options);
 
 /* What is to run the call, if device and memory allow it. The model is not looked at unless the
- * options make decisions need it; then NULL stands for a device that cannot run kernels. The strings
- * live as long as the options. */
+ * options make decisions need it; then NULL stands for a device that cannot run kernels. The
+ * strings live as long as the options. */
 td_decision td_policy_decide(const td_options *options, const td_question *q,
                              const td_model *model);
 

@@ -1,6 +1,7 @@
-/* methods.h - THE table of methods: by which of Tandem's own algorithms a routine is made, what that
- * takes, what it promises, and which of its elements can be measured. A kind of routine has one
- * method at most. A new algorithm is a row of methods.c, with its functions in a file of its own. */
+/* methods.h - THE table of methods: by which of Tandem's own algorithms a routine is made, what
+ * that takes, what it promises, and which of its elements can be measured. A kind of routine has
+ * one method at most. A new algorithm is a row of methods.c, with its functions in a file of its
+ * own. */
 #ifndef TD_METHODS_H
 #define TD_METHODS_H
 
@@ -20,8 +21,8 @@ typedef struct td_method {
      * method without the function. */
     const char *(*refusal)(const td_question *q);
 
-    /* Runs all its calls, in the matrices' own arithmetic and in every mode but native; what follows
-     * down to `run` is not asked then. NULL: the engine of a mode runs each. */
+    /* Runs all its calls, in the matrices' own arithmetic and in every mode but native; what
+     * follows down to `run` is not asked then. NULL: the engine of a mode runs each. */
     const td_engine *engine;
 
     /* Terms of the longest sums, to which the bits of a mode are given; and the most bits that a

@@ -27,8 +27,8 @@
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/lu.md")
 
-/* X(function, family, name) of every function that is a form of a routine (routines.def): those with
- * the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h. */
+/* X(function, family, name) of every function that is a form of a routine (routines.def): those
+ * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h. */
 #define TD_FORMS_blas(X, name, family)                                                             \
     X(cublas##name##_v2, family, name)                                                             \
     X(cublas##name##_v2_64, family, name)                                                          \

@@ -24,8 +24,9 @@ NUMBERS = {"one": 1, "two": 2, "three": 3, "five": 5, "nine": 9}
 FOLDERS = ["hostgpu", "include", "interpose", "kernels", "lib", "tests", "tools"]
 
 HEADING = re.compile(r"^## (An? .*): (\w+) files?$", re.MULTILINE)
-EDIT = re.compile(r"^`([^`]+)`, (?:(new)|(after|before|in place of) `([^`]+)`):\n\n```(?:c|meson)\n(.*?)^```$",
-                  re.MULTILINE | re.DOTALL)
+EDIT = re.compile(
+    r"^`([^`]+)`, (?:(new)|(after|before|in place of) `([^`]+)`):\n\n"
+    r"```(?:c|meson)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # The example's mode, entry point and routine, through a program that knows none.
 CLIENT = r"""

@@ -1,5 +1,5 @@
-"""The table of FP64 routines, lib/routine/routines.def, against the toolkit's headers: a routine of a
-new toolkit that is not in it fails by name.
+"""The table of FP64 routines, lib/routine/routines.def, against the toolkit's headers: a routine
+of a new toolkit that is not in it fails by name.
 
 usage: check_entries.py TANDEM PAGE FOLDER_OF_WRITE_STUBS COMPILER...
 """

@@ -1,14 +1,16 @@
-/* xt_tiles.c - a call of cublasXt, or a stage of it, by tiles (../lib/xt/tiles.h): what a tile
- * reads is copied to a device, an engine works there, and the result is copied back. What half of a
- * device's memory has room for is one tile, on the first device of the handle. The tiles of
- * something larger are taken by its devices in turn, one for each at a time. */
+/* executor.c - a stage of a call of cublasXt by tiles: what a tile reads is copied to a device, an
+ * engine works there, and the result is copied back. What half of a device's memory has room for is
+ * one tile, on the first device of the handle. The tiles of something larger are taken by its
+ * devices in turn, one for each at a time. */
+#include "executor.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../lib/xt/tiles.h"
-#include "../lib/options/log.h"
-#include "wrap.h"
-#include "xt.h"
+#include "../call/dispatch.h"
+#include "../call/process.h"
+#include "../options/log.h"
+#include "tiles.h"
 
 /* Where a tile's matrices go in a device's memory: bytes from its start. */
 typedef struct {
@@ -124,7 +126,7 @@ static const char *run_tile(const plan *of, worker *w, const td_decision *decisi
 {
     td_problem there;
     if (!enter(w) || !copy_in(w, &of->layout, &there)) return td_reason_operand;
-    return td_wrap_run_part(of->x->entry, decision, &there);
+    return td_dispatch_part(td_options_in_force(), of->x->entry, decision, &there);
 }
 
 /* The same for a tile of the call. Once others have been written, one that the call's mode cannot

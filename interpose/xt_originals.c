@@ -1,11 +1,7 @@
-/* xt_stages.c - a call of cublasXt in as few stages as there is memory for (../lib/xt/tiles.h). A
- * stage behind the first that cannot be run by tiles is cublasXt's: it is a plain product, one half
- * of an update, or a smaller solve. */
-#include "../lib/xt/tiles.h"
+/* xt_originals.c - stages of a call that cublasXt runs: a plain product, one half of an update, or
+ * a smaller solve. */
 #include "wrap.h"
 #include "xt.h"
-
-/* ---- stages that cublasXt runs ---- */
 
 #define DEFINE_GEMM(function, number)                                                              \
     static cublasStatus_t original_##function(const td_xt_call *x, const td_problem *p)            \
@@ -44,7 +40,7 @@ static cublasStatus_t original_cublasXtZherkx(const td_xt_call *x, const td_prob
                     (size_t)p->c.ld);
 }
 
-static cublasStatus_t run_original(const td_xt_call *x, const td_problem *stage)
+static cublasStatus_t run(const td_xt_call *x, const td_problem *stage)
 {
     const bool is_complex = stage->type == TD_COMPLEX_BINARY64;
     if (stage->region != TD_REGION_ALL) return original_cublasXtZherkx(x, stage);
@@ -53,53 +49,11 @@ static cublasStatus_t run_original(const td_xt_call *x, const td_problem *stage)
     return (is_complex ? original_cublasXtZtrsm : original_cublasXtDtrsm)(x, stage);
 }
 
-static cublasStatus_t run_native(const td_xt_call *x, const td_problem *stage, const char *reason)
+cublasStatus_t td_xt_run_original(const td_xt_call *x, const td_problem *stage, const char *reason)
 {
     td_call call;
     td_wrap_begin_native(x->entry, stage, reason, &call);
-    const cublasStatus_t status = run_original(x, stage);
+    const cublasStatus_t status = run(x, stage);
     td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);
     return status;
-}
-
-/* ---- stages ---- */
-
-/* True if the devices have room for some tile of every stage. */
-static bool has_room(const td_xt_call *x, const td_xt_selection *devices, const td_problem *whole,
-                     int level)
-{
-    for (int64_t i = 0; i < td_tile_stages(whole, level); i++) {
-        const td_problem stage = td_tile_stage(whole, level, i);
-        if (!td_xt_has_tiles(x, devices, &stage)) return false;
-    }
-    return true;
-}
-
-/* A reason if nothing has been written. */
-static const char *run_stages(const td_xt_call *x, const td_xt_selection *devices,
-                              const td_decision *decision, const td_problem *whole, int level,
-                              cublasStatus_t *status)
-{
-    *status = CUBLAS_STATUS_SUCCESS;
-    for (int64_t i = 0; i < td_tile_stages(whole, level) && !*status; i++) {
-        const td_problem stage = td_tile_stage(whole, level, i);
-        const char *reason = td_xt_run_tiles(x, devices, decision, &stage, status);
-        if (reason && i == 0) return reason;
-        if (reason) *status = run_native(x, &stage, reason);
-    }
-    return NULL;
-}
-
-const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
-                      const td_decision *decision, cublasStatus_t *status)
-{
-    const char *reason = td_reason_memory;
-    td_problem whole;
-    if (!td_tile_whole(&x->p, &whole)) return td_reason_routine;
-    for (int level = 0; level < td_tile_levels(&whole); level++) {
-        if (!has_room(x, devices, &whole, level)) continue;
-        reason = run_stages(x, devices, decision, &whole, level, status);
-        if (!reason || reason == td_reason_operand) break;
-    }
-    return reason;
 }
