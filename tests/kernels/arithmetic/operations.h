@@ -4,10 +4,10 @@
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
 
-#include "../../../bench/paper.h"
-#include "../../../kernels/arithmetic/dd.h"
-#include "../../../kernels/arithmetic/df.h"
-#include "../../../kernels/arithmetic/ts.h"
+#include "bench/paper.h"
+#include "kernels/arithmetic/dd.h"
+#include "kernels/arithmetic/df.h"
+#include "kernels/arithmetic/ts.h"
 
 /* X(function, kind of its arguments, their format): cases.c and numbers.h have kinds and
  * formats. */

@@ -1,12 +1,12 @@
 /* test_accumulate.c - sums of products, in blocks and superblocks, against MPFR, for all formats:
  * random, constant, cancelling, and the worst that a search finds. Errors are in units of the
  * format's u^2 (v^3 for triple-single) times sum |a b|. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "sums.h"
 
 enum { SEED = 23 };

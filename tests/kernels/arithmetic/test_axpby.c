@@ -1,10 +1,10 @@
 /* test_axpby.c - td_df_axpby and td_dd_axpby against MPFR: every combination of special scalars,
  * the ends of the range, cancellation. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 

@@ -1,6 +1,6 @@
 /* test_exact.c - exact.h against MPFR: sums of products over the whole range, cancellation, ties,
  * the ends of the range; and the certificate of td_exact_axpby at its limit. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -8,9 +8,9 @@
 
 #include <mpfr.h>
 
-#include "../../../kernels/arithmetic/exact.h"
-#include "../../support/bits.h"
-#include "../../support/random.h"
+#include "kernels/arithmetic/exact.h"
+#include "tests/support/bits.h"
+#include "tests/support/random.h"
 
 /* alpha times a sum spans 2^-3222 .. 2^3140, beta c less. */
 enum { BITS = 6500, STRIDE = 3, MAX_TERMS = 70000, SUMS = 60000, FINISHES = 30000 };

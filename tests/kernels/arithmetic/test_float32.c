@@ -1,10 +1,10 @@
 /* test_float32.c - operations on single numbers, of float32.h and of dd.h, against MPFR: sums and
  * products without error, scaling with one rounding, exponents and significands. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 

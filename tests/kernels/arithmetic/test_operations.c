@@ -1,10 +1,10 @@
 /* test_operations.c - sums, products and fused products of all formats against MPFR, with the
  * bounds of their headers: corners, random numbers, cancellation, and what a search finds. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 

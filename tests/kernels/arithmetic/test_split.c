@@ -1,10 +1,10 @@
 /* test_split.c - binary64 to the longer and shorter formats and back, against MPFR: values,
  * rounding, both ends of the range, special values; and double+single to and from double-double. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 

@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-#include "../../../include/tandem.h"
-#include "../../../lib/engines/engine.h"
-#include "../../../lib/cuda/device.h"
-#include "../../support/bits.h"
-#include "../../support/test.h"
+#include "include/tandem.h"
+#include "lib/engines/engine.h"
+#include "lib/cuda/device.h"
+#include "tests/support/bits.h"
+#include "tests/support/test.h"
 #include "device.h"
 
 static tandem_status run(const mode *m, const problem *p, double *a, double *b, double *c)

@@ -6,7 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../../support/matrix.h"
+#include "tests/support/matrix.h"
 
 /* Fails the test if the runtime does. */
 #define CHECK_CUDA(call)                                                                           \

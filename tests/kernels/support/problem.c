@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 static double uniform(test_random *r, const place *at)
 {

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "../../ref/ref.h"
-#include "../../support/matrix.h"
-#include "../../support/random.h"
+#include "tests/ref/ref.h"
+#include "tests/support/matrix.h"
+#include "tests/support/random.h"
 
 /* Where an element lies: element l of k of line `line` of operand 0 (rows of op(A)) or 1 (columns
  * of op(B)). */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../support/complex_of.h"
-#include "../../support/random.h"
-#include "../../support/test.h"
+#include "tests/support/complex_of.h"
+#include "tests/support/random.h"
+#include "tests/support/test.h"
 #include "device.h"
 
 const char *routine_text(const routine_case *c)
