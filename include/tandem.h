@@ -35,7 +35,7 @@ extern "C" {
 #define TANDEM_API
 #endif
 
-/* The same type as cudaStream_t. */
+/* cudaStream_t, the type of CUDA streams. */
 typedef struct CUstream_st *tandem_stream;
 
 typedef enum tandem_status {

@@ -95,7 +95,7 @@
 #define TRMM_BETA      TRSM_BETA
 #define TRMM_FIELDS    TRSM_FIELDS, .c = MATRIX(C, ldc)
 
-/* The same in place of B, as cublas.h has it. */
+/* A triangular product in place of B, as cublas.h has it. */
 #define TRMM_IN_PLACE_PARAMETERS TRSM_PARAMETERS
 #define TRMM_IN_PLACE_ARGUMENTS  TRSM_ARGUMENTS
 #define TRMM_IN_PLACE_BETA       TRSM_BETA

@@ -19,8 +19,8 @@ extern const td_value td_no_scalar;
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 
-/* The same for functions whose handle is not asked: those of cublas.h, which have none, and of
- * cublasLt. *p is complete, stream_known says if p->stream is. */
+/* Starts a wrapped call of a function whose handle is not asked: those of cublas.h, which have
+ * none, and of cublasLt. *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
 /* Sets the scalars of *p, which has all that their types follow from: numbers in device memory or

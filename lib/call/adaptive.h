@@ -12,8 +12,8 @@
  * waits for nothing. */
 td_decision td_adaptive_weigh(const td_question *q, const td_decision *decision, td_device *device);
 
-/* The same where no site is known, as if the strategy were performant: without memory that the
- * device can reach, and of calls whose parts run by one decision. */
+/* What becomes of the decision where no site is known, as if the strategy were performant: without
+ * memory that the device can reach, and of calls whose parts run by one decision. */
 td_decision td_adaptive_forgo(const td_decision *decision);
 
 #endif

@@ -126,7 +126,7 @@ bool td_model_is_measured(const td_model *model);
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p);
 
-/* The same for all ways at once; seconds[TD_MOST_WAYS]. */
+/* Seconds of such a product in every way; `seconds` has TD_MOST_WAYS elements. */
 void td_model_predict(const td_model *model, const td_problem *p, double *seconds);
 
 /* How many times as long as predicted a timed routine takes that is such a product: 1 if it was not

@@ -129,7 +129,7 @@ static const char *run_tile(const plan *of, worker *w, const td_decision *decisi
     return td_dispatch_part(td_options_in_force(), of->x->entry, decision, &there);
 }
 
-/* The same for a tile of the call. Once others have been written, one that the call's mode cannot
+/* Enqueues a tile of the call. Once others have been written, one that the call's mode cannot
  * run is mode fp64's. */
 static const char *start(const plan *of, worker *w, const td_problem *tile)
 {
