@@ -132,32 +132,32 @@ static bool is_slower(const td_model *model, td_forecast f)
 /* True if finding out that data are bad costs too much of native's time. */
 static bool is_dear_to_find_out(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
 
-/* True where the mode is so far ahead, as on cards with little binary64, that bad data of some
- * calls are a small matter beside it. */
-static bool is_far_ahead(td_forecast f)
+/* True where the mode is so far ahead, on a card with little binary64, that bad data of some calls
+ * are a small matter beside it. */
+static bool is_far_ahead(const td_model *model, td_forecast f)
 {
     const double far = 2.0;
-    return far * f.emulated <= f.native;
+    return !td_rates_have_much_binary64(&model->rates) && far * f.emulated <= f.native;
 }
 
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
-static bool is_too_slow_at_worst(td_forecast f)
+static bool is_too_slow_at_worst(const td_model *model, td_forecast f)
 {
-    return is_dear_to_find_out(f) && !is_far_ahead(f);
+    return is_dear_to_find_out(f) && !is_far_ahead(model, f);
 }
 
 /* True if a call stays native for its worst case. This is the one place where strategy adaptive
  * relaxes that rule: what heed_site then makes of the call is risky, and for its site to allow. */
-static bool forgoes(const td_options *o, td_forecast f)
+static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
 {
-    return is_too_slow_at_worst(f) && !is_adaptive(o);
+    return is_too_slow_at_worst(model, f) && !is_adaptive(o);
 }
 
 /* A decision to emulate what cuBLAS might make as well. */
-static td_decision heed_site(const td_options *o, td_decision d)
+static td_decision heed_site(const td_options *o, const td_model *model, td_decision d)
 {
     d.heeds_site = is_adaptive(o) && d.engine->cost;
-    d.is_risky = d.heeds_site && is_too_slow_at_worst(d.forecast);
+    d.is_risky = d.heeds_site && is_too_slow_at_worst(model, d.forecast);
     return d;
 }
 
@@ -221,17 +221,17 @@ td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_
         forecast.found_out = td_model_found_out(model, p, seconds[0]);
     if (may_be_native && is_slower(model, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
-    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
+    if (forgoes(o, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     td_parameter parameter = fastest->parameter;
     if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
-    if (!may_be_native || (is_dear_to_find_out(forecast) && is_far_ahead(forecast)))
+    if (!may_be_native || (is_dear_to_find_out(forecast) && is_far_ahead(model, forecast)))
         parameter.prices.native = parameter.prices.measure = 0; /* no probe */
     const td_decision d = {.engine = fastest->engine,
                            .parameter = parameter,
                            .text = fastest->text,
                            .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
                            .forecast = forecast};
-    return may_be_native ? heed_site(o, d) : d;
+    return may_be_native ? heed_site(o, model, d) : d;
 }
 
 /* The mode that was asked for. */
@@ -252,7 +252,7 @@ static td_decision weigh_mode(const td_options *o, const td_problem *p, const td
                                emulated, 0.0};
     if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.choice = td_choice_faster;
-    return heed_site(o, d);
+    return heed_site(o, model, d);
 }
 
 /* ---- triangular solves ---- */
@@ -316,7 +316,7 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
         forecast.found_out = found_out_in_solve(p, by_way, best);
     if (is_performant(o) && is_slower(model, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
-    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
+    if (forgoes(o, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     td_decision d = {.engine = way->engine,
                      .parameter = way->parameter,
                      .text = way->text,
@@ -328,7 +328,7 @@ td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, con
         d.parameter.prices = td_prices_of(model, way->engine, &largest);
     d.parameter.prices.native = 0; /* each part is smaller than the last one */
     if (!is_performant(o)) d.parameter.prices.measure = 0;
-    return heed_site(o, d);
+    return heed_site(o, model, d);
 }
 
 static td_decision take_mode_for_solve(const td_options *o, const td_problem *p)
@@ -349,7 +349,7 @@ static td_decision weigh_mode_for_solve(const td_options *o, const td_problem *p
     if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = by_way[way].cut;
     d.choice = td_choice_faster;
-    return heed_site(o, d);
+    return heed_site(o, model, d);
 }
 
 static bool is_of_double(td_type type)

@@ -527,7 +527,7 @@ static const struct {
 
 td_traits td_traits_of_card(const td_card *card)
 {
-    enum { SM_90 = 90, MUCH = 2 };
+    enum { SM_90 = 90 };
     const td_rates rates = td_rates_of(card);
     const int capability = 10 * card->major + card->minor;
     size_t i = 0;
@@ -536,7 +536,7 @@ td_traits td_traits_of_card(const td_card *card)
                        .shared_bytes = shared[i].kibibytes << 10,
                        .has_tma = capability >= SM_90,
                        .has_wgmma = capability == SM_90,
-                       .has_much_binary64 = rates.fp32 <= MUCH * rates.fp64};
+                       .has_much_binary64 = td_rates_have_much_binary64(&rates)};
 }
 
 /* ---- for people ---- */
