@@ -7,6 +7,7 @@
 #include "../engines/model/model.h"
 #include "../engines/solve/steps.h"
 #include "entries.h"
+#include "forecast.h"
 #include "../options/options.h"
 #include "problem.h"
 
@@ -22,14 +23,6 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
 /* Why an engine runs a call that another might have run. */
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
     td_choice_reproducible[], td_choice_rule[], td_choice_instead[];
-
-/* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered, whose data are
- * ordinary; and of the call under `auto` if its data turn out to be bad (found_out.h), 0 if that is
- * no question. Valid if `mode` is not NULL. */
-typedef struct {
-    const char *mode;
-    double native, emulated, found_out;
-} td_forecast;
 
 /* What runs a call: made once, and handed down. */
 typedef struct {
