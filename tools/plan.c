@@ -248,17 +248,27 @@ static void find_own(td_model *model)
 
 /* ---- what is printed ---- */
 
+/* The call under mode auto whose data turn out to be bad: of the way that auto weighed alone, if
+ * that depends on the data. */
+static double found_out_of(const td_way *way, const td_decision *d)
+{
+    const bool is_weighed = d->forecast.mode && strcmp(way->text, d->forecast.mode) == 0;
+    return is_weighed && d->forecast.found_out > 0.0 ? d->forecast.found_out : -1.0;
+}
+
 /* p is the product of real numbers that an engine makes. */
 static void print_way(const td_way *way, double seconds, const td_problem *p, double operations,
-                      double native, td_option_accuracy accuracy)
+                      double native, const td_decision *d, td_option_accuracy accuracy)
 {
-    char bits[16] = "-";
+    const double found_out = found_out_of(way, d);
+    char bits[16] = "-", bad_data[24] = "-";
+    if (found_out >= 0.0) snprintf(bad_data, sizeof bad_data, "%.4f", found_out * 1e3);
     if (way->engine->bits)
         snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
     if (seconds < 0.0)
-        printf("%-14s %12s %9s %10s %6s\n", way->text, "-", "-", "-", bits);
+        printf("%-14s %12s %12s %9s %10s %6s\n", way->text, "-", "-", "-", "-", bits);
     else
-        printf("%-14s %12.4f %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3,
+        printf("%-14s %12.4f %12s %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3, bad_data,
                operations / seconds * 1e-12, seconds / native, bits,
                td_policy_serves(way, seconds, accuracy, p->k) ? "" : "  too few bits");
 }
@@ -286,10 +296,10 @@ static void print_routes(const td_problem *p, const td_model *model)
 
 static void print_decision(const td_decision *d)
 {
+    enum { DECIMALS = 4 };
+    char forecast[TD_FORECAST_TEXT];
     printf("\nauto: %s, %s", d->text, d->reason ? d->reason : d->choice);
-    if (d->forecast.mode)
-        printf(" (%s %.4f ms, native %.4f ms)", d->forecast.mode, d->forecast.emulated * 1e3,
-               d->forecast.native * 1e3);
+    if (d->forecast.mode) printf(" (%s)", td_forecast_print(&d->forecast, DECIMALS, forecast));
     printf("\n");
 }
 
@@ -307,11 +317,12 @@ static void print_plan(const td_options *o, const planned *of, const td_model *m
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy,
            td_policy_bits(o->accuracy, of->real.k));
-    printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
-    for (int i = 0; i < count; i++)
-        print_way(&way[i], of->seconds[i], &of->real, operations_of(p), of->seconds[0],
-                  o->accuracy);
+    printf("%-14s %12s %12s %9s %10s %6s\n", "mode", "predicted ms", "found out ms", "TFLOP/s",
+           "of native", "bits");
     const td_decision d = td_policy_choose(o, &of->question, model);
+    for (int i = 0; i < count; i++)
+        print_way(&way[i], of->seconds[i], &of->real, operations_of(p), of->seconds[0], &d,
+                  o->accuracy);
     print_decision(&d);
     print_routes(&of->real, model);
 }
@@ -343,11 +354,12 @@ static void print_json_route(const td_way *way, const td_problem *p, const td_mo
 }
 
 static void print_json_way(const td_way *way, double seconds, const td_problem *p,
-                           const td_model *model, td_option_accuracy accuracy)
+                           const td_model *model, const td_decision *d, td_option_accuracy accuracy)
 {
     const bool has_bits = way->engine->bits != NULL;
     printf("\"mode\": \"%s\"", way->text);
     print_json_number("seconds", seconds);
+    print_json_number("found_out_seconds", found_out_of(way, d));
     print_json_number("bits", has_bits ? way->engine->bits(way->parameter, p->k) : -1.0);
     printf(", \"is_accurate_enough\": %s",
            td_policy_serves(way, seconds, accuracy, p->k) ? "true" : "false");
@@ -383,7 +395,7 @@ static void print_json(const td_options *o, const planned *of, const td_model *m
     printf("},\n  \"modes\": [");
     for (int i = 0; i < count; i++) {
         printf("%s\n    {", i ? "," : "");
-        print_json_way(&way[i], of->seconds[i], &of->real, model, o->accuracy);
+        print_json_way(&way[i], of->seconds[i], &of->real, model, &d, o->accuracy);
     }
     printf("\n  ]\n}\n");
 }

@@ -100,14 +100,23 @@ td_counters *td_call_counters(td_call *call, const td_decision *decision, const 
     return call->counts.from;
 }
 
-void td_call_count(const td_call *call, const td_question *q, const td_decision *decision)
+/* What runs the call and why, and the times that decided. */
+static void log_decision(const td_question *q, const td_decision *decision)
 {
+    enum { DECIMALS = 4 };
+    char forecast[TD_FORECAST_TEXT] = "";
     const td_problem *p = q->called;
     const char *why = decision->reason ? decision->reason : decision->choice;
-    td_report_count(call->record);
-    td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld: %s%s%s%s", td_entries[q->entry].name,
+    if (decision->forecast.mode) td_forecast_print(&decision->forecast, DECIMALS, forecast);
+    td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld: %s%s%s%s%s%s", td_entries[q->entry].name,
            (long long)p->m, (long long)p->n, (long long)p->k, decision->text, why ? " (" : "",
-           why ? why : "", why ? ")" : "");
+           why ? why : "", why && forecast[0] ? ": " : "", forecast, why ? ")" : "");
+}
+
+void td_call_count(const td_call *call, const td_question *q, const td_decision *decision)
+{
+    td_report_count(call->record);
+    if (td_log_is_on(TD_LOG_DEBUG)) log_decision(q, decision);
 }
 
 void td_call_wait(td_call *call)

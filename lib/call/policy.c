@@ -76,32 +76,32 @@ static bool is_slower(const td_model *model, td_forecast f)
 /* True if finding out that data are bad costs too much of native's time. */
 static bool is_dear_to_find_out(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
 
-/* True where the mode is so far ahead, as on cards with little binary64, that bad data of some
- * calls are a small matter beside it. */
-static bool is_far_ahead(td_forecast f)
+/* True where the mode is so far ahead, on a card with little binary64, that bad data of some calls
+ * are a small matter beside it. */
+static bool is_far_ahead(const td_model *model, td_forecast f)
 {
     const double far = 2.0;
-    return far * f.emulated <= f.native;
+    return !td_rates_have_much_binary64(&model->rates) && far * f.emulated <= f.native;
 }
 
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
-static bool is_too_slow_at_worst(td_forecast f)
+static bool is_too_slow_at_worst(const td_model *model, td_forecast f)
 {
-    return is_dear_to_find_out(f) && !is_far_ahead(f);
+    return is_dear_to_find_out(f) && !is_far_ahead(model, f);
 }
 
 /* True if a call stays native for its worst case. This is the one place where strategy adaptive
  * relaxes that rule: what heed_site then makes of the call is risky, and for its site to allow. */
-static bool forgoes(const td_options *o, td_forecast f)
+static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
 {
-    return is_too_slow_at_worst(f) && !is_adaptive(o);
+    return is_too_slow_at_worst(model, f) && !is_adaptive(o);
 }
 
 /* A decision to emulate what cuBLAS might make as well. */
-static td_decision heed_site(const td_options *o, td_decision d)
+static td_decision heed_site(const td_options *o, const td_model *model, td_decision d)
 {
     d.heeds_site = is_adaptive(o) && d.engine->cost;
-    d.is_risky = d.heeds_site && is_too_slow_at_worst(d.forecast);
+    d.is_risky = d.heeds_site && is_too_slow_at_worst(model, d.forecast);
     return d;
 }
 
@@ -188,9 +188,9 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
         forecast.found_out = q->method->found_out(model, q, by_way, fastest);
     if (may_be_native && is_slower(model, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
-    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
+    if (forgoes(o, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     const bool is_not_probed =
-        q->method->has_branch && is_dear_to_find_out(forecast) && is_far_ahead(forecast);
+        q->method->has_branch && is_dear_to_find_out(forecast) && is_far_ahead(model, forecast);
     td_decision d = {.engine = best.way->engine,
                      .parameter = best.way->parameter,
                      .text = best.way->text,
@@ -198,7 +198,7 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
                      .cut = best.forecast.cut,
                      .forecast = forecast};
     d.parameter.prices = prices_of(q, model, &best, may_be_native && !is_not_probed);
-    return may_be_native ? heed_site(o, d) : d;
+    return may_be_native ? heed_site(o, model, d) : d;
 }
 
 /* The mode that was asked for. */
@@ -222,7 +222,7 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
     if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = emulated.cut;
     d.choice = td_choice_faster;
-    return heed_site(o, d);
+    return heed_site(o, model, d);
 }
 
 /* By the arithmetic of a mode. */

@@ -68,6 +68,12 @@ td_rates td_rates_of(const td_card *card)
                       .multiprocessors = card->multiprocessors};
 }
 
+bool td_rates_have_much_binary64(const td_rates *rates)
+{
+    const double most = 2.0; /* binary32 operations in the time of one of binary64 */
+    return rates->fp32 <= most * rates->fp64;
+}
+
 /* ---- ways ---- */
 
 static td_way ways[TD_MOST_WAYS];

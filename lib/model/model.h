@@ -43,6 +43,10 @@ typedef struct {
 
 td_rates td_rates_of(const td_card *card);
 
+/* True of a card whose binary64 operations are at least half as fast as its binary32 ones: those
+ * for data centres. */
+bool td_rates_have_much_binary64(const td_rates *rates);
+
 /* ---- ways to compute a product: every mode, in each of its ways, without a number ---- */
 
 typedef struct {

@@ -522,13 +522,13 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
 
 td_traits td_traits_of_card(const td_card *card)
 {
-    enum { MUCH = 2 };
+    const td_rates rates = td_rates_of(card);
     const td_architecture *a = td_architecture_of(10 * card->major + card->minor);
     return (td_traits){.multiprocessors = card->multiprocessors,
                        .shared_bytes = a->kibibytes << 10,
                        .has_tma = a->has_tma,
                        .has_wgmma = a->has_wgmma,
-                       .has_much_binary64 = a->fp32 <= MUCH * a->fp64};
+                       .has_much_binary64 = td_rates_have_much_binary64(&rates)};
 }
 
 /* ---- for people ---- */

@@ -180,14 +180,13 @@ static int print_cells(FILE *out, const int widths[COLUMNS], const td_record *re
  * row too long. */
 static void print_because(FILE *out, int used, const td_report_key *key)
 {
-    char because[2 * LINE_COLUMNS];
+    enum { DECIMALS = 3 };
+    char because[2 * LINE_COLUMNS], forecast[TD_FORECAST_TEXT];
     const char *why = key->reason ? key->reason : key->choice ? key->choice : "";
     int length = snprintf(because, sizeof because, "%s", why);
     if (key->forecast.mode)
-        length += snprintf(because + length, sizeof because - (size_t)length,
-                           ": %s %s ms, native %s ms", key->forecast.mode,
-                           milliseconds_text(1, td_nanoseconds(key->forecast.emulated)).text,
-                           milliseconds_text(1, td_nanoseconds(key->forecast.native)).text);
+        length += snprintf(because + length, sizeof because - (size_t)length, ": %s",
+                           td_forecast_print(&key->forecast, DECIMALS, forecast));
     if (length > 0)
         fprintf(out, "%s  %s", used + 2 + length > LINE_COLUMNS ? "\ntandem:    " : "", because);
     fprintf(out, "\n");

@@ -220,7 +220,7 @@ class Commands(Case):
         result = self.tandem('plan', *arguments, **variables)
         self.assertEqual((result.returncode, result.stderr), (0, ''), result)
         device = re.search('^device: +(.*)$', result.stdout, re.MULTILINE).group(1)
-        times = dict(re.findall(r'^(\S+) +(\d+\.\d+) +\d+\.\d+ ', result.stdout, re.MULTILINE))
+        times = dict(re.findall(r'^(\S+) +(\d+\.\d+) +\S+ +\d+\.\d+ ', result.stdout, re.MULTILINE))
         return device, times, re.search(r'^auto: (\S+), (.*)$', result.stdout,
                                         re.MULTILINE).groups()
 
@@ -315,6 +315,40 @@ class Commands(Case):
         self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
                          'measure threads, split threads, round int64, slices 1, '
                          'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair many-stages')
+
+    def found_out(self, *arguments):
+        """The modes' third times in milliseconds, as the column has them, and JSON's."""
+        text = self.shown('plan', *arguments)
+        column = dict(re.findall(r'^(\S+) +\d+\.\d+ +(-|\d+\.\d+) +\d+\.\d+ ', text,
+                                 re.MULTILINE))
+        modes = json.loads(self.shown('plan', '--json', *arguments))['modes']
+        of_json = {mode['mode']: mode['found_out_seconds'] for mode in modes}
+        self.assertEqual(set(column), set(of_json))
+        for mode, seconds in of_json.items():
+            self.assertEqual(column[mode], '-' if seconds is None else f'{seconds * 1e3:.4f}', mode)
+        return {mode: time for mode, time in column.items() if time != '-'}, text
+
+    def test_plan_shows_what_bad_data_cost(self):
+        """On an H100 the probe takes 75 to 110 us besides native's time (docs/auto.md)."""
+        device = ('--device', 'NVIDIA H100 80GB HBM3')
+        for size, mode, most in ((4096, 'ozaki2', 1.05), (1792, 'native', 2.0)):
+            column, text = self.found_out(size, size, size, *device)
+            times, (auto, why) = self.plan(size, size, size, *device)[1:]
+            self.assertEqual((set(column), auto), ({'ozaki2'}, mode))
+            native, found_out = float(times['native']), float(column['ozaki2'])
+            self.assertTrue(0.075 <= found_out - native <= 0.110, text)
+            self.assertLessEqual(found_out, most * native)
+            self.assertTrue(why.endswith(f"(ozaki2 {times['ozaki2']} ms, native {times['native']} "
+                                         f"ms, found out {column['ozaki2']} ms)"), why)
+        self.assertGreater(found_out, 1.05 * native)
+
+    def test_plan_asks_of_bad_data_where_they_count(self):
+        """Not of a mode whose time does not depend on them, nor where native is not accurate."""
+        device = ('--device', 'NVIDIA H200')
+        self.assertEqual(self.found_out(4096, 4096, 4096, *device, '--accuracy', 'faithful')[0], {})
+        self.assertEqual(self.found_out('--routine', 'dsyrk', 512, 200000, *device)[0], {})
+        (solve,), _ = self.found_out('--routine', 'dtrsm', 8192, 8192, *device)
+        self.assertEqual(solve, 'ozaki2')
 
     def test_plan_heeds_accuracy_and_strategy(self):
         h200 = (8192, 8192, 8192, '--device', 'NVIDIA H200')

@@ -271,6 +271,13 @@ class Report(unittest.TestCase):
         process = self.tandem(self.write("a", json.dumps(made)))
         self.assertEqual(process.stdout.splitlines()[1].split()[0], "cublas...")
 
+    def test_predictions_may_lack_what_is_newer(self):
+        """A line of before there was a third time is the line that has it."""
+        times = {"mode": "ozaki2", "seconds": 0.002, "native_seconds": 0.004}
+        old, new = (self.rows(self.write("a", report([call(predicted=predicted)])))
+                    for predicted in (times, times | {"found_out_seconds": 0.0041}))
+        self.assertEqual(old, new)
+
     def test_truncated_files_are_refused(self):
         text = report([call(), call(m=2)])
         for length in range(1, len(text.rstrip())):

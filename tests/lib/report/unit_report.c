@@ -115,7 +115,7 @@ static void predictions_are_explained(void **state)
 {
     const td_problem p = {.kind = TD_PRODUCT, .m = 4, .n = 5, .k = 6, .batch = 1};
     const td_decision taken = {
-        .text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001, 0.0}};
+        .text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001, 0.0026}};
     const td_decision kept = {
         .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002, 0.0}};
     (void)state;
@@ -131,10 +131,24 @@ static void predictions_are_explained(void **state)
     assert_true(holds("r[\"calls\"][0][\"choice\"] == \"fast\" and "
                       "r[\"calls\"][0][\"native_reason\"] is None and "
                       "r[\"calls\"][0][\"predicted\"] == {\"mode\": \"df\", \"seconds\": 0.001, "
-                      "\"native_seconds\": 0.0025}"));
+                      "\"native_seconds\": 0.0025, \"found_out_seconds\": 0.0026}"));
     assert_true(holds("r[\"calls\"][1][\"choice\"] is None and "
                       "r[\"calls\"][1][\"native_reason\"] == \"slow\" and "
-                      "r[\"calls\"][1][\"predicted\"][\"mode\"] == \"ts\""));
+                      "r[\"calls\"][1][\"predicted\"] == {\"mode\": \"ts\", \"seconds\": 0.002, "
+                      "\"native_seconds\": 0.0005, \"found_out_seconds\": None}"));
+}
+
+/* Milliseconds in the order in which people compare them; of a mode whose time does not depend on
+ * the data there are two. */
+static void forecasts_are_printed(void **state)
+{
+    char text[TD_FORECAST_TEXT];
+    const td_forecast of_two = {"df", 0.0025, 0.001, 0.0},
+                      of_three = {"ozaki2", 0.0025, 0.00123456, 0.0026};
+    (void)state;
+    assert_string_equal(td_forecast_print(&of_two, 1, text), "df 1.0 ms, native 2.5 ms");
+    assert_string_equal(td_forecast_print(&of_three, 4, text),
+                        "ozaki2 1.2346 ms, native 2.5000 ms, found out 2.6000 ms");
 }
 
 static void host_device_is_named(void **state)
@@ -315,7 +329,8 @@ static void the_table_is_no_wider_than_a_terminal(void **state)
     key.n = key.k = key.batch = 100000;
     key.mode = "faithful:fp64";
     key.choice = "predicted fastest";
-    key.forecast = (td_forecast){.mode = "faithful:fp64", .native = 0.5, .emulated = 0.25};
+    key.forecast =
+        (td_forecast){.mode = "faithful:fp64", .native = 0.5, .emulated = 0.25, .found_out = 0.625};
     td_record *record = td_report_find(&key);
     td_report_count(record);
     td_report_add_time(record, 12345.678);
@@ -324,7 +339,8 @@ static void the_table_is_no_wider_than_a_terminal(void **state)
     td_report_write();
     const char *text = capture_end(&lines);
     assert_non_null(
-        strstr(text, "predicted fastest: faithful:fp64 250.000 ms, native 500.000 ms\n"));
+        strstr(text, "predicted fastest: faithful:fp64 250.000 ms, native 500.000 ms, found out "
+                     "625.000 ms\n"));
     assert_non_null(strstr(text, reason));
     assert_non_null(strstr(text, "\ntandem: DgemmStridedBatched_64  "));
     assert_true(longest_line(text) <= 120);
@@ -337,6 +353,7 @@ int main(void)
         REPORT_TEST(equal_keys_share_a_record),
         REPORT_TEST(json_holds_what_was_counted),
         REPORT_TEST(predictions_are_explained),
+        REPORT_TEST(forecasts_are_printed),
         REPORT_TEST(host_device_is_named),
         REPORT_TEST(nothing_counted_is_not_zero),
         REPORT_TEST(a_key_takes_any_problem),
