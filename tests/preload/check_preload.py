@@ -35,7 +35,7 @@ MODES = [name for name in names if name not in ("native", "auto", "ozaki1", "oza
 THOROUGH = MODES if hostgpu is None or "TEST_EVERYTHING" in os.environ else ["df"]
 STRIDE = 8
 ORDINARY = ["df", "70", "35", "50"]
-# Decisions are those of the cards that the library knows, whatever a calibration says of this machine.
+# A calibration of this machine has no say: decisions are those of the cards that the library knows.
 os.environ["XDG_CACHE_HOME"] = "/nowhere"
 
 

@@ -15,7 +15,7 @@ from preloading import run, said_by_tandem
 LOST = "the site's last call has not won"
 ROUNDS, THREADS = 100, 4
 TRIALS = [1, 4, 9, 18, 35, 68]
-# Decisions are those of the cards that the library knows, whatever a calibration says of this machine.
+# A calibration of this machine has no say: decisions are those of the cards that the library knows.
 os.environ["XDG_CACHE_HOME"] = "/nowhere"
 
 
