@@ -26,7 +26,7 @@ extern "C" {
 #endif
 
 #define TANDEM_VERSION_MAJOR 0
-#define TANDEM_VERSION_MINOR 1
+#define TANDEM_VERSION_MINOR 2
 #define TANDEM_VERSION_PATCH 0
 
 #if defined(__GNUC__)

@@ -127,6 +127,11 @@ static cell outside_cell(const td_record *record)
     return integer_cell((int64_t)td_record_samples(record).outside);
 }
 
+static cell unjudged_cell(const td_record *record)
+{
+    return integer_cell((int64_t)td_record_samples(record).unjudged);
+}
+
 static const column columns[] = {
     {"cublas...", NULL, true, function_cell},
     {"op", NULL, true, op_cell},
@@ -145,6 +150,7 @@ static const column columns[] = {
     {"bound", "-", false, bound_cell},
     {"ulps", "-", false, ulps_cell},
     {"outside", "0", false, outside_cell},
+    {"unjudged", "0", false, unjudged_cell},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 

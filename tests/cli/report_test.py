@@ -412,6 +412,27 @@ class Report(unittest.TestCase):
         self.assertEqual([(row["m"], row["error"], row["mean"]) for row in rows],
                          [("1", "inf", "inf"), ("1000", "1.00e-16", "1.00e-17")])
 
+    def test_what_nobody_can_judge_is_counted(self):
+        """Elements that are neither right nor wrong, in every form of the report."""
+        def counting(name, unjudged, **members):
+            return self.write(name, report([call(verified=dict(VERIFIED, **members, **unjudged))]))
+
+        paths = [
+            counting("a", {"unjudged": 3}),
+            counting("b", {"unjudged": 4}, elements=0, special=0),
+            counting("older", {})]
+        (row,) = self.rows(*paths)
+        self.assertEqual((row["unjudged"], "outside" in row), ("7", False))
+        page = Page()
+        page.feed(self.tandem("--html", "/dev/stdout", *paths).stdout)
+        titles = page.cells[page.cells.index("cublas..."):page.cells.index("Dgemm_v2")]
+        self.assertEqual(page.cells[page.cells.index("Dgemm_v2") + titles.index("unjudged")], "7")
+        (line,) = json.loads(self.tandem("--json", "-", *paths).stdout)["lines"]
+        self.assertEqual(line["unjudged"], 7)
+        (line,) = csv.DictReader(io.StringIO(self.tandem("--csv", "-", *paths).stdout))
+        self.assertEqual(line["unjudged"], "7")
+        self.assertNotIn("unjudged", self.rows(paths[2])[0])
+
     def test_control_characters_are_shown(self):
         """Nothing that a program or a file is called tells a terminal to do anything."""
         evil = "\x1b]0;x\x07\n\r\x7f\u009b31m"

@@ -405,7 +405,10 @@ static void valid_corners_are_accepted(void **unused)
 static void texts_are_there(void **unused)
 {
     (void)unused;
-    CHECK(strcmp(tandem_version(), "0.1.0") == 0, "%s", tandem_version());
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", TANDEM_VERSION_MAJOR, TANDEM_VERSION_MINOR,
+             TANDEM_VERSION_PATCH);
+    CHECK(strcmp(tandem_version(), version) == 0, "%s", tandem_version());
     for (int i = TANDEM_OK; i <= TANDEM_LAUNCH_FAILED; i++)
         CHECK(tandem_status_text((tandem_status)i)[0], "status %d has no text", i);
     CHECK(tandem_status_text((tandem_status)99)[0], "an unknown status has no text");

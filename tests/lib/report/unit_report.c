@@ -110,6 +110,38 @@ static void json_holds_what_was_counted(void **state)
         "all(r[\"calls\"][1][name] is None for name in (\"seconds\", \"repaired\", \"planes\"))"));
 }
 
+/* Elements that nobody can judge are counted apart from those that were compared, also where there
+ * are no others, in JSON and in the table. */
+static void unjudged_elements_are_counted(void **state)
+{
+    static const td_sample_counts some = {.elements = 6, .outside = 1, .unjudged = 2},
+                                  more = {.unjudged = 5}, none_judged = {.unjudged = 3};
+    static td_record *record;
+    int lines;
+    (void)state;
+    for (int is_table = 0; is_table < 2; is_table++) {
+        capture_begin();
+        open_report(is_table ? "-" : report_path);
+        record = call(7, NULL);
+        td_report_add_samples(record, &some);
+        td_report_add_samples(record, &more); /* of another context */
+        td_report_add_samples(call(8, NULL), &none_judged);
+        call(9, NULL);
+        td_report_write();
+        const char *text = capture_end(&lines);
+        if (is_table) {
+            assert_non_null(strstr(text, " outside unjudged"));
+            assert_non_null(strstr(text, "       1        7"));
+            assert_non_null(strstr(text, "       0        3"));
+        }
+        td_report_close();
+    }
+    assert_true(holds("[c[\"verified\"] and (c[\"verified\"][\"elements\"], "
+                      "c[\"verified\"][\"outside\"], c[\"verified\"][\"unjudged\"]) "
+                      "for c in r[\"calls\"]] == [(6, 1, 7), (0, 0, 3), None]"));
+    assert_true(holds("r[\"totals\"][\"verified\"] == 6 and r[\"totals\"][\"outside\"] == 1"));
+}
+
 /* Decisions by prediction. */
 static void predictions_are_explained(void **state)
 {
@@ -352,6 +384,7 @@ int main(void)
         REPORT_TEST(nothing_is_kept_while_off),
         REPORT_TEST(equal_keys_share_a_record),
         REPORT_TEST(json_holds_what_was_counted),
+        REPORT_TEST(unjudged_elements_are_counted),
         REPORT_TEST(predictions_are_explained),
         REPORT_TEST(forecasts_are_printed),
         REPORT_TEST(host_device_is_named),
