@@ -1,14 +1,8 @@
 /* check_cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of
  * rank k and 2k, triangular systems, and complex products, of every type against plain loops. What
  * must not be read is NaN. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <complex.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cublas_expect.h"
 
@@ -308,9 +302,8 @@ static void check_gemm(const type *t, int variant)
     compare_all(t, "gemm", variant, c, z, M * N);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     for (int i = 0; i < 2 * TYPES; i++) {
         const type *t = &types[i / 2];
 
@@ -332,13 +325,12 @@ static void test_values(void **state)
 }
 
 /* alpha = 0 reads neither A nor B, and a hand-over of 0 columns nothing. */
-static void test_nothing_to_read(void **state)
+TEST(test_nothing_to_read)
 {
     const cuDoubleComplex zero = {0, 0}, two = {2, 0};
     const double real_zero = 0, one = 1;
     cuDoubleComplex *c = acquire(4 * sizeof *c);
 
-    (void)state;
     for (int i = 0; i < 4; i++) c[i] = (cuDoubleComplex){i + 1, 1};
     expect_ok(cublasZhemm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, 2, 2, &zero, NULL, 2,
                           NULL, 2, &two, c, 2));
@@ -352,7 +344,7 @@ static void test_nothing_to_read(void **state)
     cudaFree(c);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     const cuDoubleComplex two = {2, 0};
     const double one = 1;
@@ -361,7 +353,6 @@ static void test_refusals(void **state)
     capture said;
     char *text;
 
-    (void)state;
     expect_status(
         cublasZherk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, 2, 2, &one, c, 2, &one, c, 2),
         CUBLAS_STATUS_INVALID_VALUE);
@@ -390,12 +381,4 @@ static void test_refusals(void **state)
 /* With all memory that the tests acquired. */
 static int end(void **state) { return destroy(state) || cudaDeviceReset() != cudaSuccess; }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_nothing_to_read),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, create, end);
-}
+int main(void) { return test_run(.set_up = create, .tear_down = end); }

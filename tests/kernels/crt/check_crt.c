@@ -346,9 +346,8 @@ static void check_case(const crt_case *p)
     crt_free_data(&d);
 }
 
-static void all_ways_agree(void **unused)
+TEST(all_ways_agree)
 {
-    (void)unused;
     for (int i = 0; i < cases; i++) {
         const crt_case p = crt_random_case(first_seed + (uint64_t)i);
         check_case(&p);
@@ -359,10 +358,9 @@ static void all_ways_agree(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
     device_require();
     if (td_crt_prepare() != cudaSuccess || td_resident_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 30;
     test_take_cases(argc, argv, &cases, &first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

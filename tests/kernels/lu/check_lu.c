@@ -237,9 +237,8 @@ static bool is_taken(int n)
 }
 
 /* Orders in steps, types and kinds in turn. */
-static void factors_and_inverses(void **unused)
+TEST(factors_and_inverses)
 {
-    (void)unused;
     int runs = 0;
     for (int n = 1; n <= TD_LU_MOST; n += step_of_orders)
         for (int t = 0; t < TD_LU_TYPES; t++) {
@@ -265,9 +264,8 @@ static void factors_and_inverses(void **unused)
 
 /* Orders beyond those of vectors, around the ends of warps and panels: every other one of one type,
  * so that all types come, or the first two; or all of all types. */
-static void large_factors(void **unused)
+TEST(large_factors)
 {
-    (void)unused;
     static const int orders[] = {257, 272, 289, 300, 383, 449, 512};
     const int count = step_of_orders > 1 ? 2 : (int)(sizeof orders / sizeof *orders);
     for (int i = 0; i < count; i++)
@@ -300,9 +298,8 @@ static factored factored_late(td_lu_type type, int n, lu_kind kind)
 }
 
 /* Steps that are seldom after others that are not, every kind of them with every type and shape. */
-static void seldom_steps(void **unused)
+TEST(seldom_steps)
 {
-    (void)unused;
     static const int orders[] = {3, 8, 11, 16, 21, 24, 29, 32, 33, 36, 50};
     static const lu_kind kinds[] = {LU_SINGULAR, LU_TIES, LU_EXTREME, LU_SPECIAL, LU_TINY};
     enum { ORDERS = sizeof orders / sizeof *orders, KINDS = sizeof kinds / sizeof *kinds };
@@ -377,9 +374,8 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
 }
 
 /* Side, triangle, diagonal and operation in every combination, each type in turn. */
-static void triangles(void **unused)
+TEST(triangles)
 {
-    (void)unused;
     static const int sizes[] = {1, 5, 16, 17, 33, 64, 100, 129};
     static const double complex alphas[] = {1.0, 0.0, -0.75, 2.5 + 1.5 * I};
     const int stride = step_of_orders == 1 ? 1 : 5;
@@ -394,9 +390,8 @@ static void triangles(void **unused)
             }
 }
 
-static void residuals(void **unused)
+TEST(residuals)
 {
-    (void)unused;
     if (every_type || test_takes_everything())
         check_residuals(1, every_type ? TD_LU_MOST : 100);
     else if (step_of_orders == 1)
@@ -407,18 +402,11 @@ static void residuals(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_and_inverses),
-        cmocka_unit_test(large_factors),
-        cmocka_unit_test(seldom_steps),
-        cmocka_unit_test(triangles),
-        cmocka_unit_test(residuals),
-    };
     step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_sanitized() ? 17 : 1;
     every_type = step_of_orders == 0;
     if (every_type) step_of_orders = 1;
     if (step_of_orders < 1) return 2;
     device_require();
     if (td_lu_prepare() != cudaSuccess) return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -383,9 +383,8 @@ static void share_some(lines_case *c, test_random *r)
     for (int o = 0; o < 2; o++) c->ld[o] = (c->along[o] ? c->k : c->lines[o]) + random_int(r, 0, 3);
 }
 
-static void random_cases(void **unused)
+TEST(random_cases)
 {
-    (void)unused;
     int shifted = 0;
     for (int n = 0; n < cases; n++) {
         const uint64_t seed = first_seed + (uint64_t)n;
@@ -415,9 +414,8 @@ static void random_cases(void **unused)
 }
 
 /* Around chunks, and the longest lines. */
-static void lengths(void **unused)
+TEST(lengths)
 {
-    (void)unused;
     static const int depths[] = {1,   31,  32,  33,   63,   64,   65,         127,
                                  129, 511, 513, 2047, 4033, 4095, TD_SHORT_K, TD_SHORT_K + 1};
     for (int d = 0; d < (int)(sizeof depths / sizeof *depths); d++)
@@ -437,10 +435,9 @@ static void lengths(void **unused)
 
 /* As many elements as are measured whole, and enough to be copied in boxes by a device that can;
  * sanitizers watch none. */
-static void boxes(void **unused)
+TEST(boxes)
 {
     const int lines = test_is_sanitized() ? 128 : 512;
-    (void)unused;
     for (int i = 0; i < 8; i++) {
         const int batch = 1 << i % 3, k = i % 2 ? 2048 : 1990;
         lines_case c = {.lines = {lines / batch - 2 * (i % 5), lines / batch},
@@ -462,11 +459,9 @@ static void boxes(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases), cmocka_unit_test(lengths),
-                                       cmocka_unit_test(boxes)};
     if (test_is_sanitized()) cases = 90;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     if (td_lines_prepare() != cudaSuccess) return EXIT_FAILURE;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

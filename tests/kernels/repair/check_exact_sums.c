@@ -255,9 +255,8 @@ static unsigned long long check_masked(const product *of, int late, pattern form
 
 /* Around what the kernels see at once of k; every operand with every form of masks, k and layout in
  * turn. */
-static void masks_of_any_form(void **unused)
+TEST(masks_of_any_form)
 {
-    (void)unused;
     static const int64_t k[] = {1, 255, 256, 257, 1024, 1025, 5000};
     unsigned long long count = 0;
     int run = 0;
@@ -275,9 +274,8 @@ static void masks_of_any_form(void **unused)
 }
 
 /* More products for each thread than fit its sums without carries. */
-static void long_lines(void **unused)
+TEST(long_lines)
 {
-    (void)unused;
     for (int which = 0; which < (test_is_sanitized() ? 1 : 4); which++) {
         const product of = product_varied("uniform", 3, 3, 400000, which);
         CHECK(check_masked(&of, 0, COLUMN, false, which % 2) == 3, "a column has 3 elements");
@@ -286,10 +284,6 @@ static void long_lines(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_of_any_form),
-        cmocka_unit_test(long_lines),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

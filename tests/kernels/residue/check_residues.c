@@ -383,9 +383,8 @@ static void free_data(residue_data *d)
     free(d->shift);
 }
 
-static void residues_are_right(void **unused)
+TEST(residues_are_right)
 {
-    (void)unused;
     for (int i = 0; i < cases; i++) {
         const residue_case p = random_case(first_seed + (uint64_t)i);
         residue_data d = make_data(&p);
@@ -396,9 +395,8 @@ static void residues_are_right(void **unused)
     }
 }
 
-static void residues_of_boxes(void **unused)
+TEST(residues_of_boxes)
 {
-    (void)unused;
     for (int i = 0; i < 4; i++) {
         const residue_case p = large_case(i);
         residue_data d = make_data(&p);
@@ -409,11 +407,9 @@ static void residues_of_boxes(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(residues_are_right),
-                                       cmocka_unit_test(residues_of_boxes)};
     device_require();
     if (td_residues_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 20;
     test_take_cases(argc, argv, &cases, &first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

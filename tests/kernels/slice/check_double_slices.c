@@ -255,9 +255,8 @@ static void check_sums(const slices_data *d)
     free(got);
 }
 
-static void sums_are_exact(void **unused)
+TEST(sums_are_exact)
 {
-    (void)unused;
     CHECK_CUDA(td_double_slices_prepare());
     CHECK_CUDA(td_double_multiply_prepare());
     CHECK_CUDA(td_double_sparse_prepare());
@@ -277,9 +276,6 @@ static void sums_are_exact(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

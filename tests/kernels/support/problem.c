@@ -453,6 +453,17 @@ ref_gemm problem_gemm(const problem *p, test_matrix *c)
     };
 }
 
+product product_plain(const char *data, int64_t m, int64_t n, int64_t k)
+{
+    return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = 41};
+}
+
+void product_set_ops(product *of, int which)
+{
+    of->op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N;
+    of->op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N;
+}
+
 product product_varied(const char *data, int64_t m, int64_t n, int64_t k, int which)
 {
     return (product){.data = data,

@@ -356,9 +356,8 @@ static folded_case make_case(uint64_t seed)
 static int cases = 60;
 static uint64_t first_seed = 1;
 
-static void random_products(void **unused)
+TEST(random_products)
 {
-    (void)unused;
     for (int i = 0; i < test_cases(cases); i++) {
         folded_case c = make_case(first_seed + (uint64_t)i);
         if ((c.alpha == 0.0 || c.k == 0) && c.is_complex) c.alpha = complex_of(0.5, 1.0);
@@ -431,9 +430,8 @@ static void plant(stored *x, test_random *r)
         *at = is_real ? complex_of(value, cimag(*at)) : complex_of(creal(*at), value);
 }
 
-static void special_numbers(void **unused)
+TEST(special_numbers)
 {
-    (void)unused;
     for (int i = 0; i < test_cases(cases); i++) {
         const uint64_t seed = first_seed + 5000 + (uint64_t)i;
         test_random r = random_start(seed);
@@ -456,14 +454,12 @@ int main(int argc, char **argv)
 {
     static const char *const modes[] = {"fp64",   "df",     "ts",          "dd",      "d+s",
                                         "ozaki1", "ozaki2", "ozaki-sgemm", "faithful"};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
-                                       cmocka_unit_test(special_numbers)};
     int failed = 0;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         engine = td_engine_parse(modes[i], &parameter);
-        failed += cmocka_run_group_tests_name(modes[i], tests, NULL, NULL);
+        failed += test_run(.name = modes[i]);
     }
     return failed;
 }

@@ -37,9 +37,8 @@ static mode with_parameter(int family, int parameter)
 }
 
 /* One product for each of several data, of many parameters. */
-static void every_parameter(void **unused)
+TEST(every_parameter)
 {
-    (void)unused;
     static const char *const data[] = {"both signs", "full",     "wide 4",
                                        "circulant",  "crossing", "least"};
     const int step = test_is_sanitized() ? 6 : 1;
@@ -61,9 +60,8 @@ static void every_parameter(void **unused)
         }
 }
 
-static void other_parameters_do_not_exist(void **unused)
+TEST(other_parameters_do_not_exist)
 {
-    (void)unused;
     for (int f = 0; f < FAMILIES; f++) {
         if (!mode_exists(families[f].name)) continue;
         const mode below = with_parameter(f, families[f].least - 1),
@@ -105,9 +103,8 @@ static void check_constants(const char *name, int64_t k, double a, double b)
 
 /* 131072 products of -128 * -128 are 2^31; slices of 0x1.01fdfdfdfdfep0 are -128 but for the
  * first. */
-static void extreme_slices(void **unused)
+TEST(extreme_slices)
 {
-    (void)unused;
     static const int depths[] = {4096, 16385, 131071, 131072, 131073};
     const double digits = 0x1.01fdfdfdfdfep+0;
     for (int i = 0; i < 5; i++) {
@@ -147,9 +144,8 @@ static void check_rotations(const char *name)
 
 /* LONG_K products of 127 * 127 are more than 2^31: passes over k, and pieces of it, have fewer
  * (check_int8.c has the longest sums of all). */
-static void extreme_residues(void **unused)
+TEST(extreme_residues)
 {
-    (void)unused;
     static const int depths[] = {131071, 131072, 131073, LONG_K, 262145};
     if (test_is_sanitized()) { /* one of each kind of pass over k */
         check_constants("ozaki2:6", depths[2], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
@@ -200,9 +196,8 @@ static bool is_worse_than_binary64(const char *name, const problem *p, double bi
     return is_worse;
 }
 
-static void defaults_are_as_good_as_binary64(void **unused)
+TEST(defaults_are_as_good_as_binary64)
 {
-    (void)unused;
     static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm", "faithful",
                                         "faithful:fp64"};
     static const char *const data[] = {
@@ -227,9 +222,8 @@ static void defaults_are_as_good_as_binary64(void **unused)
 
 /* Products that cancel exactly: no mode may leave anything whose X is all of A' B'. (The digits of
  * -x are not those of x with the other sign, so what ozaki1 leaves out does not cancel.) */
-static void exact_zeros(void **unused)
+TEST(exact_zeros)
 {
-    (void)unused;
     static const char *const names[] = {"ozaki2",        "ozaki2:5", "ozaki2:20",
                                         "ozaki-sgemm:3", "faithful", "faithful:fp64"};
     for (int n = 0; n < 6; n++) {
@@ -288,9 +282,8 @@ static int whole_product(product of, int bits_a, int bits_b, bool is_special)
 }
 
 /* Lines that few moduli do not round have the same X by these as by more. */
-static void whole_numbers_take_fewer(void **unused)
+TEST(whole_numbers_take_fewer)
 {
-    (void)unused;
     static const int depths[] = {1, 64, 300, 2049};
     unsigned parameters = 0;
     for (int d = 0; d < 4; d += test_is_sanitized() ? 2 : 1)
@@ -308,9 +301,8 @@ static void whole_numbers_take_fewer(void **unused)
 }
 
 /* So many lines of a few elements that a block makes more records at a time. */
-static void many_short_lines(void **unused)
+TEST(many_short_lines)
 {
-    (void)unused;
     static const char *const data[] = {"both signs", "scattered"};
     const mode m = mode_of_family("ozaki2");
     for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
@@ -380,9 +372,8 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
     problem_free(&p);
 }
 
-static void blocks_of_zeros(void **unused)
+TEST(blocks_of_zeros)
 {
-    (void)unused;
     static const struct {
         shape a, b;
     } pairs[] = {{LOWER, LOWER},  {UPPER, UPPER},   {LOWER, UPPER},  {BLOCKS, LOWER},
@@ -481,9 +472,8 @@ static unsigned check_members(const char *name, int copies, int64_t rows, int64_
     return parameters;
 }
 
-static void members_choose_for_themselves(void **unused)
+TEST(members_choose_for_themselves)
 {
-    (void)unused;
     const unsigned parameters = check_members("ozaki2", 1, 33, 20, 150);
     CHECK((parameters & (parameters - 1)) != 0, "all want the same moduli: %x", parameters);
     check_members("ozaki1", 1, 33, 20, 150);
@@ -493,28 +483,14 @@ static void members_choose_for_themselves(void **unused)
 }
 
 /* So many that few blocks have the tiles of each. */
-static void many_members(void **unused)
+TEST(many_members)
 {
-    (void)unused;
     const int side = test_is_sanitized() ? 70 : 200;
     check_members("ozaki2", test_is_sanitized() ? 3 : 13, side, side + 2, 40);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_parameter),
-        cmocka_unit_test(other_parameters_do_not_exist),
-        cmocka_unit_test(extreme_slices),
-        cmocka_unit_test(extreme_residues),
-        cmocka_unit_test(defaults_are_as_good_as_binary64),
-        cmocka_unit_test(exact_zeros),
-        cmocka_unit_test(whole_numbers_take_fewer),
-        cmocka_unit_test(many_short_lines),
-        cmocka_unit_test(blocks_of_zeros),
-        cmocka_unit_test(members_choose_for_themselves),
-        cmocka_unit_test(many_members),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }
