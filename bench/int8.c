@@ -17,8 +17,9 @@
 #include "../lib/engines/ozaki/planes.h"
 #include "../lib/model/route.h"
 #include "ceiling.h"
-#include "table.h"
-#include "timing.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 
 const char program_name[] = "int8";
 
@@ -149,4 +150,4 @@ out:
     return table_close(&out, csv) && good;
 }
 
-int main(int argc, char **argv) { return table_main(argc, argv, run); }
+int main(int argc, char **argv) { return bench_main(argc, argv, run); }

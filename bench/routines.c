@@ -17,7 +17,7 @@
 #include <cublas_v2.h>
 
 #include "../examples/common.h"
-#include "timing.h"
+#include "harness/timing.h"
 
 const char program_name[] = "routines";
 
