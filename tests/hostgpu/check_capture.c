@@ -16,18 +16,37 @@ static enum cudaStreamCaptureStatus status_of(cudaStream_t of)
 
 /* ---- what is captured ---- */
 
-/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when
- * the graph runs. */
-TEST(test_every_call_becomes_a_node)
+/* A node for each of the five calls, each after the one before. */
+static void is_a_chain(cudaGraph_t graph)
 {
     static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy,
                                                    cudaGraphNodeTypeKernel, cudaGraphNodeTypeKernel,
                                                    cudaGraphNodeTypeMemcpy};
-    double in[2] = {5, 7}, out = 0, alpha = 2, beta = 1;
     cudaGraphNode_t nodes[8];
+    size_t count = 8;
+
+    expect_success(cudaGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        cudaGraphNode_t before = NULL;
+        size_t needs = 1;
+
+        expect_success(cudaGraphNodeGetType(nodes[i], &type));
+        assert_int_equal(type, types[i]);
+        expect_success(cudaGraphNodeGetDependencies(nodes[i], &before, NULL, &needs));
+        assert_int_equal(needs, i > 0);
+        if (i > 0) assert_ptr_equal(before, nodes[i - 1]);
+    }
+}
+
+/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when
+ * the graph runs. */
+TEST(test_every_call_becomes_a_node)
+{
+    double in[2] = {5, 7}, out = 0, alpha = 2, beta = 1;
     cudaGraph_t graph;
     cublasHandle_t handle = NULL;
-    size_t count = 8;
 
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(cublasSetStream(handle, stream), CUBLAS_STATUS_SUCCESS);
@@ -46,19 +65,7 @@ TEST(test_every_call_becomes_a_node)
     graph = end();
     assert_int_equal(status_of(stream), cudaStreamCaptureStatusNone);
 
-    expect_success(cudaGraphGetNodes(graph, nodes, &count));
-    assert_int_equal(count, 5);
-    for (size_t i = 0; i < count; i++) {
-        enum cudaGraphNodeType type;
-        cudaGraphNode_t before = NULL;
-        size_t needs = 1;
-
-        expect_success(cudaGraphNodeGetType(nodes[i], &type));
-        assert_int_equal(type, types[i]);
-        expect_success(cudaGraphNodeGetDependencies(nodes[i], &before, NULL, &needs));
-        assert_int_equal(needs, i > 0);
-        if (i > 0) assert_ptr_equal(before, nodes[i - 1]);
-    }
+    is_a_chain(graph);
     in[0] = 1;
     run(graph, 2);
     assert_true(x[0] == 4 && x[1] == 22 && out == 2 * (16 + 484));

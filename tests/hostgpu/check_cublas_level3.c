@@ -174,6 +174,12 @@ static void check_symm(const type *t, int variant, bool is_hermitian)
 /* Updates by one matrix, by two in both orders, and by two in one order. */
 typedef enum { RANK_K, RANK_2K, RANK_KX } update;
 
+static rank_2k_function *by_two(const type *t, bool is_hermitian, update which)
+{
+    if (which == RANK_2K) return is_hermitian ? t->her2k : t->syr2k;
+    return is_hermitian ? t->herkx : t->syrkx;
+}
+
 static void check_rank_k(const type *t, int variant, bool is_hermitian, update which)
 {
     static const char *const names[] = {" rank k", " rank 2k", " rank kx"};
@@ -197,25 +203,17 @@ static void check_rank_k(const type *t, int variant, bool is_hermitian, update w
     x = t->make(a, N * K), y = t->make(b, N * K), z = t->make(c, N * N);
     memcpy(old, c, sizeof old);
     for (int i = 0; i < N && is_hermitian; i++) c[i + i * N] = creal(c[i + i * N]);
-    if (which == RANK_K) {
+    if (which == RANK_K)
         expect_ok((is_hermitian ? t->herk : t->syrk)(handle, uplo, op, N, K, alpha_at, x, lda,
                                                      beta_at, z, N));
-        multiply(op, opposite, N, N, K, alpha, a, lda, a, lda, beta, c);
-    } else {
-        rank_2k_function *const syr2k = is_hermitian ? t->her2k : t->syr2k, *const syrkx =
-                                                                                is_hermitian
-                                                                                    ? t->herkx
-                                                                                    : t->syrkx;
-
-        expect_ok((which == RANK_2K ? syr2k : syrkx)(handle, uplo, op, N, K, alpha_at, x, lda, y,
-                                                     lda, beta_at, z, N));
-        multiply(op, opposite, N, N, K, alpha, a, lda, b, lda, beta, c);
-        for (int i = 0; i < N && is_hermitian && which == RANK_KX; i++)
-            c[i + i * N] = creal(c[i + i * N]);
-        if (which == RANK_2K)
-            multiply(op, opposite, N, N, K, is_hermitian ? conj(alpha) : alpha, b, lda, a, lda, 1,
-                     c);
-    }
+    else
+        expect_ok(by_two(t, is_hermitian, which)(handle, uplo, op, N, K, alpha_at, x, lda, y, lda,
+                                                 beta_at, z, N));
+    multiply(op, opposite, N, N, K, alpha, a, lda, which == RANK_K ? a : b, lda, beta, c);
+    for (int i = 0; i < N && is_hermitian && which == RANK_KX; i++)
+        c[i + i * N] = creal(c[i + i * N]);
+    if (which == RANK_2K)
+        multiply(op, opposite, N, N, K, is_hermitian ? conj(alpha) : alpha, b, lda, a, lda, 1, c);
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++)
             if (!is_stored(uplo, i, j)) c[i + j * N] = old[i + j * N];

@@ -208,14 +208,6 @@ static void clear_blocks(const int8_case *p, int8_data *d, int which)
         }
 }
 
-static int8_t *upload(const void *host, size_t bytes)
-{
-    int8_t *device = NULL;
-    CHECK_CUDA(cudaMalloc((void **)&device, bytes));
-    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-    return device;
-}
-
 static int8_data make_data(const int8_case *p)
 {
     test_random r = random_start(~p->seed);
@@ -241,18 +233,18 @@ static int8_data make_data(const int8_case *p)
         make_maps(p, &d, &r);
         for (int o = 0; o < 2; o++) {
             clear_blocks(p, &d, o);
-            d.device_map[o] = (uint32_t *)upload(d.map[o], map_words(p, o) * sizeof **d.map);
+            d.device_map[o] = (uint32_t *)device_copy(d.map[o], map_words(p, o) * sizeof **d.map);
         }
     }
     for (int z = 0; z < MOST_MEMBERS; z++) {
         choice[z].parameter = p->is_logarithm ? random_int(&r, 1, 9) : p->wanted[z];
         choice[z].is_estimated = p->is_logarithm ? p->wanted[z] > 0 : random_int(&r, 0, 1);
     }
-    d.device_a = upload(d.a, d.bytes_a);
-    d.device_b = upload(d.b, d.bytes_b);
-    d.device_c = upload(d.c, d.bytes_c);
-    d.choice = (td_choice *)upload(choice, sizeof choice);
-    d.next_unit = (uint32_t *)upload(&(uint32_t){0}, sizeof(uint32_t));
+    d.device_a = device_copy(d.a, d.bytes_a);
+    d.device_b = device_copy(d.b, d.bytes_b);
+    d.device_c = device_copy(d.c, d.bytes_c);
+    d.choice = (td_choice *)device_copy(choice, sizeof choice);
+    d.next_unit = (uint32_t *)device_copy(&(uint32_t){0}, sizeof(uint32_t));
     return d;
 }
 

@@ -133,41 +133,45 @@ TEST(a_sample_is_as_large_as_asked)
 
 enum { BATCH = 3 };
 
+/* Storage of an operand of all members, on the device; where the elements of each begin. */
+static double *upload_members(const test_matrix *const of[BATCH], double *first[BATCH])
+{
+    const size_t count = of[0]->count;
+    double *all = NULL;
+    CHECK_CUDA(cudaMalloc((void **)&all, BATCH * count * sizeof(double)));
+    for (int z = 0; z < BATCH; z++) {
+        first[z] = all + (size_t)z * count + of[z]->guard;
+        CHECK_CUDA(cudaMemcpy(all + (size_t)z * count, of[z]->storage, count * sizeof(double),
+                              cudaMemcpyHostToDevice));
+    }
+    return all;
+}
+
 /* Members that differ, a stride or pointers apart; beta is in device memory. */
 static void check_batch(int by_pointers)
 {
     const product of = {
         .data = "both signs", .m = 8, .n = 5, .k = 40, .alpha = 1.5, .beta = -0.5, .seed = 5};
     problem p[BATCH];
-    double *a = NULL, *b = NULL, *c = NULL, *beta = NULL, **arrays = NULL, *pointers[3 * BATCH];
+    double *pointers[3 * BATCH];
     for (int z = 0; z < BATCH; z++) {
         product member = of;
         member.seed += (uint64_t)z;
         p[z] = problem_make(&member);
     }
-    const size_t counts[] = {p[0].a.count, p[0].b.count, p[0].c.count};
-    double **const to[] = {&a, &b, &c};
-    for (int o = 0; o < 3; o++) {
-        CHECK_CUDA(cudaMalloc((void **)to[o], BATCH * counts[o] * sizeof(double)));
-        for (int z = 0; z < BATCH; z++) {
-            const test_matrix *from = o == 0 ? &p[z].a : o == 1 ? &p[z].b : &p[z].c;
-            pointers[o * BATCH + z] = *to[o] + (size_t)z * counts[o] + from->guard;
-            CHECK_CUDA(cudaMemcpy(*to[o] + (size_t)z * counts[o], from->storage,
-                                  counts[o] * sizeof(double), cudaMemcpyHostToDevice));
-        }
-    }
-    CHECK_CUDA(cudaMalloc((void **)&arrays, sizeof pointers));
-    CHECK_CUDA(cudaMemcpy(arrays, pointers, sizeof pointers, cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaMalloc((void **)&beta, sizeof *beta));
-    CHECK_CUDA(cudaMemcpy(beta, &of.beta, sizeof *beta, cudaMemcpyHostToDevice));
-
+    const test_matrix *const operand[3][BATCH] = {
+        {&p[0].a, &p[1].a, &p[2].a}, {&p[0].b, &p[1].b, &p[2].b}, {&p[0].c, &p[1].c, &p[2].c}};
     sampled_product r = sampled_product_make("faithful", &p[0]);
     td_matrix *const matrix[] = {&r.gemm.a, &r.gemm.b, &r.gemm.c};
+    double *all[3];
+    for (int o = 0; o < 3; o++) all[o] = upload_members(operand[o], pointers + o * BATCH);
+    void **const arrays = device_copy(pointers, sizeof pointers);
+    double *const beta = device_copy(&of.beta, sizeof of.beta);
     for (int o = 0; o < 3; o++)
         *matrix[o] = (td_matrix){.data = by_pointers ? NULL : pointers[o * BATCH],
                                  .array = by_pointers ? (void *const *)(arrays + o * BATCH) : NULL,
                                  .ld = matrix[o]->ld,
-                                 .stride = (int64_t)counts[o]};
+                                 .stride = (int64_t)operand[o][0]->count};
     r.gemm.batch = BATCH;
     r.gemm.beta = (td_scalar){.device = beta};
     const td_sample_counts s = multiply(&r);
@@ -175,9 +179,8 @@ static void check_batch(int by_pointers)
     CHECK(s.outside == 0 && s.worst_ulps <= 0.5 && s.worst > 0, "%llu outside, %g ulps", s.outside,
           s.worst_ulps);
     sampled_product_free(&r);
-    for (int o = 0; o < 3; o++) CHECK_CUDA(cudaFree(*to[o]));
-    CHECK_CUDA(cudaFree(arrays));
-    CHECK_CUDA(cudaFree(beta));
+    void *const memory[] = {all[0], all[1], all[2], (void *)arrays, beta};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) device_free(memory[i]);
     for (int z = 0; z < BATCH; z++) problem_free(&p[z]);
 }
 

@@ -48,8 +48,7 @@ static outcome run(const problem *p, td_prices prices, size_t limit)
     const size_t most = td_device_current()->workspace_bytes;
     td_counters *counters;
     outcome r = {.counted = {0}};
-    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof r.counted));
-    CHECK_CUDA(cudaMemcpy(counters, &r.counted, sizeof r.counted, cudaMemcpyHostToDevice));
+    counters = device_copy(&r.counted, sizeof r.counted);
     r.c = checked_compute_within(&m, p, limit ? limit : most, counters);
     CHECK_CUDA(cudaMemcpy(&r.counted, counters, sizeof r.counted, cudaMemcpyDeviceToHost));
     device_free(counters);

@@ -180,8 +180,7 @@ static td_scalar scalar_of(const folded_case *c, number x, void **device)
     td_scalar s = {.value.complex_binary64 = {creal(x), cimag(x)}};
     if (!c->is_complex) s.value.binary64 = creal(x);
     if (!c->on_device) return s;
-    CHECK_CUDA(cudaMalloc(device, sizeof x));
-    CHECK_CUDA(cudaMemcpy(*device, &s.value, sizeof x, cudaMemcpyHostToDevice));
+    *device = device_copy(&s.value, sizeof x);
     return (td_scalar){.device = *device};
 }
 
@@ -192,8 +191,7 @@ static td_matrix described(const stored *x, void *device, bool has_array, void *
     void *members[8];
     if (!has_array) return (td_matrix){.data = device, .ld = x->ld, .stride = stride};
     for (int i = 0; i < 8; i++) members[i] = (char *)device + i * stride * bytes;
-    CHECK_CUDA(cudaMalloc((void **)array, sizeof members));
-    CHECK_CUDA(cudaMemcpy(*array, members, sizeof members, cudaMemcpyHostToDevice));
+    *array = device_copy(members, sizeof members);
     return (td_matrix){.array = *array, .ld = x->ld};
 }
 
@@ -306,6 +304,20 @@ static int64_t random_size(test_random *r)
     return random_int(r, 1, most[random_int(r, 0, 3)]);
 }
 
+/* Makes the matrices of a case whose form is known. */
+static void fill_case(folded_case *c, test_random *r, td_form form_a, td_form form_b)
+{
+    for (int i = 0; i < (c->has_rest ? 2 : 1); i++) {
+        const bool turns_a = c->op_a != TD_OP_N, turns_b = c->op_b != TD_OP_N;
+        const int64_t shared = c->batch > 1 && random_int(r, 0, 1) && !c->has_array ? 1 : c->batch;
+        c->a[i] = matrix(c, r, turns_a ? c->k : c->m, turns_a ? c->m : c->k, form_a, shared);
+        if (!c->is_in_place)
+            c->b[i] = matrix(c, r, turns_b ? c->n : c->k, turns_b ? c->k : c->n, form_b, c->batch);
+    }
+    c->c = matrix(c, r, c->m, c->n, (td_form){0}, c->batch);
+    if (c->is_in_place) c->b[0] = c->c;
+}
+
 /* What may be joined, stored in a triangle, mirrored into C, or in place. */
 static folded_case make_case(uint64_t seed)
 {
@@ -341,15 +353,7 @@ static folded_case make_case(uint64_t seed)
         c.op_b = TD_OP_N;
         c.beta = 0.0;
     }
-    for (int i = 0; i < (c.has_rest ? 2 : 1); i++) {
-        const bool turns_a = c.op_a != TD_OP_N, turns_b = c.op_b != TD_OP_N;
-        const int64_t shared = c.batch > 1 && random_int(r, 0, 1) && !c.has_array ? 1 : c.batch;
-        c.a[i] = matrix(&c, r, turns_a ? c.k : c.m, turns_a ? c.m : c.k, form_a, shared);
-        if (!c.is_in_place)
-            c.b[i] = matrix(&c, r, turns_b ? c.n : c.k, turns_b ? c.k : c.n, form_b, c.batch);
-    }
-    c.c = matrix(&c, r, c.m, c.n, (td_form){0}, c.batch);
-    if (c.is_in_place) c.b[0] = c.c;
+    fill_case(&c, r, form_a, form_b);
     return c;
 }
 

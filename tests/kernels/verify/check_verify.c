@@ -32,10 +32,7 @@ typedef struct {
 
 static double *upload(const double *from, int count)
 {
-    void *to = NULL;
-    CHECK_CUDA(cudaMalloc(&to, (size_t)count * sizeof *from));
-    CHECK_CUDA(cudaMemcpy(to, from, (size_t)count * sizeof *from, cudaMemcpyHostToDevice));
-    return to;
+    return device_copy(from, (size_t)count * sizeof *from);
 }
 
 static on_device put(const eigen_case *c)

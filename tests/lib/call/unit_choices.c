@@ -154,51 +154,52 @@ static td_problem update(td_type type, td_kind kind, int64_t n, int64_t k)
 }
 
 /* cuBLAS's own routine has few blocks where C is small: its products are faster where k is long. */
-TEST(auto_makes_narrow_updates_of_products)
-{
 #define REAL    TD_BINARY64
 #define COMPLEX TD_COMPLEX_BINARY64
-    static const struct {
-        const char *card, *mode, *accuracy, *strategy;
-        td_kind kind;
-        td_type type;
-        int64_t n, k;
-        const char *text;
-    } rows[] = {
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_KX, REAL, 512, 200000, "dgemm"},
-        {H200, "auto", "40", "auto", TD_RANK_K, REAL, 256, 16384, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 512, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 16, 8192, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 512, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 100000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 2048, 50000, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 16384, 1024, "ozaki2"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 128, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 64, 65536, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 512, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 64, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 16, 256, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 512, 50000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_2K, COMPLEX, 64, 65536, "dgemm"},
-        {H200, "auto", "fp64", "eager", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
-        {H200, "auto", "fp64", "reproducible", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
-        {H200, "auto", "faithful", "auto", TD_RANK_K, REAL, 512, 200000, "faithful"},
-        {H200, "native", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "native"},
-        {H200, "ozaki2", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const td_problem p = update(rows[i].type, rows[i].kind, rows[i].n, rows[i].k);
+static const struct {
+    const char *card, *mode, *accuracy, *strategy;
+    td_kind kind;
+    td_type type;
+    int64_t n, k;
+    const char *text;
+} updates[] = {
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_KX, REAL, 512, 200000, "dgemm"},
+    {H200, "auto", "40", "auto", TD_RANK_K, REAL, 256, 16384, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 512, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 200000, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 16, 8192, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 512, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 200000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 100000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 2048, 50000, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 16384, 1024, "ozaki2"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 128, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 64, 65536, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 200000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 512, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 64, 200000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 16, 256, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 512, 50000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_2K, COMPLEX, 64, 65536, "dgemm"},
+    {H200, "auto", "fp64", "eager", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
+    {H200, "auto", "fp64", "reproducible", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
+    {H200, "auto", "faithful", "auto", TD_RANK_K, REAL, 512, 200000, "faithful"},
+    {H200, "native", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "native"},
+    {H200, "ozaki2", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
+};
+
+TEST(auto_makes_narrow_updates_of_products)
+{
+    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
+        const td_problem p = update(updates[i].type, updates[i].kind, updates[i].n, updates[i].k);
         const td_decision d =
-            decide(rows[i].card, rows[i].mode, rows[i].accuracy, rows[i].strategy, &p);
-        if (strcmp(d.text, rows[i].text) != 0)
-            fail_msg("row %zu: %s for %s (%.3g s, native %.3g s)", i, d.text, rows[i].text,
+            decide(updates[i].card, updates[i].mode, updates[i].accuracy, updates[i].strategy, &p);
+        if (strcmp(d.text, updates[i].text) != 0)
+            fail_msg("row %zu: %s for %s (%.3g s, native %.3g s)", i, d.text, updates[i].text,
                      d.forecast.emulated, d.forecast.native);
         if (strcmp(d.text, "dgemm") != 0) continue;
         assert_ptr_equal(d.engine, &td_engine_dgemm);

@@ -139,9 +139,7 @@ TEST(addresses_on_the_device)
     const product of = with_zeros(4);
     placed x = place_problem(&of);
     void **addresses;
-    CHECK_CUDA(cudaMalloc((void **)&addresses, 2 * sizeof(void *)));
-    CHECK_CUDA(cudaMemcpy(addresses, (void *[]){x.call.b.data, x.call.c.data}, 2 * sizeof(void *),
-                          cudaMemcpyHostToDevice));
+    addresses = device_copy((void *[]){x.call.b.data, x.call.c.data}, 2 * sizeof(void *));
     x.call.b = (td_matrix){.array = addresses, .ld = x.call.b.ld};
     x.call.c = (td_matrix){.array = addresses + 1, .ld = x.call.c.ld};
     test_matrix c = run_whole(&x, free_native, 0);
@@ -157,9 +155,7 @@ TEST(scalars_on_the_device)
     const product of = with_zeros(4);
     placed x = place_problem(&of);
     double *scalars;
-    CHECK_CUDA(cudaMalloc((void **)&scalars, 2 * sizeof(double)));
-    CHECK_CUDA(cudaMemcpy(scalars, (double[]){of.alpha, of.beta}, 2 * sizeof(double),
-                          cudaMemcpyHostToDevice));
+    scalars = device_copy((double[]){of.alpha, of.beta}, 2 * sizeof(double));
     x.call.alpha.device = scalars;
     x.call.beta.device = scalars + 1;
     test_matrix c = run_whole(&x, free_native, 0);
@@ -222,8 +218,7 @@ TEST(all_is_native)
         placed x = place_problem(&of);
         td_counters *counters, counted = {0};
         names_call = which % 2 == 1;
-        CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
-        CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
+        counters = device_copy(&counted, sizeof counted);
         CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
               product_text(&of));
         test_matrix c = checked_result(&x.p, x.c);

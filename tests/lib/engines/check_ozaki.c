@@ -395,80 +395,104 @@ TEST(blocks_of_zeros)
 
 /* Batches */
 
-/* Each member's data want other moduli, or none, and other elements are repaired. There are
- * `copies` of each, with a C of its own. Returns a bit for every number of moduli or slices. */
-static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
-                              int64_t k)
+enum { MEMBERS = 6, MOST_COPIES = 13 };
+
+/* A batch in which there are `copies` of each member, with a C of its own. */
+typedef struct {
+    problem members[MEMBERS];
+    double *a[MEMBERS], *b[MEMBERS], *pointers[3 * MEMBERS * MOST_COPIES];
+    void **arrays; /* those on the device */
+    int copies, batch;
+} members_batch;
+
+static void members_upload(members_batch *x, int copies, int64_t rows, int64_t columns, int64_t k)
 {
     static const char *const data[] = {"both signs", "wide 4", "scattered",
                                        "circulant",  "zeros",  "integers"};
-    enum { MEMBERS = 6, MOST_COPIES = 13 };
-    const int batch = copies * MEMBERS;
+    x->copies = copies;
+    x->batch = copies * MEMBERS;
+    for (int z = 0; z < MEMBERS; z++) {
+        const product of = plain(data[z], rows, columns, k);
+        problem *const p = &x->members[z];
+        *p = problem_make(&of);
+        x->a[z] = device_upload(&p->a);
+        x->b[z] = device_upload(&p->b);
+        for (int i = z; i < x->batch; i += MEMBERS) {
+            x->pointers[i] = x->a[z];
+            x->pointers[x->batch + i] = x->b[z];
+            x->pointers[2 * x->batch + i] = device_upload(&p->c);
+        }
+    }
+    x->arrays = device_copy(x->pointers, sizeof x->pointers);
+}
+
+static td_problem members_call(const members_batch *x)
+{
+    const problem *const p = &x->members[0];
+    return (td_problem){.op_a = TD_OP_N,
+                        .op_b = TD_OP_N,
+                        .m = p->of.m,
+                        .n = p->of.n,
+                        .k = p->of.k,
+                        .alpha.value.binary64 = 1.0,
+                        .a = {.array = x->arrays, .ld = p->a.ld},
+                        .b = {.array = x->arrays + x->batch, .ld = p->b.ld},
+                        .c = {.array = x->arrays + 2 * x->batch, .ld = p->c.ld},
+                        .batch = x->batch};
+}
+
+/* Compares all copies of a member with what it is alone, and frees it. Adds how many elements are
+ * repaired; returns the bit of its parameter, which is 0 of exact modes. */
+static unsigned member_compare(members_batch *x, int z, const mode *m, uint64_t *repaired)
+{
+    problem *const p = &x->members[z];
+    test_matrix got = matrix_copy(&p->c), want = matrix_copy(&p->c);
+    const ref_gemm alone = problem_gemm(p, &want);
+    ref_account account = mode_product(m, &alone);
+    for (int i = z; i < x->batch; i += MEMBERS) {
+        device_download(&got, x->pointers[2 * x->batch + i]);
+        checked_compare(m, p, &got, &want);
+        device_free(x->pointers[2 * x->batch + i]);
+    }
+    *repaired += (uint64_t)x->copies *
+                 (uint64_t)(account.repaired < 0 ? checked_repairs(m, p) : account.repaired);
+    const unsigned parameter = 1u << account.parameter;
+    ref_account_free(&account);
+    matrix_free(&got);
+    matrix_free(&want);
+    device_free(x->a[z]);
+    device_free(x->b[z]);
+    problem_free(p);
+    return parameter;
+}
+
+/* Each member's data want other moduli, or none, and other elements are repaired. Returns a bit for
+ * every number of moduli or slices. */
+static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
+                              int64_t k)
+{
     const mode m = mode_of_family(name);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m.name, &parameter);
     td_device *device = td_device_current();
-    problem members[MEMBERS];
-    double *to[MEMBERS][3], *pointers[3 * MEMBERS * MOST_COPIES];
-    void **arrays;
-    td_counters *counters, counted = {0};
+    td_counters counted = {0};
     unsigned parameters = 0;
     uint64_t repaired = 0;
-    for (int z = 0; z < MEMBERS; z++) {
-        const product of = plain(data[z], rows, columns, k);
-        members[z] = problem_make(&of);
-        const test_matrix *const from[] = {&members[z].a, &members[z].b, &members[z].c};
-        for (int x = 0; x < 3; x++) to[z][x] = device_upload(from[x]);
-        for (int i = z; i < batch; i += MEMBERS) {
-            for (int x = 0; x < 2; x++) pointers[x * batch + i] = to[z][x];
-            pointers[2 * batch + i] = i == z ? to[z][2] : device_upload(&members[z].c);
-        }
-    }
-    CHECK_CUDA(cudaMalloc((void **)&arrays, sizeof pointers));
-    CHECK_CUDA(cudaMemcpy((void *)arrays, (const void *)pointers, sizeof pointers,
-                          cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
-    CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
-    const problem *p = &members[0];
-    const td_problem gemm = {.op_a = TD_OP_N,
-                             .op_b = TD_OP_N,
-                             .m = p->of.m,
-                             .n = p->of.n,
-                             .k = p->of.k,
-                             .alpha.value.binary64 = 1.0,
-                             .a = {.array = arrays, .ld = p->a.ld},
-                             .b = {.array = arrays + batch, .ld = p->b.ld},
-                             .c = {.array = arrays + 2 * batch, .ld = p->c.ld},
-                             .batch = batch};
+    members_batch x;
+    members_upload(&x, copies, rows, columns, k);
+    td_counters *const counters = device_copy(&counted, sizeof counted);
+    const td_problem gemm = members_call(&x);
     CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
               TD_RUN_DONE,
           "a batch failed");
     device_check_clean("a batch");
-    for (int z = 0; z < MEMBERS; z++) {
-        test_matrix got = matrix_copy(&members[z].c), want = matrix_copy(&members[z].c);
-        const ref_gemm alone = problem_gemm(&members[z], &want);
-        ref_account account = mode_product(&m, &alone);
-        for (int i = z; i < batch; i += MEMBERS) {
-            device_download(&got, pointers[2 * batch + i]);
-            checked_compare(&m, &members[z], &got, &want);
-            device_free(pointers[2 * batch + i]);
-        }
-        parameters |= 1u << account.parameter; /* 0 of exact modes */
-        repaired +=
-            (uint64_t)copies *
-            (uint64_t)(account.repaired < 0 ? checked_repairs(&m, &members[z]) : account.repaired);
-        ref_account_free(&account);
-        matrix_free(&got);
-        matrix_free(&want);
-        for (int x = 0; x < 2; x++) device_free(to[z][x]);
-        problem_free(&members[z]);
-    }
-    CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
+    for (int z = 0; z < MEMBERS; z++) parameters |= member_compare(&x, z, &m, &repaired);
+    device_fetch(&counted, counters, sizeof counted);
     CHECK(counted.repaired == repaired && repaired > 0, "%s: %llu elements repaired, not %llu",
           name, (unsigned long long)counted.repaired, (unsigned long long)repaired);
     test_note("%s: %llu elements of a batch repaired", name, (unsigned long long)repaired);
     device_free(counters);
-    device_free((void *)arrays);
+    device_free((void *)x.arrays);
     return parameters;
 }
 

@@ -319,51 +319,61 @@ TEST(triangles)
     }
 }
 
+enum { MEMBERS = 3 };
+
+/* Columns of one operand of all members, one after the other. */
+static test_matrix gather(const test_matrix *const of[MEMBERS])
+{
+    test_matrix all = matrix_make(of[0]->rows, MEMBERS * of[0]->cols, of[0]->ld, 0);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int64_t j = 0; j < of[0]->cols; j++)
+            for (int64_t i = 0; i < of[0]->rows; i++)
+                *matrix_at(&all, i, z * of[0]->cols + j) = *matrix_at(of[z], i, j);
+    return all;
+}
+
+/* A member's columns of C are the bits of the member alone. */
+static void check_member(const test_matrix *all, int z, const problem *p)
+{
+    test_matrix alone = compute(p, &(way){0});
+    for (int64_t j = 0; j < alone.cols; j++)
+        for (int64_t i = 0; i < alone.rows; i++)
+            CHECK(bits_of(*matrix_at(all, i, z * alone.cols + j)) ==
+                      bits_of(*matrix_at(&alone, i, j)),
+                  "%s: member %d differs at (%d, %d)", tested.name, z, (int)i, (int)j);
+    matrix_free(&alone);
+}
+
 /* Members of a batch, a stride apart: the bits of each alone. */
 TEST(batches)
 {
-    enum { MEMBERS = 3 };
     product of = paired("both signs", 34, 20, 33, 0);
     of.guard = 0;
     problem member[MEMBERS];
-    test_matrix all[3]; /* columns of all members of A, of B and of C */
-    double *on_device[3];
     for (int z = 0; z < MEMBERS; z++) {
         of.seed = (uint64_t)z;
         of.data = z == 1 ? "uniform" : "both signs";
         member[z] = make_paired(&of);
     }
-    const test_matrix *const first[] = {&member[0].a, &member[0].b, &member[0].c};
-    for (int x = 0; x < 3; x++) {
-        all[x] = matrix_make(first[x]->rows, MEMBERS * first[x]->cols, first[x]->ld, 0);
-        for (int z = 0; z < MEMBERS; z++) {
-            const test_matrix *const of_member[] = {&member[z].a, &member[z].b, &member[z].c};
-            for (int64_t j = 0; j < first[x]->cols; j++)
-                for (int64_t i = 0; i < first[x]->rows; i++)
-                    *matrix_at(&all[x], i, z * first[x]->cols + j) = *matrix_at(of_member[x], i, j);
-        }
-        on_device[x] = device_upload(&all[x]);
-    }
+    test_matrix all[] = {gather((const test_matrix *[]){&member[0].a, &member[1].a, &member[2].a}),
+                         gather((const test_matrix *[]){&member[0].b, &member[1].b, &member[2].b}),
+                         gather((const test_matrix *[]){&member[0].c, &member[1].c, &member[2].c})};
+    double *const on_device[] = {device_upload(&all[0]), device_upload(&all[1]),
+                                 device_upload(&all[2])};
     td_problem call = checked_call(&member[0], on_device[0], on_device[1], on_device[2]);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested.name, &parameter);
     call.is_paired = true;
     call.batch = MEMBERS;
-    call.a.stride = call.a.ld * first[0]->cols;
-    call.b.stride = call.b.ld * first[1]->cols;
-    call.c.stride = call.c.ld * first[2]->cols;
+    call.a.stride = call.a.ld * member[0].a.cols;
+    call.b.stride = call.b.ld * member[0].b.cols;
+    call.c.stride = call.c.ld * member[0].c.cols;
     const td_run_status status = td_engine_run(engine, &call, parameter, td_device_current(),
                                                td_device_current()->workspace_bytes, NULL);
     CHECK(status == TD_RUN_DONE, "%s failed (%d) for a batch", tested.name, (int)status);
     device_download(&all[2], on_device[2]);
     for (int z = 0; z < MEMBERS; z++) {
-        test_matrix alone = compute(&member[z], &(way){0});
-        for (int64_t j = 0; j < alone.cols; j++)
-            for (int64_t i = 0; i < alone.rows; i++)
-                CHECK(bits_of(*matrix_at(&all[2], i, z * alone.cols + j)) ==
-                          bits_of(*matrix_at(&alone, i, j)),
-                      "%s: member %d differs at (%d, %d)", tested.name, z, (int)i, (int)j);
-        matrix_free(&alone);
+        check_member(&all[2], z, &member[z]);
         problem_free(&member[z]);
     }
     for (int x = 0; x < 3; x++) {

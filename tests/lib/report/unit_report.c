@@ -55,6 +55,21 @@ TEST(equal_keys_share_a_record)
     }
 }
 
+/* Who wrote the report, where, with which options. */
+static void header_holds(void)
+{
+    assert_true(
+        holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
+    assert_true(holds(
+        "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
+    assert_true(
+        holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
+              "\\xed\\xa0\\x80\", \"figures\": None}]"));
+    assert_true(holds(
+        "r[\"options\"][\"TANDEM_REPORT\"][\"origin\"] == \"environment\" and "
+        "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
+}
+
 TEST(json_holds_what_was_counted)
 {
     static td_counters counters = {.repaired = 5, .tiles = 1, .planes = 15},
@@ -77,16 +92,7 @@ TEST(json_holds_what_was_counted)
     call(8, "mode is native");
     td_report_write();
 
-    assert_true(
-        holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
-    assert_true(holds(
-        "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
-    assert_true(
-        holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
-              "\\xed\\xa0\\x80\", \"figures\": None}]"));
-    assert_true(holds(
-        "r[\"options\"][\"TANDEM_REPORT\"][\"origin\"] == \"environment\" and "
-        "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
+    header_holds();
     assert_true(holds(
         "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
         "\"timed\": 2, \"unread\": 0, \"seconds\": 1.500000002, \"repaired\": 42, \"verified\": "
