@@ -18,8 +18,9 @@
 #include "../lib/cuda/device.h"
 #include "../lib/model/device_model.h"
 #include "../lib/engines/solve/solve.h"
-#include "table.h"
-#include "timing.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 
 const char program_name[] = "solve";
 
@@ -257,4 +258,4 @@ out:
     return table_close(&out, csv) && is_good;
 }
 
-int main(int argc, char **argv) { return table_main(argc, argv, run); }
+int main(int argc, char **argv) { return bench_main(argc, argv, run); }

@@ -66,15 +66,13 @@ static void check_operation(operation which)
     free(l.in);
 }
 
-static void every_operation_gives_the_hosts_bits(void **unused)
+TEST(every_operation_gives_the_hosts_bits)
 {
-    (void)unused;
     for (operation which = 0; which < OPERATION_COUNT; which++) check_operation(which);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_operation_gives_the_hosts_bits)};
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

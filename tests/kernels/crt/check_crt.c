@@ -18,14 +18,6 @@
 static int cases = 300;
 static uint64_t first_seed = 1;
 
-static void *upload(const void *host, size_t bytes)
-{
-    void *device = NULL;
-    CHECK_CUDA(cudaMalloc(&device, bytes));
-    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-    return device;
-}
-
 /* C, masks and open tiles. */
 typedef struct {
     double *c;
@@ -81,8 +73,8 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
 {
     unit_panels u = make_panels(p, d);
     const size_t planes = (size_t)p->count * MEMBERS, left = td_deferred_bytes(p->m, p->n, MEMBERS);
-    int8_t *const a = upload(u.a, planes * (size_t)(u.k * u.k));
-    int8_t *const b = upload(u.b, planes * (size_t)(u.lines * u.k));
+    int8_t *const a = device_copy(u.a, planes * (size_t)(u.k * u.k));
+    int8_t *const b = device_copy(u.b, planes * (size_t)(u.lines * u.k));
     CHECK_CUDA(cudaMemset(product->deferred.word, 0xa5, left));
     CHECK_CUDA(cudaMemset(product->residue, 0x5a, d->residues));
     const td_panels panels = {.type = TD_PANEL_RESIDUE,
@@ -153,69 +145,90 @@ static td_deferred_tiles leaves_of(const crt_case *p)
     return p->is_exact ? TD_DEFERS_TO_SECOND : TD_DEFERS_TO_BINARY64;
 }
 
+/* What is on the device: what C is made from, and what is made. */
+typedef struct {
+    int8_t *residue;
+    double *c;
+    uint16_t *masks;
+    td_open_counts *open;
+    int32_t *tiles;
+    uint8_t *is_dense, *ranks;
+    td_choice *choice;
+    td_line *line[2];
+} crt_memory;
+
+static size_t c_bytes(const crt_data *d) { return d->elements * sizeof(double); }
+
+static size_t mask_bytes(const crt_data *d) { return d->tiles * TD_SUBTILES * sizeof(uint16_t); }
+
+static crt_memory memory_make(const crt_data *d, const crt_result *result)
+{
+    crt_memory at = {.residue = device_copy(d->residue, d->residues),
+                     .c = device_copy(d->c, c_bytes(d)),
+                     .masks = device_copy(d->masks, mask_bytes(d)),
+                     .open = device_copy(result->open, sizeof result->open),
+                     .tiles = device_copy(d->masks, d->tiles * sizeof(int32_t)),
+                     .is_dense = device_copy(result->is_dense, d->tiles),
+                     .choice = device_copy(d->choice, sizeof d->choice),
+                     .ranks = device_copy(d->min_moduli, d->numbers)};
+    for (int o = 0; o < 2; o++)
+        at.line[o] = device_copy(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
+    return at;
+}
+
+static void memory_free(const crt_memory *at)
+{
+    void *const all[] = {at->residue,  at->c,     at->masks,  at->open,    at->tiles,
+                         at->is_dense, at->ranks, at->choice, at->line[0], at->line[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
+}
+
+static td_finish finish_of(const crt_case *p, const crt_data *d, const crt_memory *at)
+{
+    return (td_finish){
+        .target = {.c = {.data = at->c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
+                   .m = p->m,
+                   .n = p->n,
+                   .alpha = {.value.binary64 = p->alpha},
+                   .beta = {.value.binary64 = p->beta},
+                   .masks = at->masks,
+                   .open_count = at->open,
+                   .open_tile = at->tiles,
+                   .is_dense = leaves_of(p) == TD_DEFERS_TO_SECOND ? at->is_dense : NULL},
+        .kind = p->is_exact ? TD_FINISH_EXACT : TD_FINISH_ROUND,
+        .counts_rounded = p->is_exact && p->seed % 16 != 6,
+        .line = {at->line[0], at->line[1]},
+        .lines_of_member = {p->m, p->n},
+        .choice = at->choice,
+        .min_moduli = {at->ranks, (int64_t)d->ld, (int64_t)d->ld * p->n},
+        .defers_tiles = leaves_of(p)};
+}
+
 static crt_result finish_by(const crt_case *p, const crt_data *d, way how)
 {
     const td_crt_route crt = how == BY_LIMBS   ? TD_CRT_LIMBS
                              : how == BY_PAIRS ? TD_CRT_PAIRS
                                                : TD_CRT_PAIRS_TWO_TILES;
-    const size_t c_bytes = d->elements * sizeof(double),
-                 mask_bytes = d->tiles * TD_SUBTILES * sizeof(uint16_t);
-    crt_result result = {.c = malloc(c_bytes),
-                         .masks = malloc(mask_bytes),
+    crt_result result = {.c = malloc(c_bytes(d)),
+                         .masks = malloc(mask_bytes(d)),
                          .tiles = malloc(d->tiles * sizeof(int32_t)),
                          .is_dense = crt_filled(d->tiles, 0xa5),
                          .has_all_masks = is_apart(how)};
-    int8_t *const residue = upload(d->residue, d->residues);
-    double *const c = upload(d->c, c_bytes);
-    uint16_t *const masks = upload(d->masks, mask_bytes);
-    td_open_counts *const open = upload(result.open, sizeof result.open);
-    int32_t *const tiles = upload(d->masks, d->tiles * sizeof(int32_t));
-    uint8_t *const is_dense = upload(result.is_dense, d->tiles);
-    td_choice *const choice = upload(d->choice, sizeof d->choice);
-    uint8_t *const ranks = upload(d->min_moduli, d->numbers);
-    td_line *line[2];
-    for (int o = 0; o < 2; o++)
-        line[o] = upload(d->line[o], d->lines[o] * MEMBERS * sizeof(td_line));
+    const crt_memory at = memory_make(d, &result);
     const int64_t ld = (int64_t)d->residue_ld;
-    td_residue_product product = {residue, (int64_t)d->plane, ld * p->n, 0,  ld,
-                                  1,       p->is_complex,     crt,       {0}};
-    const td_finish finish = {
-        .target = {.c = {.data = c, .ld = p->ld, .stride = (int64_t)p->ld * p->n},
-                   .m = p->m,
-                   .n = p->n,
-                   .alpha = {.value.binary64 = p->alpha},
-                   .beta = {.value.binary64 = p->beta},
-                   .masks = masks,
-                   .open_count = open,
-                   .open_tile = tiles,
-                   .is_dense = leaves_of(p) == TD_DEFERS_TO_SECOND ? is_dense : NULL},
-        .kind = p->is_exact ? TD_FINISH_EXACT : TD_FINISH_ROUND,
-        .counts_rounded = p->is_exact && p->seed % 16 != 6,
-        .line = {line[0], line[1]},
-        .lines_of_member = {p->m, p->n},
-        .choice = choice,
-        .min_moduli = {ranks, (int64_t)d->ld, (int64_t)d->ld * p->n},
-        .defers_tiles = leaves_of(p)};
+    td_residue_product product = {at.residue, (int64_t)d->plane, ld * p->n, 0,  ld,
+                                  1,          p->is_complex,     crt,       {0}};
+    const td_finish finish = finish_of(p, d, &at);
     leave(p, d, how, &finish, &product);
     CHECK_CUDA(td_residues_finish(&product, p->count, p->count, &finish, MEMBERS, NULL));
     device_check_clean(crt_text(p));
-    CHECK_CUDA(cudaMemcpy(result.c, c, c_bytes, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaMemcpy(result.masks, masks, mask_bytes, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaMemcpy(result.open, open, sizeof result.open, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaMemcpy(result.tiles, tiles, d->tiles * sizeof(int32_t), cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaMemcpy(result.is_dense, is_dense, d->tiles, cudaMemcpyDeviceToHost));
-    void *const all[] = {residue,
-                         c,
-                         masks,
-                         open,
-                         tiles,
-                         is_dense,
-                         choice,
-                         ranks,
-                         line[0],
-                         line[1],
-                         product.deferred.word};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
+    device_fetch(result.c, at.c, c_bytes(d));
+    device_fetch(result.masks, at.masks, mask_bytes(d));
+    device_fetch(result.open, at.open, sizeof result.open);
+    device_fetch(result.tiles, at.tiles, d->tiles * sizeof(int32_t));
+    device_fetch(result.is_dense, at.is_dense, d->tiles);
+    memory_free(&at);
+    device_free(product.deferred.word);
     return result;
 }
 
@@ -346,9 +359,8 @@ static void check_case(const crt_case *p)
     crt_free_data(&d);
 }
 
-static void all_ways_agree(void **unused)
+TEST(all_ways_agree)
 {
-    (void)unused;
     for (int i = 0; i < cases; i++) {
         const crt_case p = crt_random_case(first_seed + (uint64_t)i);
         check_case(&p);
@@ -359,10 +371,9 @@ static void all_ways_agree(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
     device_require();
     if (td_crt_prepare() != cudaSuccess || td_resident_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 30;
     test_take_cases(argc, argv, &cases, &first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

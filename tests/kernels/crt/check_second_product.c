@@ -126,9 +126,8 @@ static dense_case varied(const char *data, int which)
                         .has_specials = which % 6 == 4};
 }
 
-static void data_that_are_certified(void **unused)
+TEST(data_that_are_certified)
 {
-    (void)unused;
     census all = {0};
     for (int d = 0; d < CERTIFIED; d++)
         for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++) {
@@ -142,9 +141,8 @@ static void data_that_are_certified(void **unused)
     test_note("%llu elements", all.masked);
 }
 
-static void other_data(void **unused)
+TEST(other_data)
 {
-    (void)unused;
     census all = {0};
     for (int d = 0; d < OTHERS; d++)
         for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++) {
@@ -159,9 +157,8 @@ static void other_data(void **unused)
 }
 
 /* Results at the ends of binary64. */
-static void scalars(void **unused)
+TEST(scalars)
 {
-    (void)unused;
     static const struct {
         const char *data;
         double alpha, beta;
@@ -183,9 +180,8 @@ static void scalars(void **unused)
 
 /* 2^edge - 2^edge + 1 + ...: exact while lines of this span have room, and then cancelled by more
  * than that. */
-static void spans_at_the_limit(void **unused)
+TEST(spans_at_the_limit)
 {
-    (void)unused;
     static const struct {
         int edge;
         bool is_done;
@@ -203,9 +199,8 @@ static void spans_at_the_limit(void **unused)
 }
 
 /* Any of it all, from a fresh seed. */
-static void random_cases(void **unused)
+TEST(random_cases)
 {
-    (void)unused;
     test_random r = random_start(first_seed);
     for (int i = 0; i < cases; i++) {
         const int d = random_int(&r, 0, CERTIFIED + OTHERS - 1);
@@ -221,9 +216,8 @@ static void random_cases(void **unused)
 }
 
 /* Whole products of a mode, which come to it by themselves. */
-static void modes(void **unused)
+TEST(modes)
 {
-    (void)unused;
     static const char *const names[] = {"faithful", "faithful:fp64", "ozaki1"};
     static const char *const data[] = {"wide 4", "circulant", "scattered", "wide cancelling"};
     for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++)
@@ -240,9 +234,8 @@ static void modes(void **unused)
 }
 
 /* The same in parts and passes: the workspace has no room for all. */
-static void little_workspace(void **unused)
+TEST(little_workspace)
 {
-    (void)unused;
     static const size_t bytes[] = {8 << 20, 5 << 20, 3 << 20};
     td_device *device = td_device_current();
     const size_t all = device->workspace_bytes;
@@ -261,15 +254,6 @@ static void little_workspace(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_that_are_certified),
-        cmocka_unit_test(other_data),
-        cmocka_unit_test(scalars),
-        cmocka_unit_test(spans_at_the_limit),
-        cmocka_unit_test(random_cases),
-        cmocka_unit_test(modes),
-        cmocka_unit_test(little_workspace),
-    };
     device_require();
     if (td_dense_part_prepare() != cudaSuccess || td_lines_prepare() != cudaSuccess ||
         td_repair_prepare() != cudaSuccess)
@@ -277,5 +261,5 @@ int main(int argc, char **argv)
     first_seed = (uint64_t)time(NULL);
     if (test_is_sanitized()) cases = 3;
     test_take_cases(argc, argv, &cases, &first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -120,6 +120,22 @@ static td_view operand(td_matrix matrix, const test_matrix *x, bool lines_are_ro
  * line. */
 static bool counts_rounded(const dense_case *c) { return c->of.seed % 2 != 0; }
 
+/* Room for what is measured of an operand's lines. */
+static void reserve_lines(dense_state *s, const dense_case *c, int o, int64_t strip,
+                          td_measure *measure)
+{
+    const int64_t records = (o ? c->of.n : c->of.m) * c->batch * (int64_t)sizeof(td_line);
+    measure->chunks[o] =
+        reserve(s, td_ceil_div(c->of.k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
+    measure->chunks_again[o] =
+        reserve(s, td_ceil_div(c->of.k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
+    measure->tops[o] = reserve(s, c->of.k * c->batch * 4);
+    measure->bounds[o] = reserve(s, td_bounds(c->of.k) * c->batch * 8);
+    measure->line[o] = reserve(s, records);
+    measure->line_again[o] = reserve(s, records);
+    s->line[o] = measure->line[o];
+}
+
 static void measure(dense_state *s, const dense_case *c)
 {
     const int64_t k = c->of.k, size[2] = {c->of.m, c->of.n},
@@ -134,18 +150,7 @@ static void measure(dense_state *s, const dense_case *c)
                           .rise = reserve(s, c->batch * (int64_t)sizeof(td_rise)),
                           .clear = reserve(s, 4),
                           .clear_count = 1};
-    for (int o = 0; o < 2; o++) {
-        const int64_t records = size[o] * c->batch * (int64_t)sizeof(td_line);
-        measure.chunks[o] =
-            reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
-        measure.chunks_again[o] =
-            reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
-        measure.tops[o] = reserve(s, k * c->batch * 4);
-        measure.bounds[o] = reserve(s, td_bounds(k) * c->batch * 8);
-        measure.line[o] = reserve(s, records);
-        measure.line_again[o] = reserve(s, records);
-        s->line[o] = measure.line[o];
-    }
+    for (int o = 0; o < 2; o++) reserve_lines(s, c, o, strip, &measure);
     s->shift = measure.shift;
     s->shifted = measure.shifted;
     td_choose choose = {

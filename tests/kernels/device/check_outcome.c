@@ -33,7 +33,7 @@ static td_outcome moved(const td_counters *counted, td_counters *left, td_counte
     return o;
 }
 
-static void words_hold_what_was_counted(void **unused)
+TEST(words_hold_what_was_counted)
 {
     static const unsigned long long all = (unsigned long long)TILES * TD_ELEMENTS_OF_TILE;
     static const struct {
@@ -51,7 +51,6 @@ static void words_hold_what_was_counted(void **unused)
         {{all * 4, 0, 100, 200}, {.planes = 63, .work = 127, .singles = 1023}},
         {{all * 4, TILES * 2, 0, 0}, {.tiles = TD_OUTCOME_ALL, .singles = 1023}},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         td_counters left, sum;
         const td_outcome o = moved(&rows[i].counted, &left, &sum), *want = &rows[i].outcome;
@@ -67,14 +66,13 @@ static void words_hold_what_was_counted(void **unused)
 }
 
 /* What residues take is counted where abs(A)abs(B) is estimated, and nowhere else. */
-static void work_is_of_estimates(void **unused)
+TEST(work_is_of_estimates)
 {
     static const struct {
         const char *data;
         bool is_estimated;
     } rows[] = {{"both signs", false}, {"wide 4", true}};
     const mode m = mode_of_family("ozaki2");
-    (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const product of = {
             .m = 130, .n = 70, .k = 200, .alpha = 1.0, .data = rows[i].data, .seed = 1};
@@ -88,10 +86,6 @@ static void work_is_of_estimates(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_hold_what_was_counted),
-        cmocka_unit_test(work_is_of_estimates),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -208,14 +208,6 @@ static void clear_blocks(const int8_case *p, int8_data *d, int which)
         }
 }
 
-static int8_t *upload(const void *host, size_t bytes)
-{
-    int8_t *device = NULL;
-    CHECK_CUDA(cudaMalloc((void **)&device, bytes));
-    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-    return device;
-}
-
 static int8_data make_data(const int8_case *p)
 {
     test_random r = random_start(~p->seed);
@@ -241,18 +233,18 @@ static int8_data make_data(const int8_case *p)
         make_maps(p, &d, &r);
         for (int o = 0; o < 2; o++) {
             clear_blocks(p, &d, o);
-            d.device_map[o] = (uint32_t *)upload(d.map[o], map_words(p, o) * sizeof **d.map);
+            d.device_map[o] = (uint32_t *)device_copy(d.map[o], map_words(p, o) * sizeof **d.map);
         }
     }
     for (int z = 0; z < MOST_MEMBERS; z++) {
         choice[z].parameter = p->is_logarithm ? random_int(&r, 1, 9) : p->wanted[z];
         choice[z].is_estimated = p->is_logarithm ? p->wanted[z] > 0 : random_int(&r, 0, 1);
     }
-    d.device_a = upload(d.a, d.bytes_a);
-    d.device_b = upload(d.b, d.bytes_b);
-    d.device_c = upload(d.c, d.bytes_c);
-    d.choice = (td_choice *)upload(choice, sizeof choice);
-    d.next_unit = (uint32_t *)upload(&(uint32_t){0}, sizeof(uint32_t));
+    d.device_a = device_copy(d.a, d.bytes_a);
+    d.device_b = device_copy(d.b, d.bytes_b);
+    d.device_c = device_copy(d.c, d.bytes_c);
+    d.choice = (td_choice *)device_copy(choice, sizeof choice);
+    d.next_unit = (uint32_t *)device_copy(&(uint32_t){0}, sizeof(uint32_t));
     return d;
 }
 
@@ -441,9 +433,8 @@ static void check_all_rows(const int8_case *p)
     free_data(&d);
 }
 
-static void random_shapes(void **unused)
+TEST(random_shapes)
 {
-    (void)unused;
     for (int i = 0; i < cases; i++) {
         if (!test_takes(i, 4)) continue;
         const int8_case p = random_case(first_seed + (uint64_t)i);
@@ -452,9 +443,8 @@ static void random_shapes(void **unused)
 }
 
 /* More units than blocks take at first, each of many steps: then these count what is taken. */
-static void many_units(void **unused)
+TEST(many_units)
 {
-    (void)unused;
     for (int i = 0; i < (test_is_sanitized() ? 1 : 4); i++) {
         if (!test_takes(i, 3)) continue;
         const int8_case p = {.seed = first_seed + (uint64_t)i,
@@ -471,9 +461,8 @@ static void many_units(void **unused)
 }
 
 /* The largest sums of each modulus: where short ones end, and the longest k. */
-static void longest_sums(void **unused)
+TEST(longest_sums)
 {
-    (void)unused;
     static const int lengths[] = {512,  576,  1024, 1088, 1344, 1408, 1728,
                                   1792, 2496, 2560, 4352, 4416, 16384};
     /* Lengths and numbers change no code path: sanitizers see one of each. */
@@ -502,9 +491,8 @@ static void longest_sums(void **unused)
     check_all_rows(&longest);
 }
 
-static void rows_are_named(void **unused)
+TEST(rows_are_named)
 {
-    (void)unused;
     int count = 0;
     for (int i = 0; i < TD_ROUTE_ROWS; i++) {
         if (td_route_rows[i].stage != TD_STAGE_GEMM) continue;
@@ -517,17 +505,11 @@ static void rows_are_named(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_named),
-        cmocka_unit_test(random_shapes),
-        cmocka_unit_test(many_units),
-        cmocka_unit_test(longest_sums),
-    };
     device_require();
     if (!td_device_current() || td_mma_prepare() != cudaSuccess ||
         td_wgmma_prepare() != cudaSuccess)
         return 1;
     if (test_is_sanitized()) cases = 16;
     test_take_cases(argc, argv, &cases, &first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -142,6 +142,23 @@ static void check_vectors(td_lu_vectors p, lu_stack *given, const lu_stack *want
     free(sides);
 }
 
+/* Of the matrices themselves, in one kernel; *given and info are room for what it writes. */
+static void check_whole_inverse(const factored *f, lu_stack *given, const lu_stack *wanted,
+                                int *info, const char *kind)
+{
+    char what[80];
+    const td_lu_inverses whole = {f->a.type, f->a.rows,       (const void *const *)f->a.pointers,
+                                  f->a.ld,   given->pointers, given->ld,
+                                  info,      f->a.count};
+    memset(given->host, 0xff, given->bytes);
+    lu_stack_upload(given);
+    CHECK_CUDA(td_lu_invert(&whole, NULL));
+    lu_stack_download(given);
+    snprintf(what, sizeof what, "inverse in one kernel, %s", kind);
+    lu_stack_compare(given, wanted, what);
+    compare_ints(info, f->info, f->a.count, "info of the inverse in one kernel", &f->a);
+}
+
 static void check_inverse(const factored *f, const char *kind)
 {
     char what[80];
@@ -177,18 +194,8 @@ static void check_inverse(const factored *f, const char *kind)
         lu_stack_compare(&given, &wanted, what);
         compare_ints(info, f->info, count, "info of the inverse", &f->a);
     }
-    if (n <= TD_LU_MOST_INVERTED && f->has_pivots) {
-        const td_lu_inverses whole = {
-            f->a.type, n,    (const void *const *)f->a.pointers, f->a.ld, given.pointers, given.ld,
-            info,      count};
-        memset(given.host, 0xff, given.bytes);
-        lu_stack_upload(&given);
-        CHECK_CUDA(td_lu_invert(&whole, NULL));
-        lu_stack_download(&given);
-        snprintf(what, sizeof what, "inverse in one kernel, %s", kind);
-        lu_stack_compare(&given, &wanted, what);
-        compare_ints(info, f->info, count, "info of the inverse in one kernel", &f->a);
-    }
+    if (n <= TD_LU_MOST_INVERTED && f->has_pivots)
+        check_whole_inverse(f, &given, &wanted, info, kind);
     device_free(pivots);
     device_free(info);
     lu_stack_free(&given);
@@ -237,9 +244,8 @@ static bool is_taken(int n)
 }
 
 /* Orders in steps, types and kinds in turn. */
-static void factors_and_inverses(void **unused)
+TEST(factors_and_inverses)
 {
-    (void)unused;
     int runs = 0;
     for (int n = 1; n <= TD_LU_MOST; n += step_of_orders)
         for (int t = 0; t < TD_LU_TYPES; t++) {
@@ -265,9 +271,8 @@ static void factors_and_inverses(void **unused)
 
 /* Orders beyond those of vectors, around the ends of warps and panels: every other one of one type,
  * so that all types come, or the first two; or all of all types. */
-static void large_factors(void **unused)
+TEST(large_factors)
 {
-    (void)unused;
     static const int orders[] = {257, 272, 289, 300, 383, 449, 512};
     const int count = step_of_orders > 1 ? 2 : (int)(sizeof orders / sizeof *orders);
     for (int i = 0; i < count; i++)
@@ -300,9 +305,8 @@ static factored factored_late(td_lu_type type, int n, lu_kind kind)
 }
 
 /* Steps that are seldom after others that are not, every kind of them with every type and shape. */
-static void seldom_steps(void **unused)
+TEST(seldom_steps)
 {
-    (void)unused;
     static const int orders[] = {3, 8, 11, 16, 21, 24, 29, 32, 33, 36, 50};
     static const lu_kind kinds[] = {LU_SINGULAR, LU_TIES, LU_EXTREME, LU_SPECIAL, LU_TINY};
     enum { ORDERS = sizeof orders / sizeof *orders, KINDS = sizeof kinds / sizeof *kinds };
@@ -323,6 +327,23 @@ static void seldom_steps(void **unused)
         }
 }
 
+enum { TRIANGLES = 3 };
+
+/* Triangles, with NaN in what must not be read of them. */
+static lu_stack make_triangles(td_lu_type type, int n, bool is_upper, bool is_unit,
+                               test_random *random)
+{
+    lu_stack a = lu_stack_make(type, n, n, 1, TRIANGLES);
+    for (int i = 0; i < TRIANGLES; i++) {
+        lu_fill(&a, i, LU_RANDOM, random);
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++)
+                if ((is_upper ? k > j : k < j) || (is_unit && j == k)) lu_put(&a, i, k, j, NAN);
+    }
+    lu_stack_upload(&a);
+    return a;
+}
+
 static void check_triangle(td_lu_type type, int n, int vectors, int bits, double complex alpha,
                            bool on_device)
 {
@@ -330,56 +351,45 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
     test_random random = random_start(seed++);
     const td_lu_operation op = (td_lu_operation)(bits >> 3 & 3);
     const bool is_upper = bits & 1, is_unit = bits & 2, is_right = bits & 4;
-    lu_stack a = lu_stack_make(type, n, n, 1, 3);
-    lu_stack given = lu_stack_make(type, is_right ? vectors : n, is_right ? n : vectors, 3, 3);
-    for (int i = 0; i < 3; i++) {
-        lu_fill(&a, i, LU_RANDOM, &random);
-        lu_fill(&given, i, LU_RANDOM, &random);
-        for (int k = 0; k < n; k++) /* what must not be read */
-            for (int j = 0; j < n; j++)
-                if (is_upper ? k > j : k < j) lu_put(&a, i, k, j, NAN);
-        for (int k = 0; k < n && is_unit; k++) lu_put(&a, i, k, k, NAN);
-    }
-    lu_stack_upload(&a);
+    lu_stack a = make_triangles(type, n, is_upper, is_unit, &random);
+    lu_stack given =
+        lu_stack_make(type, is_right ? vectors : n, is_right ? n : vectors, 3, TRIANGLES);
+    for (int i = 0; i < TRIANGLES; i++) lu_fill(&given, i, LU_RANDOM, &random);
     lu_stack_upload(&given);
     lu_stack wanted = lu_stack_copy(&given), scalar = lu_stack_make(type, 1, 1, 0, 1);
     lu_put(&scalar, 0, 0, 0, alpha);
     lu_stack_upload(&scalar);
-    for (int i = 0; i < 3; i++)
-        ref_lu_solve_triangle(&(ref_lu_triangle){
-            (ref_lu_type)type, (ref_lu_op)op, is_upper, is_unit, is_right, n, vectors,
-            lu_stack_at(&a, i), a.ld, lu_stack_at(&wanted, i), wanted.ld,
-            creal(lu_get(&scalar, 0, 0, 0)), cimag(lu_get(&scalar, 0, 0, 0)), 0});
-    const td_lu_vectors p = {
-        .type = type,
-        .op = op,
-        .n = n,
-        .vectors = vectors,
-        .a = (const void *const *)a.pointers,
-        .lda = a.ld,
-        .b = given.pointers,
-        .ldb = given.ld,
-        .batch = 3,
-        .what = TD_VECTORS_TRIANGLE,
-        .is_upper = is_upper,
-        .is_unit = is_unit,
-        .is_right = is_right,
-        .alpha_re = on_device ? NAN : creal(lu_get(&scalar, 0, 0, 0)),
-        .alpha_im = cimag(lu_get(&scalar, 0, 0, 0)),
-        .device_alpha = on_device ? scalar.device : NULL,
-    };
+    const double complex rounded = lu_get(&scalar, 0, 0, 0);
+    for (int i = 0; i < TRIANGLES; i++)
+        ref_lu_solve_triangle(&(ref_lu_triangle){(ref_lu_type)type, (ref_lu_op)op, is_upper,
+                                                 is_unit, is_right, n, vectors, lu_stack_at(&a, i),
+                                                 a.ld, lu_stack_at(&wanted, i), wanted.ld,
+                                                 creal(rounded), cimag(rounded), 0});
+    const td_lu_vectors p = {.type = type,
+                             .op = op,
+                             .n = n,
+                             .vectors = vectors,
+                             .a = (const void *const *)a.pointers,
+                             .lda = a.ld,
+                             .b = given.pointers,
+                             .ldb = given.ld,
+                             .batch = TRIANGLES,
+                             .what = TD_VECTORS_TRIANGLE,
+                             .is_upper = is_upper,
+                             .is_unit = is_unit,
+                             .is_right = is_right,
+                             .alpha_re = on_device ? NAN : creal(rounded),
+                             .alpha_im = cimag(rounded),
+                             .device_alpha = on_device ? scalar.device : NULL};
     snprintf(what, sizeof what, "triangle, bits %x", bits);
     check_vectors(p, &given, &wanted, what);
-    lu_stack_free(&a);
-    lu_stack_free(&given);
-    lu_stack_free(&wanted);
-    lu_stack_free(&scalar);
+    lu_stack *const all[] = {&a, &given, &wanted, &scalar};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) lu_stack_free(all[i]);
 }
 
 /* Side, triangle, diagonal and operation in every combination, each type in turn. */
-static void triangles(void **unused)
+TEST(triangles)
 {
-    (void)unused;
     static const int sizes[] = {1, 5, 16, 17, 33, 64, 100, 129};
     static const double complex alphas[] = {1.0, 0.0, -0.75, 2.5 + 1.5 * I};
     const int stride = step_of_orders == 1 ? 1 : 5;
@@ -394,9 +404,8 @@ static void triangles(void **unused)
             }
 }
 
-static void residuals(void **unused)
+TEST(residuals)
 {
-    (void)unused;
     if (every_type || test_takes_everything())
         check_residuals(1, every_type ? TD_LU_MOST : 100);
     else if (step_of_orders == 1)
@@ -407,18 +416,11 @@ static void residuals(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_and_inverses),
-        cmocka_unit_test(large_factors),
-        cmocka_unit_test(seldom_steps),
-        cmocka_unit_test(triangles),
-        cmocka_unit_test(residuals),
-    };
     step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_sanitized() ? 17 : 1;
     every_type = step_of_orders == 0;
     if (every_type) step_of_orders = 1;
     if (step_of_orders < 1) return 2;
     device_require();
     if (td_lu_prepare() != cudaSuccess) return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -131,6 +131,12 @@ static td_matrix upload(const lines_case *c, int which, test_random *r)
     return (td_matrix){.array = array, .ld = inner};
 }
 
+/* Bytes of the records of an operand's lines. */
+static int64_t records_of(const lines_case *c, int o)
+{
+    return c->lines[o] * c->batch * (int64_t)sizeof(td_line);
+}
+
 /* What is compared. */
 typedef struct {
     td_line *line[2];
@@ -163,15 +169,11 @@ static void share(const lines_case *c, td_measure *measure)
     measure->operand[0].line_step *= 2;
 }
 
-static result run(const lines_case *c, const td_view *operand, way how)
+static td_measure measure_of(const lines_case *c, const td_view *operand, way how, const result *of)
 {
     const int64_t strip = td_round_up(c->lines[0] > c->lines[1] ? c->lines[0] : c->lines[1], 64),
                   extremes = c->batch * (int64_t)sizeof(td_extremes),
                   steps = c->batch * TD_STEPS * (int64_t)sizeof(td_step);
-    result of = {.choice = reserve(c->batch * (int64_t)sizeof(td_choice)),
-                 .shifted = reserve(c->batch * 4),
-                 .shift = reserve(c->batch * c->k * 2),
-                 .planes = reserve(8)};
     td_measure measure = {.operand = {operand[0], operand[1]},
                           .alpha.value.binary64 = 1.0,
                           .batch = c->batch,
@@ -181,40 +183,59 @@ static result run(const lines_case *c, const td_view *operand, way how)
                           .counts_rounded = c->counted != 0,
                           .has_parts = c->has_pairs,
                           .strip_lines = (int)strip,
-                          .shift = of.shift,
-                          .shifted = of.shifted,
+                          .shift = of->shift,
+                          .shifted = of->shifted,
                           .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
                           .begins_early = c->begins_early,
                           .clear = reserve(extremes + steps),
                           .clear_count = (extremes + steps) / 4};
     measure.steps = (td_step *)((char *)measure.clear + extremes);
-    td_choose choose = {.measured = {.lines = {(int)c->lines[0], (int)c->lines[1]},
-                                     .batch = c->batch,
-                                     .k = c->k,
-                                     .alpha.value.binary64 = 1.0,
-                                     .extremes = (td_extremes *)measure.clear,
-                                     .shifted = of.shifted},
-                        .chosen = {.choice = of.choice, .planes = of.planes}};
-    CHECK_CUDA(cudaMemset(of.planes, 0, 8));
     for (int o = 0; o < 2; o++) {
-        const int64_t records = c->lines[o] * c->batch * (int64_t)sizeof(td_line),
-                      chunks = td_ceil_div(c->k, TD_CHUNK) * c->batch * strip *
-                               (int64_t)td_chunk_bytes();
+        const int64_t chunks =
+            td_ceil_div(c->k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes();
         measure.chunks[o] = reserve(chunks);
         measure.chunks_again[o] = reserve(chunks);
         measure.tops[o] = reserve(c->k * c->batch * 4);
         measure.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
-        of.line[o] = reserve(records);
-        choose.chosen.line[o] = measure.line[o] = of.line[o];
-        choose.measured.line[o] = of.line[o];
-        choose.measured.line_again[o] = measure.line_again[o] = reserve(records);
+        measure.line[o] = of->line[o];
+        measure.line_again[o] = reserve(records_of(c, o));
     }
+    return measure;
+}
+
+static td_choose choose_of(const lines_case *c, const td_measure *measure, const result *of)
+{
+    td_choose choose = {.measured = {.lines = {(int)c->lines[0], (int)c->lines[1]},
+                                     .batch = c->batch,
+                                     .k = c->k,
+                                     .alpha.value.binary64 = 1.0,
+                                     .extremes = (td_extremes *)measure->clear,
+                                     .shifted = of->shifted},
+                        .chosen = {.choice = of->choice, .planes = of->planes}};
+    for (int o = 0; o < 2; o++) {
+        choose.chosen.line[o] = of->line[o];
+        choose.measured.line[o] = of->line[o];
+        choose.measured.line_again[o] = measure->line_again[o];
+    }
+    const td_parameter counted = {.count = c->counted ? c->counted : 14,
+                                  .is_given = c->counted != 0};
     if (c->by_digits)
         td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose.rule);
     else
-        td_scheme_residues.choose(
-            (td_parameter){.count = c->counted ? c->counted : 14, .is_given = c->counted != 0},
-            c->k, &choose.rule);
+        td_scheme_residues.choose(counted, c->k, &choose.rule);
+    return choose;
+}
+
+static result run(const lines_case *c, const td_view *operand, way how)
+{
+    result of = {.line = {reserve(records_of(c, 0)), reserve(records_of(c, 1))},
+                 .choice = reserve(c->batch * (int64_t)sizeof(td_choice)),
+                 .shifted = reserve(c->batch * 4),
+                 .shift = reserve(c->batch * c->k * 2),
+                 .planes = reserve(8)};
+    CHECK_CUDA(cudaMemset(of.planes, 0, 8));
+    td_measure measure = measure_of(c, operand, how, &of);
+    const td_choose choose = choose_of(c, &measure, &of);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     if (choose.rule.candidates > 1) measure.extremes = (td_extremes *)measure.clear;
     if (how == SHARED) share(c, &measure);
@@ -383,9 +404,8 @@ static void share_some(lines_case *c, test_random *r)
     for (int o = 0; o < 2; o++) c->ld[o] = (c->along[o] ? c->k : c->lines[o]) + random_int(r, 0, 3);
 }
 
-static void random_cases(void **unused)
+TEST(random_cases)
 {
-    (void)unused;
     int shifted = 0;
     for (int n = 0; n < cases; n++) {
         const uint64_t seed = first_seed + (uint64_t)n;
@@ -415,9 +435,8 @@ static void random_cases(void **unused)
 }
 
 /* Around chunks, and the longest lines. */
-static void lengths(void **unused)
+TEST(lengths)
 {
-    (void)unused;
     static const int depths[] = {1,   31,  32,  33,   63,   64,   65,         127,
                                  129, 511, 513, 2047, 4033, 4095, TD_SHORT_K, TD_SHORT_K + 1};
     for (int d = 0; d < (int)(sizeof depths / sizeof *depths); d++)
@@ -437,10 +456,9 @@ static void lengths(void **unused)
 
 /* As many elements as are measured whole, and enough to be copied in boxes by a device that can;
  * sanitizers watch none. */
-static void boxes(void **unused)
+TEST(boxes)
 {
     const int lines = test_is_sanitized() ? 128 : 512;
-    (void)unused;
     for (int i = 0; i < 8; i++) {
         const int batch = 1 << i % 3, k = i % 2 ? 2048 : 1990;
         lines_case c = {.lines = {lines / batch - 2 * (i % 5), lines / batch},
@@ -462,11 +480,9 @@ static void boxes(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases), cmocka_unit_test(lengths),
-                                       cmocka_unit_test(boxes)};
     if (test_is_sanitized()) cases = 90;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     if (td_lines_prepare() != cudaSuccess) return EXIT_FAILURE;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -158,23 +158,40 @@ static td_line record_of(const test_matrix *x, bool lines_are_rows, int64_t line
 static td_line *upload_records(const test_matrix *x, bool lines_are_rows)
 {
     const int64_t lines = lines_are_rows ? x->rows : x->cols;
-    td_line *records = malloc((size_t)lines * sizeof *records), *uploaded;
+    td_line *records = malloc((size_t)lines * sizeof *records);
     for (int64_t i = 0; i < lines; i++) records[i] = record_of(x, lines_are_rows, i);
-    CHECK_CUDA(cudaMalloc((void **)&uploaded, (size_t)lines * sizeof *records));
-    CHECK_CUDA(
-        cudaMemcpy(uploaded, records, (size_t)lines * sizeof *records, cudaMemcpyHostToDevice));
+    td_line *const uploaded = device_copy(records, (size_t)lines * sizeof *records);
     free(records);
     return uploaded;
+}
+
+/* What the sums may read besides the operands; `all` is freed after them. */
+static void give_records(const masked *t, td_repair *r, void *all[3])
+{
+    const product *of = &t->p.of;
+    const int32_t none = 0;
+    td_line *const a = upload_records(&t->p.a, of->op_a == TANDEM_OP_N), *const b = upload_records(
+                                                                             &t->p.b,
+                                                                             of->op_b ==
+                                                                                 TANDEM_OP_T);
+    int32_t *const shifted = device_copy(&none, sizeof none);
+    all[0] = a, all[1] = b, all[2] = shifted;
+    r->line[0] = a;
+    r->line[1] = b;
+    r->lines_of_member[0] = of->m;
+    r->lines_of_member[1] = of->n;
+    r->shifted = shifted;
 }
 
 /* C and the masks as the kernels leave them; returns how many elements they say they did. */
 static unsigned long long masked_run(masked *t, test_matrix *c)
 {
     const product *of = &t->p.of;
-    int32_t *shifted = NULL;
-    td_line *records[2] = {NULL, NULL};
+    unsigned long long count = 0;
+    void *records[3] = {NULL, NULL, NULL};
     double *a = device_upload(&t->p.a), *b = device_upload(&t->p.b), *dc = device_upload(c);
-    unsigned long long *repaired, count = 0;
+    uint16_t *const masks = device_copy(t->masks, t->mask_bytes);
+    unsigned long long *const repaired = device_copy(&count, sizeof count);
     td_repair r = {
         .operand = {operand(&t->p.a, a, of->op_a == TANDEM_OP_N),
                     operand(&t->p.b, b, of->op_b == TANDEM_OP_T)},
@@ -182,38 +199,20 @@ static unsigned long long masked_run(masked *t, test_matrix *c)
                    .m = (int)of->m,
                    .n = (int)of->n,
                    .alpha.value.binary64 = of->alpha,
-                   .beta.value.binary64 = of->beta},
+                   .beta.value.binary64 = of->beta,
+                   .masks = masks},
         .kind = TD_REPAIR_EXACT,
+        .repaired = repaired,
     };
-    if (t->has_records) {
-        const int32_t none = 0;
-        records[0] = upload_records(&t->p.a, of->op_a == TANDEM_OP_N);
-        records[1] = upload_records(&t->p.b, of->op_b == TANDEM_OP_T);
-        CHECK_CUDA(cudaMalloc((void **)&shifted, sizeof *shifted));
-        CHECK_CUDA(cudaMemcpy(shifted, &none, sizeof none, cudaMemcpyHostToDevice));
-        for (int o = 0; o < 2; o++) r.line[o] = records[o];
-        r.lines_of_member[0] = of->m;
-        r.lines_of_member[1] = of->n;
-        r.shifted = shifted;
-    }
-    CHECK_CUDA(cudaMalloc((void **)&r.target.masks, t->mask_bytes));
-    CHECK_CUDA(cudaMemcpy(r.target.masks, t->masks, t->mask_bytes, cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaMalloc((void **)&repaired, sizeof *repaired));
-    CHECK_CUDA(cudaMemcpy(repaired, &count, sizeof count, cudaMemcpyHostToDevice));
-    r.repaired = repaired;
+    if (t->has_records) give_records(t, &r, records);
     CHECK_CUDA(td_exact_narrow_run(&r, 1, NULL));
     CHECK_CUDA(td_exact_wide_run(&r, 1, NULL));
     device_check_clean(product_text(of));
     device_download(c, dc);
-    CHECK_CUDA(cudaMemcpy(t->masks, r.target.masks, t->mask_bytes, cudaMemcpyDeviceToHost));
-    CHECK_CUDA(cudaMemcpy(&count, repaired, sizeof count, cudaMemcpyDeviceToHost));
-    device_free(a);
-    device_free(b);
-    device_free(dc);
-    device_free(r.target.masks);
-    device_free(repaired);
-    for (int o = 0; o < 2; o++) device_free(records[o]);
-    device_free(shifted);
+    device_fetch(t->masks, masks, t->mask_bytes);
+    device_fetch(&count, repaired, sizeof count);
+    void *const all[] = {a, b, dc, masks, repaired, records[0], records[1], records[2]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) device_free(all[i]);
     return count;
 }
 
@@ -255,9 +254,8 @@ static unsigned long long check_masked(const product *of, int late, pattern form
 
 /* Around what the kernels see at once of k; every operand with every form of masks, k and layout in
  * turn. */
-static void masks_of_any_form(void **unused)
+TEST(masks_of_any_form)
 {
-    (void)unused;
     static const int64_t k[] = {1, 255, 256, 257, 1024, 1025, 5000};
     unsigned long long count = 0;
     int run = 0;
@@ -275,9 +273,8 @@ static void masks_of_any_form(void **unused)
 }
 
 /* More products for each thread than fit its sums without carries. */
-static void long_lines(void **unused)
+TEST(long_lines)
 {
-    (void)unused;
     for (int which = 0; which < (test_is_sanitized() ? 1 : 4); which++) {
         const product of = product_varied("uniform", 3, 3, 400000, which);
         CHECK(check_masked(&of, 0, COLUMN, false, which % 2) == 3, "a column has 3 elements");
@@ -286,10 +283,6 @@ static void long_lines(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_of_any_form),
-        cmocka_unit_test(long_lines),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

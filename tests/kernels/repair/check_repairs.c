@@ -70,17 +70,15 @@ static void check_data(const char *const *data, int count, const char *what)
     check_both_kinds(&c);
 }
 
-static void sums_that_cancel(void **unused)
+TEST(sums_that_cancel)
 {
-    (void)unused;
     static const char *const data[] = {"cancelling",      "all but cancelling", "exact zeros",
                                        "wide cancelling", "wide exact zeros",   "zeros"};
     check_data(data, 6, "cancelling");
 }
 
-static void wide_exponents(void **unused)
+TEST(wide_exponents)
 {
-    (void)unused;
     static const char *const data[] = {"wide 4",    "scattered", "some scattered", "far scattered",
                                        "crossing",  "rising",    "far crossing",   "circulant",
                                        "one huge",  "graded",    "lines apart",    "half units 53",
@@ -146,9 +144,8 @@ static void check_work(const char *name, const problem *p, census *c, int number
     matrix_free(&want);
 }
 
-static void work_is_bounded(void **unused)
+TEST(work_is_bounded)
 {
-    (void)unused;
     static const char *const data[] = {
         "decaying",        "decaying slowly", "wide 40",       "one wide",
         "any exponents",   "too wide",        "far scattered", "too wide and large",
@@ -167,9 +164,8 @@ static void work_is_bounded(void **unused)
 }
 
 /* C is the rounded product: what is left is what rounding lost. */
-static void c_that_cancels_the_product(void **unused)
+TEST(c_that_cancels_the_product)
 {
-    (void)unused;
     static const char *const data[] = {"uniform",   "both signs", "wide 2",
                                        "scattered", "full",       "integers"};
     census c = {0};
@@ -225,9 +221,8 @@ static product product_at_end(int i, int form)
 
 static int form_count(void) { return test_is_sanitized() ? 1 : 3; }
 
-static void ends_of_binary64(void **unused)
+TEST(ends_of_binary64)
 {
-    (void)unused;
     census c = {0};
     for (int i = 0; i < ENDS; i++)
         for (int form = 0; form < form_count(); form++) {
@@ -240,9 +235,8 @@ static void ends_of_binary64(void **unused)
 }
 
 /* Multi-float modes keep their bounds there, and round to a multiple of 2^-1074 once. */
-static void multi_float_modes_reach_the_ends(void **unused)
+TEST(multi_float_modes_reach_the_ends)
 {
-    (void)unused;
     for (const mode *m = mode_after(NULL); m; m = mode_after(m))
         for (int i = 0; i < ENDS * form_count() && m->format; i++) {
             const product of = product_at_end(i % ENDS, i / ENDS);
@@ -332,9 +326,8 @@ static void check_far_sum(const mode *m, const far_sum *s)
     problem_free(&p);
 }
 
-static void sums_beyond_binary64_come_back(void **unused)
+TEST(sums_beyond_binary64_come_back)
 {
-    (void)unused;
     for (const mode *m = mode_after(NULL); m; m = mode_after(m))
         for (size_t i = 0; i < sizeof far_sums / sizeof *far_sums; i++)
             if (m->format || m->is_exact) check_far_sum(m, &far_sums[i]);
@@ -405,9 +398,8 @@ static void check_edge(const char *name, const edge *e)
     problem_free(&p);
 }
 
-static void one_rounding_at_every_edge(void **unused)
+TEST(one_rounding_at_every_edge)
 {
-    (void)unused;
     for (int n = 0; n < EXACT; n++)
         for (int i = 0; i < EDGES; i += test_is_sanitized() ? 5 : 1)
             check_edge(names[n], &edges[i]);
@@ -480,9 +472,8 @@ static void check_ordinary_sums(int name, const char *data)
     CHECK(all > 0 || test_is_sanitized(), "%s: nothing of %s is near a tie", names[name], data);
 }
 
-static void ordinary_sums_are_certified(void **unused)
+TEST(ordinary_sums_are_certified)
 {
-    (void)unused;
     static const char *const data[] = {"both signs", "wide 0.5", "wide 1"};
     for (int n = 0; n < EXACT; n++)
         for (int d = 0; d < 3; d++)
@@ -490,9 +481,8 @@ static void ordinary_sums_are_certified(void **unused)
 }
 
 /* Nothing is left, or less than X's error; where X is exact, that is known. */
-static void what_is_lost_is_repaired(void **unused)
+TEST(what_is_lost_is_repaired)
 {
-    (void)unused;
     static const char *const data[] = {"exact zeros", "wide exact zeros", "all but cancelling",
                                        "wide cancelling"};
     for (int n = 0; n < EXACT; n++)
@@ -543,9 +533,8 @@ static void check_deep_sum(const mode *m, const deep_sum *s)
     problem_free(&p);
 }
 
-static void long_modes_repair_exactly(void **unused)
+TEST(long_modes_repair_exactly)
 {
-    (void)unused;
     for (const mode *m = mode_after(NULL); m; m = mode_after(m))
         for (size_t i = 0; i < sizeof deep_sums / sizeof *deep_sums && m->rounds_sum; i++)
             check_deep_sum(m, &deep_sums[i]);
@@ -572,9 +561,8 @@ static void check_constants(const mode *m, int k, uint64_t seed)
     problem_free(&p);
 }
 
-static void repaired_constants_keep_the_bound_of_df(void **unused)
+TEST(repaired_constants_keep_the_bound_of_df)
 {
-    (void)unused;
     for (const mode *m = mode_after(NULL); m; m = mode_after(m))
         for (int i = 0; i < (test_is_sanitized() ? 1 : 4) && m->format == &ref_df_format; i++)
             check_constants(m, i % 2 ? 16384 : 3000, (uint64_t)(17 + i));
@@ -582,20 +570,6 @@ static void repaired_constants_keep_the_bound_of_df(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_that_cancel),
-        cmocka_unit_test(wide_exponents),
-        cmocka_unit_test(work_is_bounded),
-        cmocka_unit_test(c_that_cancels_the_product),
-        cmocka_unit_test(ends_of_binary64),
-        cmocka_unit_test(multi_float_modes_reach_the_ends),
-        cmocka_unit_test(sums_beyond_binary64_come_back),
-        cmocka_unit_test(one_rounding_at_every_edge),
-        cmocka_unit_test(ordinary_sums_are_certified),
-        cmocka_unit_test(what_is_lost_is_repaired),
-        cmocka_unit_test(long_modes_repair_exactly),
-        cmocka_unit_test(repaired_constants_keep_the_bound_of_df),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

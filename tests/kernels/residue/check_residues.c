@@ -289,14 +289,6 @@ static void check_planes(const residue_case *p, const residue_data *d, int o, co
               text(p));
 }
 
-static void *upload(const void *host, size_t bytes)
-{
-    void *device = NULL;
-    CHECK_CUDA(cudaMalloc(&device, bytes));
-    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
-    return device;
-}
-
 static td_view operand_of(const residue_case *p, int o, void *data)
 {
     return (td_view){.matrix = {.data = data, .stride = (int64_t)p->lines[o] * p->k},
@@ -306,19 +298,62 @@ static td_view operand_of(const residue_case *p, int o, void *data)
                      .lines = p->lines[o]};
 }
 
+/* What an operand has on the device, and on the host what is there before and then after. */
+typedef struct {
+    void *element, *line;
+    int8_t *planes;
+    uint32_t *map;
+    size_t bytes, map_bytes;
+} side;
+
+static void side_upload(const residue_case *p, const residue_data *d, int o, bool has_map, side *at,
+                        td_residues *residues)
+{
+    const size_t lines = MEMBERS * (size_t)p->lines[o],
+                 plane = MEMBERS * (size_t)p->padded[o] * (size_t)p->k_padded;
+    *at = (side){.element = device_copy(d->element[o], lines * (size_t)p->k * sizeof(double)),
+                 .line = device_copy(d->line[o], lines * sizeof(td_line)),
+                 .bytes = plane * (size_t)p->moduli + GUARD,
+                 .map_bytes = (map_words(p, o) + 1) * sizeof(uint32_t)};
+    at->planes = malloc(at->bytes);
+    memset(at->planes, POISON, at->bytes);
+    at->map = calloc(1, at->map_bytes);
+    at->map[map_words(p, o)] = POISON;
+    residues->plane[o] = device_copy(at->planes, at->bytes);
+    residues->plane_step[o] = (int64_t)plane;
+    if (has_map) residues->nonzero[o] = device_copy(at->map, at->map_bytes);
+    residues->fixed.operand[o] = operand_of(p, o, at->element);
+    residues->fixed.line[o] = at->line;
+    residues->fixed.lines_of_member[o] = p->lines[o];
+}
+
+static void side_check(const residue_case *p, const residue_data *d, int o, side *at,
+                       const td_residues *residues)
+{
+    device_fetch(at->planes, residues->plane[o], at->bytes);
+    check_planes(p, d, o, at->planes);
+    if (residues->nonzero[o]) {
+        device_fetch(at->map, residues->nonzero[o], at->map_bytes);
+        check_map(p, d, o, at->map);
+    }
+    free(at->planes);
+    free(at->map);
+    device_free(residues->nonzero[o]);
+    device_free(residues->plane[o]);
+    device_free(at->element);
+    device_free(at->line);
+}
+
 /* The map asked for, and the tiles counted, or neither. */
 static void check_way(const residue_case *p, const residue_data *d, bool by_binary64, bool has_map)
 {
     td_choice choices[MEMBERS];
     for (int z = 0; z < MEMBERS; z++) choices[z] = (td_choice){.parameter = moduli_of(p, z)};
     uint32_t next_tile = 0;
-    int16_t *const shift = upload(d->shift, MEMBERS * (size_t)p->k * sizeof(int16_t));
-    int32_t *const shifted = upload(d->shifted, sizeof d->shifted);
-    td_choice *const choice = upload(choices, sizeof choices);
-    void *element[2], *line[2];
-    int8_t *host[2];
-    uint32_t *map[2];
-    size_t bytes[2];
+    int16_t *const shift = device_copy(d->shift, MEMBERS * (size_t)p->k * sizeof(int16_t));
+    int32_t *const shifted = device_copy(d->shifted, sizeof d->shifted);
+    td_choice *const choice = device_copy(choices, sizeof choices);
+    side sides[2];
     td_residues residues = {.fixed = {.alpha = {.value.binary64 = 1},
                                       .batch = MEMBERS,
                                       .k_first = p->first,
@@ -326,49 +361,16 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
                                       .shift = shift,
                                       .shifted = shifted,
                                       .choice = choice},
-                            .next_tile = has_map ? upload(&next_tile, sizeof next_tile) : NULL,
+                            .next_tile = has_map ? device_copy(&next_tile, sizeof next_tile) : NULL,
                             .route = td_tma_exists() ? TD_SPLIT_TMA : TD_SPLIT_THREADS,
                             .round = by_binary64 ? TD_ROUND_BINARY64 : TD_ROUND_INT64};
-    for (int o = 0; o < 2; o++) {
-        const size_t lines = MEMBERS * (size_t)p->lines[o],
-                     plane = MEMBERS * (size_t)p->padded[o] * (size_t)p->k_padded;
-        bytes[o] = plane * (size_t)p->moduli + GUARD;
-        host[o] = malloc(bytes[o]);
-        memset(host[o], POISON, bytes[o]);
-        element[o] = upload(d->element[o], lines * (size_t)p->k * sizeof(double));
-        line[o] = upload(d->line[o], lines * sizeof(td_line));
-        residues.plane[o] = upload(host[o], bytes[o]);
-        residues.plane_step[o] = (int64_t)plane;
-        map[o] = calloc(map_words(p, o) + 1, sizeof **map);
-        map[o][map_words(p, o)] = POISON;
-        if (has_map) residues.nonzero[o] = upload(map[o], (map_words(p, o) + 1) * sizeof **map);
-        residues.fixed.operand[o] = operand_of(p, o, element[o]);
-        residues.fixed.line[o] = line[o];
-        residues.fixed.lines_of_member[o] = p->lines[o];
-    }
+    for (int o = 0; o < 2; o++) side_upload(p, d, o, has_map, &sides[o], &residues);
     CHECK_CUDA(td_residues_run(&residues, NULL));
     device_check_clean(text(p));
-    for (int o = 0; o < 2; o++) {
-        CHECK_CUDA(cudaMemcpy(host[o], residues.plane[o], bytes[o], cudaMemcpyDeviceToHost));
-        check_planes(p, d, o, host[o]);
-        free(host[o]);
-        if (has_map) {
-            CHECK_CUDA(cudaMemcpy(map[o], residues.nonzero[o], (map_words(p, o) + 1) * sizeof **map,
-                                  cudaMemcpyDeviceToHost));
-            check_map(p, d, o, map[o]);
-            device_free(residues.nonzero[o]);
-        }
-        free(map[o]);
-        device_free(residues.plane[o]);
-        device_free(element[o]);
-        device_free(line[o]);
-    }
-    if (has_map) {
-        CHECK_CUDA(
-            cudaMemcpy(&next_tile, residues.next_tile, sizeof next_tile, cudaMemcpyDeviceToHost));
-        CHECK(next_tile == 0, "next tile %u: %s", next_tile, text(p));
-        device_free(residues.next_tile);
-    }
+    for (int o = 0; o < 2; o++) side_check(p, d, o, &sides[o], &residues);
+    if (has_map) device_fetch(&next_tile, residues.next_tile, sizeof next_tile);
+    CHECK(next_tile == 0, "next tile %u: %s", next_tile, text(p));
+    device_free(residues.next_tile);
     device_free(shift);
     device_free(shifted);
     device_free(choice);
@@ -383,9 +385,8 @@ static void free_data(residue_data *d)
     free(d->shift);
 }
 
-static void residues_are_right(void **unused)
+TEST(residues_are_right)
 {
-    (void)unused;
     for (int i = 0; i < cases; i++) {
         const residue_case p = random_case(first_seed + (uint64_t)i);
         residue_data d = make_data(&p);
@@ -396,9 +397,8 @@ static void residues_are_right(void **unused)
     }
 }
 
-static void residues_of_boxes(void **unused)
+TEST(residues_of_boxes)
 {
-    (void)unused;
     for (int i = 0; i < 4; i++) {
         const residue_case p = large_case(i);
         residue_data d = make_data(&p);
@@ -409,11 +409,9 @@ static void residues_of_boxes(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(residues_are_right),
-                                       cmocka_unit_test(residues_of_boxes)};
     device_require();
     if (td_residues_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 20;
     test_take_cases(argc, argv, &cases, &first_seed);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -75,11 +75,10 @@ static void check_solve(const triangular *of, int which)
 
 static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
 
-static void all_solves(void **unused)
+TEST(all_solves)
 {
     static const int orders[] = {1, 2, 9, 63, 64, 65, 130, 200};
     enum { ORDERS = sizeof orders / sizeof *orders };
-    (void)unused;
     for (int i = 0; i < (sampled_mode->is_variant ? 2 : 8); i++) {
         const int which = 8 * sampled_round + i;
         if (test_is_sanitized() && i % 7 != 2) continue;
@@ -90,9 +89,8 @@ static void all_solves(void **unused)
 }
 
 /* Graded, ill-conditioned and nearly singular triangles. */
-static void hard_solves(void **unused)
+TEST(hard_solves)
 {
-    (void)unused;
     if (sampled_mode->is_variant) return;
     for (int i = 0; i < SYSTEM_DATA / 2; i++) {
         const int which = (SYSTEM_DATA / 2 + 1) * sampled_round + i;
@@ -106,9 +104,8 @@ static void hard_solves(void **unused)
 }
 
 /* An X that is wrong is found by its own residual at least; NaN, where it alone may not be. */
-static void faults_of_solves(void **unused)
+TEST(faults_of_solves)
 {
-    (void)unused;
     if (!sampled_stands_for_others()) return;
     for (int which = 0; which < 8; which += test_is_sanitized() ? 5 : 1) {
         if (!mode_has_turn(sampled_mode, which, 3)) continue;
@@ -133,10 +130,9 @@ static void faults_of_solves(void **unused)
 }
 
 /* NaN and infinities of operands, and what follows from a zero on the diagonal, have no error. */
-static void special_solves(void **unused)
+TEST(special_solves)
 {
     static const double values[] = {0.0, NAN, INFINITY};
-    (void)unused;
     if (!sampled_stands_for_others()) return;
     for (int which = 0; which < 12; which += test_is_sanitized() ? 5 : 1) {
         if (!mode_has_turn(sampled_mode, which, 3)) continue;
@@ -161,9 +157,8 @@ static void special_solves(void **unused)
 }
 
 /* With alpha = 0, X is 0, whatever A and B are. */
-static void solves_of_nothing(void **unused)
+TEST(solves_of_nothing)
 {
-    (void)unused;
     if (!sampled_stands_for_others()) return;
     for (int which = 0; which < 4; which += test_is_sanitized() ? 3 : 1) {
         triangular of = system_varied("plain", types[which % 2], 40, 3, 5 * which);
@@ -188,10 +183,9 @@ static void solves_of_nothing(void **unused)
     }
 }
 
-static void graphs_of_solves(void **unused)
+TEST(graphs_of_solves)
 {
     enum { RUNS = 2 };
-    (void)unused;
     if (!sampled_stands_for_others()) return;
     for (int which = 0; which < 2; which++) {
         const triangular of = system_varied("plain", types[which], 134, 1, 5 * which);
@@ -213,17 +207,11 @@ static void graphs_of_solves(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_solves),        cmocka_unit_test(hard_solves),
-        cmocka_unit_test(faults_of_solves),  cmocka_unit_test(special_solves),
-        cmocka_unit_test(solves_of_nothing), cmocka_unit_test(graphs_of_solves),
-    };
     int failed = 0;
     device_require();
     sampled_set_up(NULL);
     sampled_block_rows = TD_SOLVE_LEAST_ROWS;
-    for (; sampled_next_mode(); sampled_round++)
-        failed += cmocka_run_group_tests_name(sampled_mode->name, tests, NULL, NULL);
+    for (; sampled_next_mode(); sampled_round++) failed += test_run(.name = sampled_mode->name);
     sampled_tear_down(NULL);
     return failed;
 }

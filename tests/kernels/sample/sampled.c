@@ -34,15 +34,16 @@ static td_run_status enqueue(const td_problem *p, const td_decision *d)
                          td_device_current(), limit, NULL);
 }
 
-static td_decision decide(const char *name)
+static td_decision decide(const mode *tested)
 {
-    td_decision d = {.text = name, .cut = {sampled_block_rows, 0}};
-    d.engine = td_engine_parse(name, &d.parameter);
-    d.parameter.prices = sampled_mode->prices;
+    td_decision d = {.text = tested->name, .cut = {sampled_block_rows, 0}};
+    d.engine = td_engine_parse(tested->name, &d.parameter);
+    CHECK(d.engine, "no mode %s", tested->name);
+    d.parameter.prices = tested->prices;
     return d;
 }
 
-/* Each call has a line of the report for itself: they are told apart by k. */
+/* Lines are told apart by k. */
 static td_record *new_record(const td_promise *promise)
 {
     static int64_t lines;
@@ -52,51 +53,69 @@ static td_record *new_record(const td_promise *promise)
     return record;
 }
 
-/* The call on the stream, verified. */
-static td_record *run(const td_problem *p, const meanwhile *then, td_promise *promise)
+sampled_call sampled_call_of(const mode *tested, const td_problem *p)
 {
-    td_sampling sampling = {0};
-    const td_decision d = decide(sampled_mode->name);
+    sampled_call c = {.decision = decide(tested)};
     td_question q;
     td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
-    *promise = td_promised(&q, &d);
-    td_record *const record = new_record(promise);
-    td_sampling_begin(&sampling, &sampled_options, &q, promise, td_device_current(), record);
-    CHECK(enqueue(p, &d) == TD_RUN_DONE, "%s failed", sampled_mode->name);
+    c.promise = td_promised(&q, &c.decision);
+    c.record = new_record(&c.promise);
+    return c;
+}
+
+void sampled_enqueue(const sampled_call *c, const td_problem *p, const meanwhile *then)
+{
+    td_sampling sampling = {0};
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
+    td_sampling_begin(&sampling, &sampled_options, &q, &c->promise, td_device_current(), c->record);
+    CHECK(enqueue(p, &c->decision) == TD_RUN_DONE, "%s failed", c->decision.text);
     if (then->spoil) {
         CHECK_CUDA(cudaStreamSynchronize(sampled_stream));
         then->spoil(p, then->of);
     }
     td_sampling_end(&sampling, true);
-    return record;
 }
 
-static td_sample_counts counts_of(const td_record *record)
+td_sample_counts sampled_counts(const sampled_call *c)
 {
     CHECK_CUDA(cudaStreamSynchronize(sampled_stream));
-    return td_record_samples(record);
+    return td_record_samples(c->record);
 }
 
-td_sample_counts sampled_run(const td_problem *p, const meanwhile *then, td_promise *promise)
+td_sample_counts sampled_run_once(const sampled_call *c, const td_problem *p, const meanwhile *then)
 {
-    return counts_of(run(p, then, promise));
+    sampled_enqueue(c, p, then);
+    return sampled_counts(c);
 }
 
-td_sample_counts sampled_run_in_graph(const td_problem *p, int runs)
+td_sample_counts sampled_run_captured(const sampled_call *c, const td_problem *p, int runs)
 {
     cudaGraph_t graph;
     cudaGraphExec_t runnable;
-    td_promise promise;
-    CHECK_CUDA(cudaStreamBeginCapture(sampled_stream, cudaStreamCaptureModeThreadLocal));
-    td_record *const record = run(p, &(meanwhile){NULL, NULL}, &promise);
+    CHECK_CUDA(cudaStreamBeginCapture(sampled_stream, cudaStreamCaptureModeGlobal));
+    sampled_enqueue(c, p, &(meanwhile){NULL, NULL});
     CHECK_CUDA(cudaStreamEndCapture(sampled_stream, &graph));
-    CHECK(td_record_samples(record).elements == 0, "compared while captured");
+    CHECK(td_record_samples(c->record).elements == 0, "compared while captured");
     CHECK_CUDA(cudaGraphInstantiate(&runnable, graph, 0));
     for (int i = 0; i < runs; i++) CHECK_CUDA(cudaGraphLaunch(runnable, sampled_stream));
     CHECK_CUDA(cudaStreamSynchronize(sampled_stream));
     CHECK_CUDA(cudaGraphExecDestroy(runnable));
     CHECK_CUDA(cudaGraphDestroy(graph));
-    return counts_of(record);
+    return sampled_counts(c);
+}
+
+td_sample_counts sampled_run(const td_problem *p, const meanwhile *then, td_promise *promise)
+{
+    const sampled_call c = sampled_call_of(sampled_mode, p);
+    *promise = c.promise;
+    return sampled_run_once(&c, p, then);
+}
+
+td_sample_counts sampled_run_in_graph(const td_problem *p, int runs)
+{
+    const sampled_call c = sampled_call_of(sampled_mode, p);
+    return sampled_run_captured(&c, p, runs);
 }
 
 static double *part_at(const td_problem *p, const fault *f)
@@ -150,10 +169,11 @@ void add_error(errors *e, double error)
     if (!(error <= e->worst)) e->worst = error;
 }
 
-static void check_near(double got, double want, const char *what, const char *text)
+void sampled_near(double got, double want, double more, const char *what, const char *name,
+                  const char *text)
 {
-    CHECK(fabs(got - want) <= 0x1p-20 * want + 0x1p-100, "%s: %s is %g, by the reference %g: %s",
-          sampled_mode->name, what, got, want, text);
+    CHECK(fabs(got - want) <= 0x1p-20 * want + more, "%s: %s is %g, by the reference %g: %s", name,
+          what, got, want, text);
 }
 
 void check_counts(const td_sample_counts *s, const errors *want, const td_promise *promise,
@@ -165,8 +185,8 @@ void check_counts(const td_sample_counts *s, const errors *want, const td_promis
           sampled_mode->name, s->outside, promise->bound.relative, promise->bound.ulps, s->worst,
           s->worst_ulps, text);
     if (want->worst != want->worst || s->special) return;
-    check_near(s->worst, want->worst, "the worst error", text);
-    check_near(s->sum, want->sum, "the sum of errors", text);
+    sampled_near(s->worst, want->worst, 0x1p-100, "the worst error", sampled_mode->name, text);
+    sampled_near(s->sum, want->sum, 0x1p-100, "the sum of errors", sampled_mode->name, text);
 }
 
 /* ---- set-up ---- */
@@ -191,6 +211,8 @@ int sampled_set_up(void **unused)
 int sampled_tear_down(void **unused)
 {
     (void)unused;
+    CHECK_CUDA(cudaStreamDestroy(sampled_stream));
+    device_check_clean("samples");
     unlink(sampled_file);
     unlink(sampled_log);
     rmdir(folder);

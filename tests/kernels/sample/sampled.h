@@ -37,7 +37,28 @@ typedef struct {
     const void *of;
 } meanwhile;
 
-/* What is counted of a call, verified as the options say. */
+/* A call that has a line of the report for itself: its mode, what that promises, and its line. */
+typedef struct {
+    td_decision decision;
+    td_promise promise;
+    td_record *record;
+} sampled_call;
+
+/* Of `tested` only the name and the prices count. */
+sampled_call sampled_call_of(const mode *tested, const td_problem *p);
+
+/* The call on the stream, verified as the options say. */
+void sampled_enqueue(const sampled_call *c, const td_problem *p, const meanwhile *then);
+
+/* What has been counted of it, once the stream has done all. */
+td_sample_counts sampled_counts(const sampled_call *c);
+
+/* What is counted when its only run is done; or when it is captured and runs so often. */
+td_sample_counts sampled_run_once(const sampled_call *c, const td_problem *p,
+                                  const meanwhile *then);
+td_sample_counts sampled_run_captured(const sampled_call *c, const td_problem *p, int runs);
+
+/* What is counted of a call in the mode that the test has set. */
 td_sample_counts sampled_run(const td_problem *p, const meanwhile *then, td_promise *promise);
 
 /* The same of a call in a graph that runs so often. */
@@ -71,6 +92,10 @@ typedef struct {
     double worst, sum;
 } errors;
 void add_error(errors *e, double error);
+
+/* A figure is the reference's, to 2^-20 of it and `more`. */
+void sampled_near(double got, double want, double more, const char *what, const char *name,
+                  const char *text);
 
 /* None is beyond what the mode promises, all are counted, and errors are the reference's. */
 void check_counts(const td_sample_counts *s, const errors *want, const td_promise *promise,

@@ -113,9 +113,8 @@ static double sparse(test_random *r, int64_t line, int64_t l, int64_t k)
     return random_int(r, 0, 19) ? 0.0 : random_normal(r);
 }
 
-static void matrices_of_programs(void **unused)
+TEST(matrices_of_programs)
 {
-    (void)unused;
     static const struct {
         const char *name;
         planted of;
@@ -155,9 +154,8 @@ static double band_from_the_end(test_random *r, int64_t line, int64_t l, int64_t
 
 /* Elements of tiles whose lines have no numbers at the same elements of k are 0, which is certain:
  * the other tiles decide how many moduli there are. */
-static void bands_that_do_not_meet(void **unused)
+TEST(bands_that_do_not_meet)
 {
-    (void)unused;
     static const planted of[] = {{600, 580, 600, band, band, 0},
                                  {590, 600, 610, band, band_from_the_end, TRANSPOSED_A},
                                  {130, 600, 4500, band_from_the_end, band, TRANSPOSED_B}};
@@ -219,9 +217,8 @@ static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, int tr
     }
 }
 
-static void tiles_open_in_patterns(void **unused)
+TEST(tiles_open_in_patterns)
 {
-    (void)unused;
     check_pattern(none, 70, 65, 0, "none");
     check_pattern(one_of_each_tile, 200, 130, 0, "one of each tile");
     check_pattern(five_of_each_tile, 130, 130, TRANSPOSED_A, "25 of each tile");
@@ -256,9 +253,8 @@ static double subnormal_in_front(test_random *r, int64_t line, int64_t l, int64_
     return l % 40 == 3 ? ldexp(random_normal(r), -1060) : small_in_front(r, line, l, k);
 }
 
-static void all_are_left_to_scaled_sums(void **unused)
+TEST(all_are_left_to_scaled_sums)
 {
-    (void)unused;
     opens = all;
     for (int form = 0; form < 2; form++) {
         const planted of = {130, 90, 128, small_in_front, small_behind, form};
@@ -270,9 +266,8 @@ static void all_are_left_to_scaled_sums(void **unused)
 
 /* Products large enough for copies in boxes, of operands that allow them, but for the last, in all
  * layouts; scaled, too. */
-static void all_of_larger_products(void **unused)
+TEST(all_of_larger_products)
 {
-    (void)unused;
     static const planted products[] = {
         {130, 132, 130, hides_in_front, hides_behind, 0},
         {130, 132, 130, hides_in_front, hides_behind, TRANSPOSED_A | TRANSPOSED_B},
@@ -304,9 +299,8 @@ static double unseen_too(test_random *r, int64_t line, int64_t l, int64_t k)
     return l % 2 ? 0.0 : random_normal(r);
 }
 
-static void what_the_estimate_does_not_see(void **unused)
+TEST(what_the_estimate_does_not_see)
 {
-    (void)unused;
     const planted of = {90, 70, 99, unseen, unseen_too, 0};
     for (int n = 0; n < 3; n++) {
         const checked seen = check(names[n], &of, SEED + 80);
@@ -315,9 +309,8 @@ static void what_the_estimate_does_not_see(void **unused)
 }
 
 /* Sums over more than one part of k. */
-static void sums_in_parts(void **unused)
+TEST(sums_in_parts)
 {
-    (void)unused;
     static const int depths[] = {16384, 16385, 40000};
     for (int i = test_is_sanitized() ? 1 : 0; i < (test_is_sanitized() ? 2 : 3); i++) {
         const planted of = {3, 5, depths[i], sparse, sparse, i == 1};
@@ -327,9 +320,8 @@ static void sums_in_parts(void **unused)
 }
 
 /* Of so many products that magnitudes are made by a kernel of their own. */
-static void of_larger_products(void **unused)
+TEST(of_larger_products)
 {
-    (void)unused;
     const planted of = {test_is_sanitized() ? 3 : 129,
                         test_is_sanitized() ? 3 : 128,
                         16384,
@@ -350,9 +342,8 @@ static double lognormal(test_random *r, int64_t line, int64_t l, int64_t k)
 }
 
 /* The wider elements spread, the more moduli lines ask for, until the estimate decides. */
-static void lines_choose(void **unused)
+TEST(lines_choose)
 {
-    (void)unused;
     static const int depths[] = {600, 2049}; /* two moduli more; one more */
     for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
         unsigned parameters = 0;
@@ -370,13 +361,6 @@ static void lines_choose(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matrices_of_programs),   cmocka_unit_test(bands_that_do_not_meet),
-        cmocka_unit_test(tiles_open_in_patterns), cmocka_unit_test(all_are_left_to_scaled_sums),
-        cmocka_unit_test(all_of_larger_products), cmocka_unit_test(what_the_estimate_does_not_see),
-        cmocka_unit_test(sums_in_parts),          cmocka_unit_test(of_larger_products),
-        cmocka_unit_test(lines_choose),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -48,8 +48,7 @@ static outcome run(const problem *p, td_prices prices, size_t limit)
     const size_t most = td_device_current()->workspace_bytes;
     td_counters *counters;
     outcome r = {.counted = {0}};
-    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof r.counted));
-    CHECK_CUDA(cudaMemcpy(counters, &r.counted, sizeof r.counted, cudaMemcpyHostToDevice));
+    counters = device_copy(&r.counted, sizeof r.counted);
     r.c = checked_compute_within(&m, p, limit ? limit : most, counters);
     CHECK_CUDA(cudaMemcpy(&r.counted, counters, sizeof r.counted, cudaMemcpyDeviceToHost));
     device_free(counters);
@@ -79,9 +78,8 @@ static const char *const kinds[] = {"uniform", "both signs", "wide 2", "zeros", 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Data that need an estimate, as zeros do, go to binary64 if that is free; others never ask. */
-static void binary64_for_nothing(void **unused)
+TEST(binary64_for_nothing)
 {
-    (void)unused;
     const product of = product_varied("zeros", 150, 70, 200, 0);
     problem p = problem_make(&of);
     outcome r = run(&p, free_binary64, 0);
@@ -95,9 +93,8 @@ static void binary64_for_nothing(void **unused)
 }
 
 /* Products that leave binary64's range: as native ones, or scaled so that nothing is lost. */
-static void binary64_as_it_is_or_scaled(void **unused)
+TEST(binary64_as_it_is_or_scaled)
 {
-    (void)unused;
     static const char *const far[] = {"scattered", "vanishing", "far crossing"};
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
         product of = product_varied(far[i], 150, 70, 200, 0);
@@ -115,9 +112,8 @@ static void binary64_as_it_is_or_scaled(void **unused)
     }
 }
 
-static void binary64_at_any_price(void **unused)
+TEST(binary64_at_any_price)
 {
-    (void)unused;
     for (int i = 0; i < KINDS; i++) {
         product of = product_varied(kinds[i], 150, 70, 200, i);
         of.alpha = 1.0;
@@ -133,11 +129,6 @@ static void binary64_at_any_price(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binary64_for_nothing),
-        cmocka_unit_test(binary64_as_it_is_or_scaled),
-        cmocka_unit_test(binary64_at_any_price),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -251,9 +251,8 @@ static void expect_lines(const form *f)
     free_operands(&x);
 }
 
-static void lines_are_spread(void **unused)
+TEST(lines_are_spread)
 {
-    (void)unused;
     for (int i = 0; i < 9; i++)
         expect_lines(&(form){.lines = {150, 101},
                              .k = 40 + 70 * (i % 3),
@@ -263,10 +262,9 @@ static void lines_are_spread(void **unused)
     expect_lines(&(form){.lines = {64, 65}, .k = 9, .batch = 1});
 }
 
-static void members_are_spread(void **unused)
+TEST(members_are_spread)
 {
     static const int batches[] = {2, 16, 40};
-    (void)unused;
     for (int i = 0; i < 6; i++)
         expect_lines(&(form){.lines = {40, 21},
                              .k = 20,
@@ -276,9 +274,8 @@ static void members_are_spread(void **unused)
                              .op = {(tandem_op)(i % 3), (tandem_op)(i % 2)}});
 }
 
-static void tiny_operands_are_looked_at(void **unused)
+TEST(tiny_operands_are_looked_at)
 {
-    (void)unused;
     for (int64_t m = 1; m <= 5; m += 2)
         for (int64_t n = 1; n <= 17; n += 8)
             for (int64_t k = 1; k <= 3; k++)
@@ -386,11 +383,10 @@ static td_prices prices_of_h100(void)
     return td_prices_of(&model, &td_engine_ozaki2, &a_product);
 }
 
-static void verdicts_are_of_the_data(void **unused)
+TEST(verdicts_are_of_the_data)
 {
     const td_prices prices = prices_of_h100();
     int wrong = 0;
-    (void)unused;
     for (int i = 0; i < 6 * KINDS; i++) {
         const int at = i % KINDS, variant = i / KINDS;
         const form f = {.lines = {256, 192},
@@ -412,9 +408,8 @@ static void verdicts_are_of_the_data(void **unused)
 }
 
 /* BLAS reads neither operand then: what is there has no say. */
-static void nothing_is_read_for_an_alpha_of_zero(void **unused)
+TEST(nothing_is_read_for_an_alpha_of_zero)
 {
-    (void)unused;
     for (int is_complex = 0; is_complex < 2; is_complex++) {
         operands x = make_operands(
             &(form){.lines = {70, 80}, .k = 90, .batch = 1, .is_complex = is_complex});
@@ -428,13 +423,6 @@ static void nothing_is_read_for_an_alpha_of_zero(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_spread),
-        cmocka_unit_test(members_are_spread),
-        cmocka_unit_test(tiny_operands_are_looked_at),
-        cmocka_unit_test(verdicts_are_of_the_data),
-        cmocka_unit_test(nothing_is_read_for_an_alpha_of_zero),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

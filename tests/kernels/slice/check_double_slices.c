@@ -62,14 +62,6 @@ static void *allocate(size_t count, size_t bytes)
     return p;
 }
 
-static void *upload(const void *from, size_t bytes)
-{
-    void *to = NULL;
-    CHECK_CUDA(cudaMalloc(&to, bytes ? bytes : 1));
-    CHECK_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
-    return to;
-}
-
 /* What the lines of a slice hold, for 64 of them at a time: a tile may be of two kinds, or more. */
 typedef enum { ZERO, FULL, TO_THE_LIMIT, ONE_LINE_BEYOND, ONE_DIGIT, KINDS } slice_kind;
 
@@ -126,10 +118,10 @@ static operand operand_make(test_random *r, const slices_case *c, int o)
     const size_t places = x.lists * (size_t)c->capacity;
     int32_t *poison = allocate(places > x.lists ? places : x.lists, sizeof *poison);
     memset(poison, 0x7f, x.lists * sizeof *poison);
-    x.device_digit = upload(x.digit, x.digits * sizeof *x.digit);
-    x.device_count = upload(poison, x.lists * sizeof *poison);
+    x.device_digit = device_copy(x.digit, x.digits * sizeof *x.digit);
+    x.device_count = device_copy(poison, x.lists * sizeof *poison);
     memset(poison, 0x7f, places * sizeof *poison);
-    x.device_where = upload(poison, places * sizeof *poison);
+    x.device_where = device_copy(poison, places * sizeof *poison);
     free(poison);
     return x;
 }
@@ -143,12 +135,12 @@ static slices_data slices_make(const slices_case *c, uint64_t seed)
     d.sum = allocate(d.sums, sizeof *d.sum);
     for (size_t i = 0; i < d.sums; i++)
         d.sum[i] = c->accumulate ? random_int(&r, -1000000, 1000000) : (double)NAN;
-    d.device_sum = upload(d.sum, d.sums * sizeof *d.sum);
+    d.device_sum = device_copy(d.sum, d.sums * sizeof *d.sum);
     const size_t members = (size_t)c->batch;
     d.choice = allocate(members, sizeof *d.choice);
     for (size_t z = 0; z < members; z++)
         d.choice[z].parameter = random_int(&r, 0, 2) ? c->slices : random_int(&r, 2, c->slices);
-    d.device_choice = upload(d.choice, members * sizeof *d.choice);
+    d.device_choice = device_copy(d.choice, members * sizeof *d.choice);
     return d;
 }
 
@@ -255,9 +247,8 @@ static void check_sums(const slices_data *d)
     free(got);
 }
 
-static void sums_are_exact(void **unused)
+TEST(sums_are_exact)
 {
-    (void)unused;
     CHECK_CUDA(td_double_slices_prepare());
     CHECK_CUDA(td_double_multiply_prepare());
     CHECK_CUDA(td_double_sparse_prepare());
@@ -277,9 +268,6 @@ static void sums_are_exact(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_exact),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -139,9 +139,8 @@ static double check(typed_problem *t)
 /* Products */
 
 /* Every number of slices: of data with 53 bits, and of data with 72. */
-static void every_number_of_slices(void **unused)
+TEST(every_number_of_slices)
 {
-    (void)unused;
     static const char *const data[] = {"uniform", "both signs", "wide 2", "constant", "integers"};
     const int step = test_is_sanitized() ? 5 : 1;
     for (slices = 0; slices <= TD_MOST_FLOAT_SLICES; slices += slices ? step : TD_LEAST_SLICES) {
@@ -159,9 +158,8 @@ static void every_number_of_slices(void **unused)
 }
 
 /* Around the depths where the base changes, and where sums are taken out of SGEMM. */
-static void every_depth(void **unused)
+TEST(every_depth)
 {
-    (void)unused;
     static const int depths[] = {1,   2,   3,    4,    5,    16,   17,   63,   64,   65,
                                  255, 257, 1024, 1025, 4095, 4096, 4097, 8191, 8192, 8193};
     enum { DEPTHS = sizeof depths / sizeof *depths };
@@ -177,9 +175,8 @@ static void every_depth(void **unused)
 }
 
 /* Sizes around the edges of tiles; scalars with all their parts. */
-static void every_form(void **unused)
+TEST(every_form)
 {
-    (void)unused;
     static const int shapes[][3] = {{1, 1, 1},    {64, 64, 64},  {65, 63, 33},
                                     {3, 130, 70}, {130, 3, 129}, {17, 16, 64}};
     static const double scalars[][2] = {{1.0, 0.0}, {-1.7, 0.3},     {0.3, -1.0},
@@ -199,9 +196,8 @@ static void every_form(void **unused)
 }
 
 /* Nothing is lost of small whole numbers, whatever the slices. */
-static void small_whole_numbers_are_exact(void **unused)
+TEST(small_whole_numbers_are_exact)
 {
-    (void)unused;
     for (slices = TD_LEAST_SLICES; slices <= TD_MOST_FLOAT_SLICES; slices += 5) {
         typed_problem t = make("integers", 33, 30, 1000, slices % 4, 1.0, 1.0);
         typed_matrix c = typed_problem_compute(&t, sliced);
@@ -219,9 +215,8 @@ static void small_whole_numbers_are_exact(void **unused)
 
 /* Rows that cancel, whose scales or exponents lie far apart, zeros, subnormal results: bits only
  * where the bound says nothing. */
-static void hostile_data(void **unused)
+TEST(hostile_data)
 {
-    (void)unused;
     static const char *const data[] = {
         "cancelling", "all but cancelling", "exact zeros", "zeros",       "lines apart",
         "graded",     "one huge",           "rising",      "crossing 64", "half units 48",
@@ -250,9 +245,8 @@ static tandem_ts extreme(void)
     return (tandem_ts){part[0], part[1], part[2]};
 }
 
-static void sums_at_the_edge_of_binary32(void **unused)
+TEST(sums_at_the_edge_of_binary32)
 {
-    (void)unused;
     static const int depths[] = {2048, 4095, 4096, 4097, 8192, 16384};
     for (int d = 0; d < 6; d++)
         for (int sign = 0; sign < 2; sign++) {
@@ -274,9 +268,8 @@ static void sums_at_the_edge_of_binary32(void **unused)
 
 /* NaN and infinities */
 
-static void special_values_stay_where_they_are(void **unused)
+TEST(special_values_stay_where_they_are)
 {
-    (void)unused;
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 6; i++) {
         typed_problem t = make("uniform", 70, 66, 40, i % 4, 1.0, i % 2);
@@ -302,9 +295,8 @@ static void special_values_stay_where_they_are(void **unused)
 }
 
 /* Scalars, C, and results beyond binary32. */
-static void special_scalars(void **unused)
+TEST(special_scalars)
 {
-    (void)unused;
     static const double scalars[][2] = {{NAN, 0.0}, {1.0, NAN}, {INFINITY, 1.0}, {1.0, -INFINITY}};
     slices = 0;
     for (int i = 0; i < 4; i++) {
@@ -321,9 +313,8 @@ static void special_scalars(void **unused)
 
 /* No products */
 
-static void products_without_operands(void **unused)
+TEST(products_without_operands)
 {
-    (void)unused;
     slices = 6;
     for (int which = 0; which < 4; which++) {
         const bool no_k = which & 1, reads_c = which & 2;
@@ -342,9 +333,8 @@ static void products_without_operands(void **unused)
 }
 
 /* Slices that there are not; check_typed.c has the other arguments. */
-static void other_numbers_of_slices_are_refused(void **unused)
+TEST(other_numbers_of_slices_are_refused)
 {
-    (void)unused;
     static const int bad[] = {1, -1, 13, 100, INT_MAX, INT_MIN};
     for (int i = 0; i < 6; i++)
         for (int k = 0; k < 3; k++) {
@@ -394,9 +384,8 @@ static td_run_status run_limited(const typed_problem *t, size_t limit, typed_mat
 }
 
 /* From plenty to too little: cut along k, rows and columns. */
-static void workspace_does_not_matter(void **unused)
+TEST(workspace_does_not_matter)
 {
-    (void)unused;
     static const int shapes[][3] = {{150, 70, 700}, {5, 6, 9000}};
     for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++) {
         int runs = 0;
@@ -423,9 +412,8 @@ static void workspace_does_not_matter(void **unused)
 }
 
 /* More than one pass over k can take: sums are carried. */
-static void long_sums(void **unused)
+TEST(long_sums)
 {
-    (void)unused;
     if (test_is_sanitized()) return;
     slices = 12; /* a pass is 40960 */
     typed_problem t = make("uniform", 3, 2, 41000, 1, 1.0, 0.0);
@@ -435,20 +423,6 @@ static void long_sums(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_number_of_slices),
-        cmocka_unit_test(every_depth),
-        cmocka_unit_test(every_form),
-        cmocka_unit_test(small_whole_numbers_are_exact),
-        cmocka_unit_test(hostile_data),
-        cmocka_unit_test(sums_at_the_edge_of_binary32),
-        cmocka_unit_test(special_values_stay_where_they_are),
-        cmocka_unit_test(special_scalars),
-        cmocka_unit_test(products_without_operands),
-        cmocka_unit_test(other_numbers_of_slices_are_refused),
-        cmocka_unit_test(workspace_does_not_matter),
-        cmocka_unit_test(long_sums),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -49,8 +49,7 @@ static test_matrix solve_by(const system_matrices *s, const way *by)
     td_problem p = system_call(s, a, b);
     CHECK(td_problem_is_valid(&p), "no problem: %s", system_text(&s->of));
     if (by->has_alpha_on_device) {
-        CHECK_CUDA(cudaMalloc(&alpha, sizeof p.alpha.value));
-        CHECK_CUDA(cudaMemcpy(alpha, &p.alpha.value, sizeof p.alpha.value, cudaMemcpyHostToDevice));
+        alpha = device_copy(&p.alpha.value, sizeof p.alpha.value);
         p.alpha = (td_scalar){.device = alpha};
     }
     const td_run_status status = enqueue(&p, by);

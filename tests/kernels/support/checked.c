@@ -90,8 +90,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
 td_counters checked_counters(const mode *m, const problem *p)
 {
     td_counters *counters, counted = {0};
-    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
-    CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
+    counters = device_copy(&counted, sizeof counted);
     test_matrix c = checked_compute_within(m, p, td_device_current()->workspace_bytes, counters);
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
     matrix_free(&c);

@@ -40,6 +40,10 @@ typedef struct {
     bool takes_product; /* C is alpha op(A) op(B) rounded: beta = -1 leaves a mode's errors */
 } product;
 
+/* A B of those sizes, all the rest plain; operations by the last two bits of `which`. */
+product product_plain(const char *data, int64_t m, int64_t n, int64_t k);
+void product_set_ops(product *of, int which);
+
 /* Of those sizes; `which` decides its operations, what is beside the matrices, its scalars and its
  * seed. */
 product product_varied(const char *data, int64_t m, int64_t n, int64_t k, int which);

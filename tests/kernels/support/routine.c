@@ -273,8 +273,7 @@ td_scalar routine_scalar(number x, td_type type)
 
 td_scalar routine_on_device(td_scalar s, void **memory)
 {
-    CHECK_CUDA(cudaMalloc(memory, sizeof s.value));
-    CHECK_CUDA(cudaMemcpy(*memory, &s.value, sizeof s.value, cudaMemcpyHostToDevice));
+    *memory = device_copy(&s.value, sizeof s.value);
     CHECK_CUDA(cudaStreamSynchronize(NULL));
     return (td_scalar){.device = *memory};
 }

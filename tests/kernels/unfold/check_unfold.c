@@ -180,8 +180,7 @@ static td_scalar scalar_of(const folded_case *c, number x, void **device)
     td_scalar s = {.value.complex_binary64 = {creal(x), cimag(x)}};
     if (!c->is_complex) s.value.binary64 = creal(x);
     if (!c->on_device) return s;
-    CHECK_CUDA(cudaMalloc(device, sizeof x));
-    CHECK_CUDA(cudaMemcpy(*device, &s.value, sizeof x, cudaMemcpyHostToDevice));
+    *device = device_copy(&s.value, sizeof x);
     return (td_scalar){.device = *device};
 }
 
@@ -192,8 +191,7 @@ static td_matrix described(const stored *x, void *device, bool has_array, void *
     void *members[8];
     if (!has_array) return (td_matrix){.data = device, .ld = x->ld, .stride = stride};
     for (int i = 0; i < 8; i++) members[i] = (char *)device + i * stride * bytes;
-    CHECK_CUDA(cudaMalloc((void **)array, sizeof members));
-    CHECK_CUDA(cudaMemcpy(*array, members, sizeof members, cudaMemcpyHostToDevice));
+    *array = device_copy(members, sizeof members);
     return (td_matrix){.array = *array, .ld = x->ld};
 }
 
@@ -306,6 +304,20 @@ static int64_t random_size(test_random *r)
     return random_int(r, 1, most[random_int(r, 0, 3)]);
 }
 
+/* Makes the matrices of a case whose form is known. */
+static void fill_case(folded_case *c, test_random *r, td_form form_a, td_form form_b)
+{
+    for (int i = 0; i < (c->has_rest ? 2 : 1); i++) {
+        const bool turns_a = c->op_a != TD_OP_N, turns_b = c->op_b != TD_OP_N;
+        const int64_t shared = c->batch > 1 && random_int(r, 0, 1) && !c->has_array ? 1 : c->batch;
+        c->a[i] = matrix(c, r, turns_a ? c->k : c->m, turns_a ? c->m : c->k, form_a, shared);
+        if (!c->is_in_place)
+            c->b[i] = matrix(c, r, turns_b ? c->n : c->k, turns_b ? c->k : c->n, form_b, c->batch);
+    }
+    c->c = matrix(c, r, c->m, c->n, (td_form){0}, c->batch);
+    if (c->is_in_place) c->b[0] = c->c;
+}
+
 /* What may be joined, stored in a triangle, mirrored into C, or in place. */
 static folded_case make_case(uint64_t seed)
 {
@@ -341,24 +353,15 @@ static folded_case make_case(uint64_t seed)
         c.op_b = TD_OP_N;
         c.beta = 0.0;
     }
-    for (int i = 0; i < (c.has_rest ? 2 : 1); i++) {
-        const bool turns_a = c.op_a != TD_OP_N, turns_b = c.op_b != TD_OP_N;
-        const int64_t shared = c.batch > 1 && random_int(r, 0, 1) && !c.has_array ? 1 : c.batch;
-        c.a[i] = matrix(&c, r, turns_a ? c.k : c.m, turns_a ? c.m : c.k, form_a, shared);
-        if (!c.is_in_place)
-            c.b[i] = matrix(&c, r, turns_b ? c.n : c.k, turns_b ? c.k : c.n, form_b, c.batch);
-    }
-    c.c = matrix(&c, r, c.m, c.n, (td_form){0}, c.batch);
-    if (c.is_in_place) c.b[0] = c.c;
+    fill_case(&c, r, form_a, form_b);
     return c;
 }
 
 static int cases = 60;
 static uint64_t first_seed = 1;
 
-static void random_products(void **unused)
+TEST(random_products)
 {
-    (void)unused;
     for (int i = 0; i < test_cases(cases); i++) {
         folded_case c = make_case(first_seed + (uint64_t)i);
         if ((c.alpha == 0.0 || c.k == 0) && c.is_complex) c.alpha = complex_of(0.5, 1.0);
@@ -431,9 +434,8 @@ static void plant(stored *x, test_random *r)
         *at = is_real ? complex_of(value, cimag(*at)) : complex_of(creal(*at), value);
 }
 
-static void special_numbers(void **unused)
+TEST(special_numbers)
 {
-    (void)unused;
     for (int i = 0; i < test_cases(cases); i++) {
         const uint64_t seed = first_seed + 5000 + (uint64_t)i;
         test_random r = random_start(seed);
@@ -456,14 +458,12 @@ int main(int argc, char **argv)
 {
     static const char *const modes[] = {"fp64",   "df",     "ts",          "dd",      "d+s",
                                         "ozaki1", "ozaki2", "ozaki-sgemm", "faithful"};
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
-                                       cmocka_unit_test(special_numbers)};
     int failed = 0;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         engine = td_engine_parse(modes[i], &parameter);
-        failed += cmocka_run_group_tests_name(modes[i], tests, NULL, NULL);
+        failed += test_run(.name = modes[i]);
     }
     return failed;
 }

@@ -32,10 +32,7 @@ typedef struct {
 
 static double *upload(const double *from, int count)
 {
-    void *to = NULL;
-    CHECK_CUDA(cudaMalloc(&to, (size_t)count * sizeof *from));
-    CHECK_CUDA(cudaMemcpy(to, from, (size_t)count * sizeof *from, cudaMemcpyHostToDevice));
-    return to;
+    return device_copy(from, (size_t)count * sizeof *from);
 }
 
 static on_device put(const eigen_case *c)
@@ -213,11 +210,10 @@ static void check_variation(eigen_case *c, const bounds *plain, const ref_spectr
     }
 }
 
-static void no_bound_is_wrong(void **unused)
+TEST(no_bound_is_wrong)
 {
     static eigen_case c;
     tally all = {0}, tame = {0};
-    (void)unused;
     for (int i = 0; i < cases; i++) {
         test_random r = random_start(first_seed + (uint64_t)i);
         eigen_case_make(first_seed + (uint64_t)i, &c);
@@ -266,10 +262,9 @@ static double width(const bounds *f, int i)
     return f->status == TANDEM_OK ? f->upper[i] - f->lower[i] : INFINITY;
 }
 
-static void planted_errors_widen(void **unused)
+TEST(planted_errors_widen)
 {
     static eigen_case c;
-    (void)unused;
     for (int b = 0; b < 2; b++) {
         make_exact(&c);
         c.has_b = b;
@@ -295,10 +290,9 @@ static void planted_errors_widen(void **unused)
 
 /* What a unit of R does to the radius where R's element is most of its column: from x to its
  * neighbour. */
-static void a_unit_of_r_counts(void **unused)
+TEST(a_unit_of_r_counts)
 {
     static eigen_case c;
-    (void)unused;
     make_exact(&c);
     c.d[1] = 8.5; /* column 1 of R: four elements of a quarter */
     const bounds before = verify("faithful", &c), after = verify_planted(&c, 6, 1);
@@ -326,11 +320,10 @@ static void check_refused(const eigen_case *c, tandem_status status, const char 
         CHECK(f.lower[i] == 0.0 && f.upper[i] == 0.0 && f.cluster[i] == 0, "something is written");
 }
 
-static void bad_input_has_no_bound(void **unused)
+TEST(bad_input_has_no_bound)
 {
     static eigen_case c;
     const double bad[] = {NAN, INFINITY, -INFINITY};
-    (void)unused;
     for (int i = 0; i < 3; i++) {
         make_exact(&c);
         c.a[9] = c.a[6] = bad[i];
@@ -355,10 +348,9 @@ static void bad_input_has_no_bound(void **unused)
     check_refused(&c, TANDEM_INVALID_VALUE, "b(3, 0) is not b(0, 3)");
 }
 
-static void nothing_is_proven_from_bad_vectors(void **unused)
+TEST(nothing_is_proven_from_bad_vectors)
 {
     static eigen_case c;
-    (void)unused;
     make_exact(&c);
     for (int i = 0; i < 4; i++) c.x[i] = c.x[i + 4]; /* singular */
     check_refused(&c, TANDEM_NOT_PROVEN, "X is too far");
@@ -397,7 +389,7 @@ static void check_argument(const char *mode, int64_t n, int64_t ld, int missing,
     drop(&at);
 }
 
-static void arguments_are_checked(void **unused)
+TEST(arguments_are_checked)
 {
     static const char *const names[] = {"",
                                         "a is NULL",
@@ -406,7 +398,6 @@ static void arguments_are_checked(void **unused)
                                         "lower is NULL",
                                         "upper is NULL",
                                         "cluster is NULL"};
-    (void)unused;
     for (int missing = 1; missing <= 6; missing++)
         check_argument("faithful", 4, 4, missing, names[missing]);
     check_argument("faithful", -1, 4, 0, "n is -1");
@@ -421,11 +412,10 @@ static void arguments_are_checked(void **unused)
 }
 
 /* Too little memory for R is told before anything is done. */
-static void memory_is_limited(void **unused)
+TEST(memory_is_limited)
 {
     static eigen_case c;
     td_verified verified;
-    (void)unused;
     make_exact(&c);
     on_device at = put(&c);
     const td_verification v = {.engine = &td_engine_faithful,
@@ -443,7 +433,7 @@ static void memory_is_limited(void **unused)
 /* ---- layout ---- */
 
 /* Leading dimensions that differ, and NaN between the columns. */
-static void bounds_do_not_depend_on_layout(void **unused)
+TEST(bounds_do_not_depend_on_layout)
 {
     static eigen_case c;
     for (int b = 0; b < 2; b++) {
@@ -467,19 +457,17 @@ static void bounds_do_not_depend_on_layout(void **unused)
         for (int i = 0; i < 3; i++) device_free(at[i]);
         device_free(d);
     }
-    (void)unused;
 }
 
 /* ---- kernels ---- */
 
 /* Norms of columns that under- and overflow when squared, against long double. */
-static void norms_are_bounds(void **unused)
+TEST(norms_are_bounds)
 {
     enum { ROWS = 77, COLS = 9 };
     static double m[(ROWS + 1) * COLS];
     td_norm norm[COLS], *on;
     test_random r = random_start(7);
-    (void)unused;
     for (int j = 0; j < COLS; j++)
         for (int i = 0; i < ROWS + 1; i++)
             m[i + (ROWS + 1) * j] =
@@ -504,12 +492,11 @@ static void norms_are_bounds(void **unused)
 }
 
 /* Every place of a matrix of several tiles, one at a time. */
-static void faults_are_found(void **unused)
+TEST(faults_are_found)
 {
     enum { N = 67, STEP = 13 };
     static double a[N * N];
     td_faults found, *on;
-    (void)unused;
     double *const at = upload(a, N * N);
     CHECK_CUDA(cudaMalloc((void **)&on, sizeof found));
     for (int place = -STEP; place < N * N; place += STEP) {
@@ -536,20 +523,8 @@ static void faults_are_found(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norms_are_bounds),
-        cmocka_unit_test(faults_are_found),
-        cmocka_unit_test(arguments_are_checked),
-        cmocka_unit_test(memory_is_limited),
-        cmocka_unit_test(bad_input_has_no_bound),
-        cmocka_unit_test(nothing_is_proven_from_bad_vectors),
-        cmocka_unit_test(planted_errors_widen),
-        cmocka_unit_test(a_unit_of_r_counts),
-        cmocka_unit_test(no_bound_is_wrong),
-        cmocka_unit_test(bounds_do_not_depend_on_layout),
-    };
     if (test_is_sanitized()) cases = 40;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

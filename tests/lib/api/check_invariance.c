@@ -388,6 +388,18 @@ static void device_does_not_matter(void **unused)
 
 enum { BATCH = 3 };
 
+/* Has members lie a stride apart, or wherever `array`, in device memory, says. */
+static void place_members(td_matrix *members, double *first, int64_t stride, void **array)
+{
+    double *pointers[BATCH];
+    members->stride = stride;
+    if (!array) return;
+    for (int z = 0; z < BATCH; z++) pointers[z] = first + z * stride;
+    CHECK_CUDA(cudaMemcpy(array, pointers, sizeof pointers, cudaMemcpyHostToDevice));
+    members->array = array;
+    members->data = NULL;
+}
+
 /* Runs BATCH copies of a product whose matrices lie `apart` elements behind one another, in steps
  * or by pointers; A is shared if share_a. */
 static void check_batch(int i, bool by_pointers, bool share_a)
@@ -408,16 +420,9 @@ static void check_batch(int i, bool by_pointers, bool share_a)
     td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
     CHECK_CUDA(cudaMalloc((void **)&arrays, 3 * BATCH * sizeof(double *)));
     gemm.batch = BATCH;
-    for (int x = 0; x < 3; x++) {
-        double *pointers[BATCH];
-        members[x]->stride = x == 0 && share_a ? 0 : all[x].ld;
-        for (int z = 0; z < BATCH; z++) pointers[z] = to[x] + z * members[x]->stride;
-        CHECK_CUDA(
-            cudaMemcpy(arrays + x * BATCH, pointers, sizeof pointers, cudaMemcpyHostToDevice));
-        if (!by_pointers) continue;
-        members[x]->array = arrays + x * BATCH;
-        members[x]->data = NULL;
-    }
+    for (int x = 0; x < 3; x++)
+        place_members(members[x], to[x], x == 0 && share_a ? 0 : all[x].ld,
+                      by_pointers ? arrays + x * BATCH : NULL);
     const td_run_status status = run(&gemm, &ordinary);
     CHECK(status == TD_RUN_DONE, "a batch ended with %d: %s", (int)status, product_text(of));
     device_check_clean("a batch");
@@ -451,8 +456,7 @@ static void check_device_scalars(int i, const product *of)
     double *device = NULL;
     circumstances how = ordinary;
     td_run_status status, by_value_status;
-    CHECK_CUDA(cudaMalloc((void **)&device, sizeof scalars));
-    CHECK_CUDA(cudaMemcpy(device, scalars, sizeof scalars, cudaMemcpyHostToDevice));
+    device = device_copy(scalars, sizeof scalars);
     how.alpha = device;
     how.beta = device + 1;
     const uint64_t want = hash_of(of, &ordinary, &by_value_status),

@@ -37,9 +37,8 @@ static double double_at(const void *array, size_t byte)
     return x;
 }
 
-static void arrays_are_what_their_bytes_say(void **unused)
+TEST(arrays_are_what_their_bytes_say)
 {
-    (void)unused;
     tandem_df df[COUNT];
     tandem_ts ts[COUNT];
     tandem_dd dd[COUNT];
@@ -63,9 +62,8 @@ static void arrays_are_what_their_bytes_say(void **unused)
         }
 }
 
-static void scalars_pass_by_value(void **unused)
+TEST(scalars_pass_by_value)
 {
-    (void)unused;
     const tandem_df df = {1.0f, 2.0f};
     const tandem_ts ts = {4.0f, 8.0f, 16.0f};
     const tandem_dd dd = {32.0, 64.0};
@@ -73,11 +71,4 @@ static void scalars_pass_by_value(void **unused)
     CHECK(layout_sum(df, ts, dd, ds) == 511.0, "%g", layout_sum(df, ts, dd, ds));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_are_what_their_bytes_say),
-        cmocka_unit_test(scalars_pass_by_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -40,9 +40,8 @@ static tandem_status multiply(const char *mode, double *c)
     return status;
 }
 
-static void modes_that_need_one_say_so(void **unused)
+TEST(modes_that_need_one_say_so)
 {
-    (void)unused;
     static const char *const modes[] = {"ozaki1", "ozaki1:7", "ozaki-sgemm"};
     for (int i = 0; i < 3; i++) {
         double c;
@@ -56,9 +55,8 @@ static void modes_that_need_one_say_so(void **unused)
     CHECK(status == TANDEM_UNSUPPORTED, "by slices: %s", tandem_status_text(status));
 }
 
-static void other_modes_work(void **unused)
+TEST(other_modes_work)
 {
-    (void)unused;
     static const char *const modes[] = {"df",     "ts",        "dd",       "d+s",
                                         "ozaki2", "ozaki2:14", "faithful", "faithful:fp64"};
     for (int i = 0; i < 8; i++) {
@@ -71,10 +69,6 @@ static void other_modes_work(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modes_that_need_one_say_so),
-        cmocka_unit_test(other_modes_work),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

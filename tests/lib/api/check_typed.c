@@ -76,9 +76,8 @@ static void check_conversion(int64_t rows, int64_t cols, int pad)
     matrix_free(&back);
 }
 
-static void conversions_are_those_of_the_header(void **unused)
+TEST(conversions_are_those_of_the_header)
 {
-    (void)unused;
     static const int sizes[][2] = {{1, 1},   {0, 3},   {3, 0},    {300, 7},
                                    {7, 300}, {256, 2}, {257, 65}, {1, 9000}};
     for (int i = 0; i < 8; i++) check_conversion(sizes[i][0], sizes[i][1], i % 3);
@@ -136,9 +135,8 @@ static double check(const typed_problem *t, bool has_bound)
     return worst;
 }
 
-static void products_are_those_of_the_definition(void **unused)
+TEST(products_are_those_of_the_definition)
 {
-    (void)unused;
     static const int shapes[][3] = {{1, 1, 1},     {64, 64, 32},   {65, 63, 33},
                                     {3, 130, 511}, {130, 3, 513},  {17, 16, 64},
                                     {5, 4, 2000},  {66, 70, 1025}, {2, 2, 16384}};
@@ -162,9 +160,8 @@ static void products_are_those_of_the_definition(void **unused)
 }
 
 /* Where the type does not keep all bits, too, the bits are those of the definition. */
-static void bits_of_wide_products_are_defined(void **unused)
+TEST(bits_of_wide_products_are_defined)
 {
-    (void)unused;
     static const char *const data[] = {"graded", "lines apart", "half units", "half units 106",
                                        "far crossing"};
     for (int i = 0; i < 5; i++) {
@@ -174,9 +171,8 @@ static void bits_of_wide_products_are_defined(void **unused)
     }
 }
 
-static void products_without_operands(void **unused)
+TEST(products_without_operands)
 {
-    (void)unused;
     for (int which = 0; which < 4; which++) {
         const bool no_k = which & 1, reads_c = which & 2;
         typed_problem t = make(70, 9, no_k ? 0 : 12, 0, "uniform", 0.0, reads_c ? 0.5 : 0.0);
@@ -193,9 +189,8 @@ static void products_without_operands(void **unused)
 }
 
 /* Every element of C that depends on a NaN or an infinity is NaN or infinite, and no other. */
-static void special_values_stay_where_they_are(void **unused)
+TEST(special_values_stay_where_they_are)
 {
-    (void)unused;
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 3; i++) {
         typed_problem t = make(70, 66, 40, i, "uniform", 1.0, i == 1);
@@ -213,9 +208,8 @@ static void special_values_stay_where_they_are(void **unused)
 }
 
 /* One bit of the last part of an operand is seen in C, on the device. */
-static void last_parts_count(void **unused)
+TEST(last_parts_count)
 {
-    (void)unused;
     typed_problem t = make(40, 50, 1, 0, "uniform", 1.0, 0.0);
     typed_lengthen(&t.a);
     typed_matrix good = compute(&t);
@@ -307,9 +301,8 @@ static void check_untouched(void)
     matrix_free(&now);
 }
 
-static void invalid_products_are_refused(void **unused)
+TEST(invalid_products_are_refused)
 {
-    (void)unused;
     static const call calls[] = {
         {"op_a", 7, 0, 4, 4, 4, 0, 4, 100, 4, 200, 4, 0},
         {"op_a", -1, 0, 4, 4, 4, 0, 4, 100, 4, 200, 4, 0},
@@ -350,9 +343,8 @@ static void invalid_products_are_refused(void **unused)
     check_untouched();
 }
 
-static void invalid_conversions_are_refused(void **unused)
+TEST(invalid_conversions_are_refused)
 {
-    (void)unused;
     static const struct {
         const char *word;
         int64_t rows, cols, a, lda, s,
@@ -382,9 +374,8 @@ static void invalid_conversions_are_refused(void **unused)
 }
 
 /* Parts of one array side by side are no overlap, and what is not needed may be NULL. */
-static void valid_corners_are_accepted(void **unused)
+TEST(valid_corners_are_accepted)
 {
-    (void)unused;
     const call rows_of_one_array = {"", 0, 0, 4, 4, 4, 0, 12, 500, 4, 4, 12, 0};
     const call empty = {"", 0, 0, 0, 4, 4, -1, 1, 100, 4, -1, 1, 0};
     const call no_k = {"", 0, 0, 4, 4, 0, -1, 4, -1, 1, 200, 4, 0};
@@ -402,9 +393,8 @@ static void valid_corners_are_accepted(void **unused)
     device_check_clean("valid corners");
 }
 
-static void texts_are_there(void **unused)
+TEST(texts_are_there)
 {
-    (void)unused;
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", TANDEM_VERSION_MAJOR, TANDEM_VERSION_MINOR,
              TANDEM_VERSION_PATCH);
@@ -433,25 +423,13 @@ static int tear_down(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conversions_are_those_of_the_header),
-        cmocka_unit_test(products_are_those_of_the_definition),
-        cmocka_unit_test(bits_of_wide_products_are_defined),
-        cmocka_unit_test(products_without_operands),
-        cmocka_unit_test(special_values_stay_where_they_are),
-        cmocka_unit_test(last_parts_count),
-        cmocka_unit_test(invalid_products_are_refused),
-        cmocka_unit_test(invalid_conversions_are_refused),
-        cmocka_unit_test(valid_corners_are_accepted),
-        cmocka_unit_test(texts_are_there),
-    };
     int failed = 0;
     device_require();
     while ((tested = mode_after(tested))) {
         if (!tested->format) continue;
         format = tested->format;
         functions = typed_functions_of(format);
-        failed += cmocka_run_group_tests_name(format->type, tests, set_up, tear_down);
+        failed += test_run(.name = format->type, .set_up = set_up, .tear_down = tear_down);
     }
     return failed;
 }

@@ -240,12 +240,11 @@ static void check_scalars(const product *p)
 
 static bool is_left_out(int i) { return test_is_sanitized() && i % 4 != 0; }
 
-static void all_shapes(void **unused)
+TEST(all_shapes)
 {
     static const int sizes[][3] = {{1, 1, 1},     {2, 3, 70},  {33, 65, 17},
                                    {64, 16, 128}, {5, 1, 300}, {1, 70, 33},
                                    {40, 40, 40},  {17, 9, 1},  {3, 4, 511}};
-    (void)unused;
     for (int i = 0; i < 9; i++) {
         if (is_left_out(i) || (tested->is_variant && i % 3)) continue;
         product p = make(sizes[i][0], sizes[i][1], sizes[i][2], i,
@@ -258,12 +257,11 @@ static void all_shapes(void **unused)
     }
 }
 
-static void complex_scalars(void **unused)
+TEST(complex_scalars)
 {
     static const number scalars[][2] = {
         {{0, 1}, {0, 0}},  {{1.5, -2}, {0.5, 3}}, {{1, 0}, {0, -1}},  {{0, 0}, {0.5, 3}},
         {{0, 0}, {-2, 0}}, {{0, 0}, {0, 0}},      {{0.25, 4}, {1, 0}}};
-    (void)unused;
     for (int i = 0; i < 7; i++) {
         if (is_left_out(i) || promises_nothing()) continue;
         product p = make(19, 23, i == 6 ? 0 : 31, i, scalars[i][0], scalars[i][1]);
@@ -284,9 +282,8 @@ static void refuse(const char *name, tandem_op op_a, int64_t m, int64_t lda, con
     device_free(x);
 }
 
-static void bad_arguments(void **unused)
+TEST(bad_arguments)
 {
-    (void)unused;
     refuse(tested->name, (tandem_op)3, 2, 2,
            "op_a is 3; allowed: TANDEM_OP_N, TANDEM_OP_T, TANDEM_OP_C");
     refuse(tested->name, TANDEM_OP_N, -1, 2, "m is -1; it must be at least 0");
@@ -295,10 +292,9 @@ static void bad_arguments(void **unused)
            "mode is native; allowed: the emulated modes that `tandem modes` lists");
 }
 
-static void a_real_product_has_no_conjugate(void **unused)
+TEST(a_real_product_has_no_conjugate)
 {
     double *x = NULL;
-    (void)unused;
     CHECK_CUDA(cudaMalloc((void **)&x, 3 * sizeof *x));
     CHECK(tandem_dgemm(tested->name, TANDEM_OP_N, TANDEM_OP_C, 1, 1, 1, 1.0, x, 1, x + 1, 1, 0.0,
                        x + 2, 1, NULL) == TANDEM_INVALID_VALUE,
@@ -310,15 +306,8 @@ static void a_real_product_has_no_conjugate(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_shapes),
-        cmocka_unit_test(complex_scalars),
-        cmocka_unit_test(bad_arguments),
-        cmocka_unit_test(a_real_product_has_no_conjugate),
-    };
     int failed = 0;
     device_require();
-    while ((tested = mode_after(tested)))
-        failed += cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
+    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
     return failed;
 }

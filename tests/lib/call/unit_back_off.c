@@ -29,9 +29,8 @@ static int native_before(site *s, bool loses)
     return count;
 }
 
-static void back_off_doubles_up_to_its_most(void **state)
+TEST(back_off_doubles_up_to_its_most)
 {
-    (void)state;
     for (int is_safe = 0; is_safe < 2; is_safe++) {
         site s = begin(is_safe);
         assert_int_equal(native_before(&s, true), 0);
@@ -41,10 +40,9 @@ static void back_off_doubles_up_to_its_most(void **state)
     }
 }
 
-static void site_that_won_stays_emulated(void **state)
+TEST(site_that_won_stays_emulated)
 {
     site s = begin(true);
-    (void)state;
     for (int i = 0; i < 1000; i++) assert_true(next(&s, false));
     assert_true(next(&s, true));
     assert_int_equal(native_before(&s, true), TD_LEAST_BACK_OFF);
@@ -57,10 +55,9 @@ static void site_that_won_stays_emulated(void **state)
 }
 
 /* Without a word of calls under way, the previous knowledge holds. */
-static void nothing_is_waited_for(void **state)
+TEST(nothing_is_waited_for)
 {
     td_back_off safe = td_back_off_begin(1), risky = safe;
-    (void)state;
     for (int i = 0; i < 1000; i++) assert_true(td_back_off_ask(&safe, true, true));
 
     /* One is tried at a time; if none is ever heard of, they become few. */
@@ -72,10 +69,9 @@ static void nothing_is_waited_for(void **state)
 }
 
 /* One form of a site's calls may be safe where another is not, which then is a trial. */
-static void safe_calls_vouch_for_no_others(void **state)
+TEST(safe_calls_vouch_for_no_others)
 {
     td_back_off b = td_back_off_begin(1);
-    (void)state;
     assert_true(td_back_off_ask(&b, true, false));
     assert_false(td_back_off_ask(&b, false, false));
     b = td_back_off_hear(b, 1, false);
@@ -83,10 +79,9 @@ static void safe_calls_vouch_for_no_others(void **state)
 }
 
 /* A late word of a loss shortens no back-off. */
-static void late_losses_shorten_nothing(void **state)
+TEST(late_losses_shorten_nothing)
 {
     td_back_off b = td_back_off_begin(1);
-    (void)state;
     for (int i = 0; i < 5; i++) (void)td_back_off_ask(&b, false, true);
     assert_int_equal(b.back_off, 4);
     b = td_back_off_hear(b, 1, true);
@@ -95,10 +90,9 @@ static void late_losses_shorten_nothing(void **state)
 }
 
 /* Words that come late are of calls that began before what is known was. */
-static void stale_calls_say_nothing(void **state)
+TEST(stale_calls_say_nothing)
 {
     td_back_off b = td_back_off_begin(100);
-    (void)state;
     assert_false(td_back_off_is_news(b, 0));
     assert_false(td_back_off_is_news(b, 99));
     assert_true(td_back_off_is_news(b, 100));
@@ -112,11 +106,10 @@ static void stale_calls_say_nothing(void **state)
 }
 
 /* A word is read at every decision until another is there. */
-static void word_counts_once(void **state)
+TEST(word_counts_once)
 {
     td_back_off b = td_back_off_hear(td_back_off_begin(1), 1, true);
     int native = 0;
-    (void)state;
     while (!td_back_off_ask(&b, true, true)) {
         b = td_back_off_hear(b, 1, true);
         native++;
@@ -124,10 +117,9 @@ static void word_counts_once(void **state)
     assert_int_equal(native, TD_LEAST_BACK_OFF);
 }
 
-static void calls_that_cannot_be_trials_change_nothing(void **state)
+TEST(calls_that_cannot_be_trials_change_nothing)
 {
     td_back_off b = td_back_off_hear(td_back_off_begin(1), 1, true);
-    (void)state;
     for (int i = 0; i < TD_LEAST_BACK_OFF; i++) assert_false(td_back_off_ask(&b, true, false));
     for (int i = 0; i < 1000; i++) {
         assert_true(td_back_off_is_due(b, true));
@@ -137,21 +129,19 @@ static void calls_that_cannot_be_trials_change_nothing(void **state)
     assert_int_equal(b.wait, 2 * TD_LEAST_BACK_OFF);
 }
 
-static void numbers_begin_anew(void **state)
+TEST(numbers_begin_anew)
 {
     td_back_off b = td_back_off_begin(UINT32_MAX);
-    (void)state;
     assert_true(td_back_off_is_news(b, 0));
     b = td_back_off_hear(b, 0, false);
     assert_false(td_back_off_is_news(b, UINT32_MAX));
 }
 
-static void one_word_holds_it(void **state)
+TEST(one_word_holds_it)
 {
     static const td_back_off all[] = {{0, 0, 1, TD_WON},
                                       {UINT32_MAX, TD_MOST_BACK_OFF, TD_MOST_BACK_OFF, TD_LOST},
                                       {7, 3, 4, TD_UNHEARD}};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const td_back_off b = td_back_off_unpack(td_back_off_pack(all[i]));
         assert_int_equal(b.since, all[i].since);
@@ -161,19 +151,4 @@ static void one_word_holds_it(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(back_off_doubles_up_to_its_most),
-        cmocka_unit_test(site_that_won_stays_emulated),
-        cmocka_unit_test(nothing_is_waited_for),
-        cmocka_unit_test(safe_calls_vouch_for_no_others),
-        cmocka_unit_test(late_losses_shorten_nothing),
-        cmocka_unit_test(stale_calls_say_nothing),
-        cmocka_unit_test(word_counts_once),
-        cmocka_unit_test(calls_that_cannot_be_trials_change_nothing),
-        cmocka_unit_test(numbers_begin_anew),
-        cmocka_unit_test(one_word_holds_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -66,10 +66,9 @@ static td_decision decide(const char *card, const char *mode, const char *accura
     return decide_call(&o, p, card ? &model : NULL);
 }
 
-static void auto_takes_the_fastest_that_is_good_enough(void **state)
+TEST(auto_takes_the_fastest_that_is_good_enough)
 {
     int wrong = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
         const td_problem p = product(choices[i].m, choices[i].n, choices[i].k, choices[i].batch);
         const td_decision d =
@@ -87,7 +86,7 @@ static void auto_takes_the_fastest_that_is_good_enough(void **state)
 }
 
 /* Strategy reproducible: the same on every device, without any, and for each member of a batch. */
-static void no_device_changes_reproducible_choices(void **state)
+TEST(no_device_changes_reproducible_choices)
 {
     static const struct {
         const char *accuracy;
@@ -106,7 +105,6 @@ static void no_device_changes_reproducible_choices(void **state)
         {"faithful", 8192, 8192, 8192, "faithful"},
     };
     static const char *const cards[] = {H200, A100, RTX4090, HOST};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t c = 0; c <= sizeof cards / sizeof *cards; c++)
             for (int64_t batch = 1; batch <= 100; batch *= 10) {
@@ -125,10 +123,9 @@ static void no_device_changes_reproducible_choices(void **state)
 
 /* Strategy adaptive asks how the last call ended where native would do as well, and emulates calls
  * that are forgone for their worst case. */
-static void adaptive_heeds_sites(void **state)
+TEST(adaptive_heeds_sites)
 {
     const td_problem large = product(8192, 8192, 8192, 1), small = product(96, 96, 96, 1);
-    (void)state;
     td_decision d = decide(H200, "auto", "fp64", "adaptive", &large);
     assert_true(d.engine && d.heeds_site && !d.is_risky);
     d = decide(RTX4090, "auto", "fp64", "performant", &small);
@@ -157,52 +154,52 @@ static td_problem update(td_type type, td_kind kind, int64_t n, int64_t k)
 }
 
 /* cuBLAS's own routine has few blocks where C is small: its products are faster where k is long. */
-static void auto_makes_narrow_updates_of_products(void **state)
-{
 #define REAL    TD_BINARY64
 #define COMPLEX TD_COMPLEX_BINARY64
-    static const struct {
-        const char *card, *mode, *accuracy, *strategy;
-        td_kind kind;
-        td_type type;
-        int64_t n, k;
-        const char *text;
-    } rows[] = {
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_KX, REAL, 512, 200000, "dgemm"},
-        {H200, "auto", "40", "auto", TD_RANK_K, REAL, 256, 16384, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 512, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 200000, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 16, 8192, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 512, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 100000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 2048, 50000, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 16384, 1024, "ozaki2"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 128, "native"},
-        {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 64, 65536, "dgemm"},
-        {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 512, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 64, 200000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 16, 256, "native"},
-        {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 512, 50000, "dgemm"},
-        {H100, "auto", "fp64", "auto", TD_RANK_2K, COMPLEX, 64, 65536, "dgemm"},
-        {H200, "auto", "fp64", "eager", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
-        {H200, "auto", "fp64", "reproducible", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
-        {H200, "auto", "faithful", "auto", TD_RANK_K, REAL, 512, 200000, "faithful"},
-        {H200, "native", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "native"},
-        {H200, "ozaki2", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const td_problem p = update(rows[i].type, rows[i].kind, rows[i].n, rows[i].k);
+static const struct {
+    const char *card, *mode, *accuracy, *strategy;
+    td_kind kind;
+    td_type type;
+    int64_t n, k;
+    const char *text;
+} updates[] = {
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_KX, REAL, 512, 200000, "dgemm"},
+    {H200, "auto", "40", "auto", TD_RANK_K, REAL, 256, 16384, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 512, 512, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 200000, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 16, 8192, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 64, 512, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 200000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 1024, 100000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 2048, 50000, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 512, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 16384, 1024, "ozaki2"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, REAL, 8192, 128, "native"},
+    {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 64, 65536, "dgemm"},
+    {H200, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 200000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_2K, REAL, 512, 512, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 64, 200000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 16, 256, "native"},
+    {H100, "auto", "fp64", "auto", TD_RANK_K, COMPLEX, 512, 50000, "dgemm"},
+    {H100, "auto", "fp64", "auto", TD_RANK_2K, COMPLEX, 64, 65536, "dgemm"},
+    {H200, "auto", "fp64", "eager", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
+    {H200, "auto", "fp64", "reproducible", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
+    {H200, "auto", "faithful", "auto", TD_RANK_K, REAL, 512, 200000, "faithful"},
+    {H200, "native", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "native"},
+    {H200, "ozaki2", "fp64", "auto", TD_RANK_K, REAL, 512, 200000, "ozaki2"},
+};
+
+TEST(auto_makes_narrow_updates_of_products)
+{
+    for (size_t i = 0; i < sizeof updates / sizeof *updates; i++) {
+        const td_problem p = update(updates[i].type, updates[i].kind, updates[i].n, updates[i].k);
         const td_decision d =
-            decide(rows[i].card, rows[i].mode, rows[i].accuracy, rows[i].strategy, &p);
-        if (strcmp(d.text, rows[i].text) != 0)
-            fail_msg("row %zu: %s for %s (%.3g s, native %.3g s)", i, d.text, rows[i].text,
+            decide(updates[i].card, updates[i].mode, updates[i].accuracy, updates[i].strategy, &p);
+        if (strcmp(d.text, updates[i].text) != 0)
+            fail_msg("row %zu: %s for %s (%.3g s, native %.3g s)", i, d.text, updates[i].text,
                      d.forecast.emulated, d.forecast.native);
         if (strcmp(d.text, "dgemm") != 0) continue;
         assert_ptr_equal(d.engine, &td_engine_dgemm);
@@ -214,7 +211,7 @@ static void auto_makes_narrow_updates_of_products(void **state)
 
 /* Where cuBLAS's update is faster than predicted it stays, or where its products are slower; where
  * it is slower, they take its place. */
-static void auto_knows_what_was_calibrated_of_updates(void **state)
+TEST(auto_knows_what_was_calibrated_of_updates)
 {
     static const struct {
         td_timed row;
@@ -229,7 +226,6 @@ static void auto_knows_what_was_calibrated_of_updates(void **state)
     static signed char factors[TD_FACTORS];
     const td_options o = options_of_auto();
     const td_model plain = model_of(H100);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = update(TD_BINARY64, TD_RANK_K, cases[i].n, cases[i].k);
         td_model moved = plain;
@@ -242,10 +238,9 @@ static void auto_knows_what_was_calibrated_of_updates(void **state)
 }
 
 /* What mode auto hands down: binary64 is a way out where a device is fast at it. */
-static void prices_follow_the_device(void **state)
+TEST(prices_follow_the_device)
 {
     const td_problem p = product(4096, 4096, 4096, 1);
-    (void)state;
     for (int is_slow = 0; is_slow < 2; is_slow++) {
         const td_decision d = decide(is_slow ? RTX4090 : H200, "auto", "fp64", "auto", &p);
         const td_prices prices = d.parameter.prices;
@@ -259,10 +254,9 @@ static void prices_follow_the_device(void **state)
 }
 
 /* cuBLAS's product may stand for ours where native products may, and late where they are long. */
-static void native_products_have_a_price(void **state)
+TEST(native_products_have_a_price)
 {
     const td_problem large = product(4096, 4096, 4096, 1), small = product(1536, 1536, 1536, 1);
-    (void)state;
     assert_true(decide(H200, "auto", "40", "auto", &large).parameter.prices.native > 0);
     assert_int_equal(decide(H200, "auto", "fp64", "eager", &large).parameter.prices.native, 0);
     assert_int_equal(decide(H200, "auto", "fp64", "eager", &small).parameter.prices.native, 0);
@@ -277,10 +271,9 @@ static void native_products_have_a_price(void **state)
 }
 
 /* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */
-static void native_products_have_their_own_bound(void **state)
+TEST(native_products_have_their_own_bound)
 {
     td_parameter parameter = {.count = 14};
-    (void)state;
     const double ours = td_engine_ozaki2.proven(parameter, 4096).relative;
     parameter.prices.native = 1;
     assert_true(ours < 260.0 * 0x1p-53);
@@ -349,7 +342,7 @@ static void weigh_call(const call *c, const td_options *o, const td_model *model
 }
 
 /* What auto chooses now, at the times that were recorded then. */
-static void choices_are_good_over_the_calls_of_programs(void **state)
+TEST(choices_are_good_over_the_calls_of_programs)
 {
     char line[256];
     call c = {.modes = 0};
@@ -357,7 +350,6 @@ static void choices_are_good_over_the_calls_of_programs(void **state)
     td_options o = options_of_auto();
     int calls = 0;
     const td_model model = model_of(H200);
-    (void)state;
     FILE *file = fopen(replayed, "r");
     assert_non_null(file);
     while (fgets(line, sizeof line, file)) {
@@ -381,9 +373,8 @@ static void choices_are_good_over_the_calls_of_programs(void **state)
 }
 
 /* Whatever is asked for, what is chosen has as many bits; native as many as fp64 asks for. */
-static void choices_are_good_enough(void **state)
+TEST(choices_are_good_enough)
 {
-    (void)state;
     for (int bits = 10; bits <= 52; bits++)
         for (int64_t k = 1; k < 1000000; k = k * 5 / 2 + 1) {
             char accuracy[16];
@@ -396,10 +387,9 @@ static void choices_are_good_enough(void **state)
         }
 }
 
-static void named_modes_are_weighed_if_asked(void **state)
+TEST(named_modes_are_weighed_if_asked)
 {
     const td_problem small = product(64, 64, 64, 1), large = product(8192, 8192, 8192, 1);
-    (void)state;
     td_decision d = decide(H200, "ozaki2:14", "fp64", "auto", &small);
     assert_string_equal(d.text, "ozaki2:14");
     assert_true(d.engine && !d.choice && !d.forecast.mode);
@@ -413,11 +403,10 @@ static void named_modes_are_weighed_if_asked(void **state)
     assert_null(d.engine);
 }
 
-static void what_cannot_be_predicted_stays_native(void **state)
+TEST(what_cannot_be_predicted_stays_native)
 {
     td_options o = options_of_auto();
     td_problem p = product(64, 64, 64, 1);
-    (void)state;
     assert_ptr_equal(decide_call(&o, &p, NULL).reason, td_reason_device);
     const td_model model = model_of(H200);
     p.alpha.value.binary64 = 0.0;
@@ -431,12 +420,11 @@ static void what_cannot_be_predicted_stays_native(void **state)
 
 /* A real part of 0 leaves something to multiply where the imaginary part is not 0, as of the
  * exponent -i dt H of a propagator. */
-static void an_imaginary_alpha_multiplies(void **state)
+TEST(an_imaginary_alpha_multiplies)
 {
     td_options o = options_of_auto();
     const td_model model = model_of(H200);
     td_problem p = product(8192, 8192, 8192, 1);
-    (void)state;
     p.type = TD_COMPLEX_BINARY64;
     p.alpha.value.complex_binary64 = (td_complex_binary64){0.0, -1.0};
     assert_non_null(decide_call(&o, &p, &model).engine);
@@ -445,13 +433,12 @@ static void an_imaginary_alpha_multiplies(void **state)
 }
 
 /* The least of several series: others use the machine, too. */
-static void a_decision_takes_little_time(void **state)
+TEST(a_decision_takes_little_time)
 {
     enum { SERIES = 20, CALLS = 500 };
     td_options o = options_of_auto();
     const td_model model = model_of(H200);
     double least = 1.0;
-    (void)state;
     for (int s = 0; s < SERIES; s++) {
         struct timespec start, stop;
         clock_gettime(CLOCK_MONOTONIC, &start);
@@ -470,23 +457,7 @@ static void a_decision_takes_little_time(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(auto_takes_the_fastest_that_is_good_enough),
-        cmocka_unit_test(adaptive_heeds_sites),
-        cmocka_unit_test(no_device_changes_reproducible_choices),
-        cmocka_unit_test(auto_makes_narrow_updates_of_products),
-        cmocka_unit_test(auto_knows_what_was_calibrated_of_updates),
-        cmocka_unit_test(prices_follow_the_device),
-        cmocka_unit_test(native_products_have_a_price),
-        cmocka_unit_test(native_products_have_their_own_bound),
-        cmocka_unit_test(choices_are_good_over_the_calls_of_programs),
-        cmocka_unit_test(choices_are_good_enough),
-        cmocka_unit_test(named_modes_are_weighed_if_asked),
-        cmocka_unit_test(what_cannot_be_predicted_stays_native),
-        cmocka_unit_test(an_imaginary_alpha_multiplies),
-        cmocka_unit_test(a_decision_takes_little_time),
-    };
     if (argc != 2) return 2;
     replayed = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -46,11 +46,10 @@ static const char *mode_of(const td_rules *rules, td_entry entry, int64_t m, int
     return found ? found->mode.text : "none";
 }
 
-static void first_rule_that_fits_counts(void **state)
+TEST(first_rule_that_fits_counts)
 {
     static const td_site solver = {.symbol = "lu_solve", .object = "libsolver.so.3"},
                          other = {.object = "other"};
-    (void)state;
     td_rules *rules = rules_of("# comment\n"
                                "m=..127 -> native # small\n"
                                "\n"
@@ -81,7 +80,7 @@ static void first_rule_that_fits_counts(void **state)
 
 /* cublasDgemm is what programs call cublasDgemm_v2, by the header; both are names in a rule, and so
  * are their patterns. */
-static void names_may_leave_out_their_version(void **state)
+TEST(names_may_leave_out_their_version)
 {
     static const struct {
         const char *pattern;
@@ -99,7 +98,6 @@ static void names_may_leave_out_their_version(void **state)
         {"*syrk", TD_ENTRY_cublasDgemm_v2, false},
         {"cublasDsyrkx", TD_ENTRY_cublasDsyrkx, true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[64];
         snprintf(text, sizeof text, "function=%s -> df", rows[i].pattern);
@@ -112,9 +110,8 @@ static void names_may_leave_out_their_version(void **state)
 }
 
 /* All but the mode is what is in force. */
-static void rules_change_the_mode_alone(void **state)
+TEST(rules_change_the_mode_alone)
 {
-    (void)state;
     options.workspace = 12345678;
     td_rules *rules = rules_of("-> slices:9");
     const td_problem p = {.kind = TD_PRODUCT};
@@ -125,7 +122,7 @@ static void rules_change_the_mode_alone(void **state)
     td_rules_free(rules);
 }
 
-static void every_fault_gets_its_line(void **state)
+TEST(every_fault_gets_its_line)
 {
     static const struct {
         const char *line, *said;
@@ -153,7 +150,6 @@ static void every_fault_gets_its_line(void **state)
          "doctor --entries`; did you mean cublasDgemm?"},
         {"function=cublasSgemm* -> df", "is called 'cublasSgemm*'; allowed: names of"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[256];
         int lines;
@@ -169,10 +165,9 @@ static void every_fault_gets_its_line(void **state)
     }
 }
 
-static void all_faults_are_said(void **state)
+TEST(all_faults_are_said)
 {
     int lines;
-    (void)state;
     capture_begin();
     assert_null(rules_of("nonsense\nm=1 -> df\nn=y -> df\n"));
     const char *said = capture_end(&lines);
@@ -190,10 +185,9 @@ static char *many_rules(int count)
 }
 
 /* However many there are beyond the most that there may be, that is one line. */
-static void too_many_rules_are_one_fault(void **state)
+TEST(too_many_rules_are_one_fault)
 {
     int lines;
-    (void)state;
     char *text = many_rules(TD_MOST_RULES);
     td_rules *rules = rules_of(text);
     assert_non_null(rules);
@@ -223,7 +217,7 @@ static const char *said_of(const char *text)
     return said;
 }
 
-static void rules_that_are_never_used_are_said(void **state)
+TEST(rules_that_are_never_used_are_said)
 {
     static const char *const silent[] = {
         "m=1..9 -> df\nm=1..10 -> native\n",
@@ -231,7 +225,6 @@ static void rules_that_are_never_used_are_said(void **state)
         "function=cublasDgemm_v2 -> df\nfunction=cublasDgemm -> native\n",
         "caller=a -> df\ncaller=b -> native\nk=5 -> native\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         assert_string_equal(said_of(silent[i]), "");
     assert_non_null(strstr(said_of("m=..100 k=3.. -> df\n\nm=100 k=3 n=1 -> native\n"),
@@ -245,10 +238,9 @@ static void rules_that_are_never_used_are_said(void **state)
         strstr(said_of("caller=a -> df\ncaller=a m=1 -> native\n"), "line 2, because line 1 "));
 }
 
-static void a_file_that_is_not_there_is_named(void **state)
+TEST(a_file_that_is_not_there_is_named)
 {
     int lines;
-    (void)state;
     capture_begin();
     assert_null(td_rules_read("/nonexistent/rules", &options));
     const char *said = capture_end(&lines);
@@ -265,17 +257,4 @@ static void a_file_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(said, "(Is a directory)"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(first_rule_that_fits_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(names_may_leave_out_their_version, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rules_change_the_mode_alone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(every_fault_gets_its_line, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(all_faults_are_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(too_many_rules_are_one_fault, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(rules_that_are_never_used_are_said, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_file_that_is_not_there_is_named, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

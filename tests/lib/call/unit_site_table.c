@@ -56,9 +56,8 @@ static void end(td_site_answer call, bool loses)
 /* A hash that belongs to the same few places as the others. */
 static uint64_t crowded(int number) { return ((uint64_t)number + 1) * TD_SITE_SLOTS; }
 
-static void outcomes_reach_their_site(void **state)
+TEST(outcomes_reach_their_site)
 {
-    (void)state;
     for (int i = 0; i < 10; i++) {
         const td_site_answer good = ask(5, true);
         assert_true(good.is_emulated);
@@ -74,9 +73,8 @@ static void outcomes_reach_their_site(void **state)
     for (int i = 0; i < 10; i++) assert_true(ask(6, true).is_emulated);
 }
 
-static void sites_that_must_prove_themselves_are_tried(void **state)
+TEST(sites_that_must_prove_themselves_are_tried)
 {
-    (void)state;
     const td_site_answer first = ask(7, false);
     assert_true(first.is_emulated);
     assert_false(ask(7, false).is_emulated);
@@ -89,9 +87,8 @@ static void sites_that_must_prove_themselves_are_tried(void **state)
 }
 
 /* More of them than there are places: the oldest is forgotten, and its late word is nobody's. */
-static void new_sites_take_the_oldest_place(void **state)
+TEST(new_sites_take_the_oldest_place)
 {
-    (void)state;
     const td_site_answer old = ask(crowded(0), true);
     end(old, true);
     assert_false(ask(crowded(0), true).is_emulated);
@@ -104,9 +101,8 @@ static void new_sites_take_the_oldest_place(void **state)
     assert_true(ask(crowded(0), true).is_emulated); /* as if it were new */
 }
 
-static void clearing_forgets(void **state)
+TEST(clearing_forgets)
 {
-    (void)state;
     const td_site_answer before = ask(9, true);
     end(before, true);
     assert_false(ask(9, true).is_emulated);
@@ -120,9 +116,8 @@ static void clearing_forgets(void **state)
 }
 
 /* A thread that cannot take a place does not wait for one. */
-static void nobody_waits_for_a_place(void **state)
+TEST(nobody_waits_for_a_place)
 {
-    (void)state;
     pthread_mutex_lock(&td_site_table_lock);
     const td_site_answer safe = ask(10, true), risky = ask(11, false);
     pthread_mutex_unlock(&td_site_table_lock);
@@ -146,11 +141,10 @@ static void *lose(void *count)
 }
 
 /* Each may emulate some calls before the first is heard of; no native call is counted twice. */
-static void threads_share_what_is_known(void **state)
+TEST(threads_share_what_is_known)
 {
     pthread_t thread[THREADS];
     int counts[THREADS] = {0}, emulated = 0;
-    (void)state;
     for (int i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, lose, &counts[i]);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(thread[i], NULL);
@@ -168,26 +162,12 @@ static double now(void)
 }
 
 /* Says what a decision takes; a test sets no limit of its own. */
-static void decisions_are_timed(void **state)
+TEST(decisions_are_timed)
 {
     enum { MANY = 1000000 };
-    (void)state;
     const double start = now();
     for (int i = 0; i < MANY; i++) end(ask(13, true), false);
     printf("%.0f ns for each decision\n", (now() - start) / MANY);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(outcomes_reach_their_site),
-        TEST(sites_that_must_prove_themselves_are_tried),
-        TEST(new_sites_take_the_oldest_place),
-        TEST(clearing_forgets),
-        TEST(nobody_waits_for_a_place),
-        TEST(threads_share_what_is_known),
-        TEST(decisions_are_timed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

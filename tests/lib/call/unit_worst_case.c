@@ -307,9 +307,8 @@ static void walk_card(walk *w)
 
 /* Every card; those that were measured keep the worst case, and so do those that are fast at
  * binary64. */
-static void no_decision_may_be_slow(void **state)
+TEST(no_decision_may_be_slow)
 {
-    (void)state;
     for (const td_card *card = td_cards; card->name[0]; card++) {
         walk w = walk_of(card);
         assert_int_equal(td_model_is_measured(&w.model), w.is_measured);
@@ -324,11 +323,10 @@ static void no_decision_may_be_slow(void **state)
 /* Bad data cost native's time and the probe, 75 to 110 us on an H100 (docs/auto.md) for up to 8192
  * terms; where cuBLAS cannot stand behind a condition, sums in binary64 besides, which take a tenth
  * more at most. */
-static void bad_data_cost_the_probe(void **state)
+TEST(bad_data_cost_the_probe)
 {
     const td_model model = model_of(H100);
     const td_options o = options_of_auto();
-    (void)state;
     for (int64_t k = 512; k <= 8192; k *= 2) {
         td_problem p = product(4096, 4096, k, 1);
         const td_forecast free = decide_call(&o, &p, &model).forecast;
@@ -344,11 +342,4 @@ static void bad_data_cost_the_probe(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_decision_may_be_slow),
-        cmocka_unit_test(bad_data_cost_the_probe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

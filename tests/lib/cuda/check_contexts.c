@@ -81,10 +81,9 @@ static int find_driver(void **unused)
 
 /* ---- tests ---- */
 
-static void every_device(void **unused)
+TEST(every_device)
 {
     int count = 0;
-    (void)unused;
     CHECK_CUDA(cudaGetDeviceCount(&count));
     for (int d = count - 1; d >= 0; d--) {
         set_device(d);
@@ -92,9 +91,8 @@ static void every_device(void **unused)
     }
 }
 
-static void after_a_reset(void **unused)
+TEST(after_a_reset)
 {
-    (void)unused;
     check_modes();
     CHECK_CUDA(cudaDeviceReset());
     check_modes();
@@ -104,10 +102,9 @@ static void after_a_reset(void **unused)
 }
 
 /* A reset of one device is none of another. */
-static void after_a_reset_of_another_device(void **unused)
+TEST(after_a_reset_of_another_device)
 {
     int count = 0;
-    (void)unused;
     CHECK_CUDA(cudaGetDeviceCount(&count));
     if (count < 2) skip();
     set_device(1);
@@ -121,10 +118,9 @@ static void after_a_reset_of_another_device(void **unused)
 }
 
 /* The second's address is likely to be that of the one before. */
-static void two_contexts_in_turn(void **unused)
+TEST(two_contexts_in_turn)
 {
     CUcontext primary = NULL, second = NULL;
-    (void)unused;
     CHECK_CUDA(cudaFree(NULL));
     CHECK_DRIVER(driver.get_current(&primary));
     for (int i = 0; i < 2; i++) {
@@ -142,12 +138,6 @@ static void two_contexts_in_turn(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_device),
-        cmocka_unit_test(after_a_reset),
-        cmocka_unit_test(after_a_reset_of_another_device),
-        cmocka_unit_test(two_contexts_in_turn),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, find_driver, NULL);
+    return test_run(.set_up = find_driver);
 }

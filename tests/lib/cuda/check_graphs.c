@@ -163,12 +163,11 @@ static void check_executable(cudaGraphExec_t executable, const operands *o, cons
 }
 
 /* Graphs go before what came of them: nothing may hang on the first. */
-static void graphs_can_be_copied(void **unused)
+TEST(graphs_can_be_copied)
 {
     operands o = make(1);
     cudaGraph_t clone = NULL, parent = NULL;
     cudaGraphNode_t node = NULL;
-    (void)unused;
     cudaGraph_t graph = capture(&o);
     check_nodes(graph);
     CHECK_CUDA(cudaGraphClone(&clone, graph));
@@ -254,10 +253,9 @@ static cudaGraph_t capture_in_order(operands *o)
     return end();
 }
 
-static void graphs_hold_several_products(void **unused)
+TEST(graphs_hold_several_products)
 {
     operands o[PRODUCTS];
-    (void)unused;
     for (int i = 0; i < PRODUCTS; i++) o[i] = make(i);
     if (mode_has_turn(tested, 0, 3)) check_together(capture_in_order(o), o, "in order");
     if (mode_has_turn(tested, 1, 3)) check_together(capture_side_by_side(o), o, "side by side");
@@ -266,12 +264,11 @@ static void graphs_hold_several_products(void **unused)
 }
 
 /* Two graphs at a time in two streams. */
-static void graphs_run_side_by_side(void **unused)
+TEST(graphs_run_side_by_side)
 {
     operands o[2] = {make(0), make(1)};
     cudaGraphExec_t executables[2];
     cudaStream_t streams[2] = {stream, other};
-    (void)unused;
     for (int i = 0; i < 2; i++) {
         cudaGraph_t graph = capture(&o[i]);
         executables[i] = instantiate(graph);
@@ -300,13 +297,12 @@ static size_t free_bytes(void)
     return available;
 }
 
-static void memory_comes_back(void **unused)
+TEST(memory_comes_back)
 {
     enum { SLACK = 256 << 20 };
     const int rounds = test_takes_everything() ? 8 : 3;
     operands o = make(2);
     size_t before = 0;
-    (void)unused;
     for (int i = 0; i < rounds; i++) {
         cudaGraph_t graph = capture(&o);
         check_executable(instantiate(graph), &o, "in many rounds");
@@ -353,11 +349,10 @@ static bool uses_lent(const operands *o, void *lent, size_t bytes)
     return !is_unused(lent);
 }
 
-static void lent_workspaces_are_used(void **unused)
+TEST(lent_workspaces_are_used)
 {
     operands o = make(1);
     unsigned char *lent = NULL;
-    (void)unused;
     CHECK_CUDA(cudaMalloc((void **)&lent, LENT_BYTES + 8));
     CHECK(uses_lent(&o, lent, LENT_BYTES) != tested->is_binary64, "%s did without", tested->name);
     CHECK(uses_lent(&o, lent + 8, LENT_BYTES) != tested->is_binary64, "%s: not aligned",
@@ -369,13 +364,12 @@ static void lent_workspaces_are_used(void **unused)
 
 /* On the host device, where memory is counted to the byte, if HOSTGPU_MEMORY leaves it so little
  * that all can be taken. */
-static void without_memory_nothing_is_captured(void **unused)
+TEST(without_memory_nothing_is_captured)
 {
     enum { MOST_BYTES = 1 << 30 };
     struct cudaDeviceProp properties;
     operands o = make(1);
     void *all = NULL;
-    (void)unused;
     CHECK_CUDA(cudaGetDeviceProperties(&properties, 0));
     if (strstr(properties.name, "host device") && properties.totalGlobalMem <= MOST_BYTES) {
         const problem *p = &o.p[0];
@@ -407,18 +401,10 @@ static bool is_left_out(const mode *m)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(graphs_can_be_copied, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(graphs_hold_several_products, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(graphs_run_side_by_side, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(memory_comes_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(lent_workspaces_are_used, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(without_memory_nothing_is_captured, set_up, tear_down),
-    };
     device_require();
     int failed = 0;
     while ((tested = mode_after(tested)))
         if (!is_left_out(tested))
-            failed += cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
+            failed += test_run(.name = tested->name, .before = set_up, .after = tear_down);
     return failed;
 }

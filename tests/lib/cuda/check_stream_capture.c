@@ -80,11 +80,7 @@ static void check_mode(enum cudaStreamCaptureMode mode)
 }
 
 /* First of all, so that what Tandem sets up for a device is set up while a stream is captured. */
-static void first_use_in_a_capture(void **unused)
-{
-    (void)unused;
-    check_mode(cudaStreamCaptureModeGlobal);
-}
+TEST(first_use_in_a_capture) { check_mode(cudaStreamCaptureModeGlobal); }
 
 /* More captures of one mode of each family alone. */
 static bool has_more(void)
@@ -92,31 +88,24 @@ static bool has_more(void)
     return mode_stands_for_others(tested) || (test_takes_everything() && !test_is_sanitized());
 }
 
-static void thread_local_captures(void **unused)
+TEST(thread_local_captures)
 {
-    (void)unused;
     if (!has_more()) skip();
     check_mode(cudaStreamCaptureModeThreadLocal);
     if (!test_is_sanitized()) check_mode(cudaStreamCaptureModeRelaxed);
 }
 
-static void repeated_captures(void **unused)
+TEST(repeated_captures)
 {
-    (void)unused;
     if (!has_more()) skip();
     for (int i = 0; i < replays(); i++) check_mode(cudaStreamCaptureModeGlobal);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_use_in_a_capture),
-        cmocka_unit_test(thread_local_captures),
-        cmocka_unit_test(repeated_captures),
-    };
     device_require();
     int failed = 0;
     while ((tested = mode_after(tested)))
-        failed += cmocka_run_group_tests_name(tested->name, tests, set_up, tear_down);
+        failed += test_run(.name = tested->name, .set_up = set_up, .tear_down = tear_down);
     return failed;
 }

@@ -54,9 +54,8 @@ static void assert_radius(int i, double expected)
         fail_msg("radius %d is %a, not %a", i, radius(i), expected);
 }
 
-static void radii_are_residuals(void **state)
+TEST(radii_are_residuals)
 {
-    (void)state;
     make(3, false);
     set_norm(TD_OF_R, 0, 0.125);
     set_norm(TD_OF_R, 2, 0x1p-20);
@@ -77,9 +76,8 @@ static void radii_are_residuals(void **state)
 }
 
 /* Residuals that are computed as 0: what their rounding may hide. */
-static void every_rounding_counts(void **state)
+TEST(every_rounding_counts)
 {
-    (void)state;
     make(1, false); /* X D is rounded */
     given.d[0] = 0x1p20;
     assert_int_equal(find(), TD_BOUNDS_FOUND);
@@ -107,9 +105,8 @@ static void every_rounding_counts(void **state)
 }
 
 /* Sums of n products: (n + 2) 2^-53 |A||x|, and the same of X'X. */
-static void sums_are_worse(void **state)
+TEST(sums_are_worse)
 {
-    (void)state;
     make(4, false);
     given.m.error = td_error_of_sums(4);
     for (int j = 0; j < 4; j++) set_norm(TD_OF_A, j, 0x1p30);
@@ -122,9 +119,8 @@ static void sums_are_worse(void **state)
     for (int i = 0; i < 4; i++) assert_true(radius(i) < 1e-14);
 }
 
-static void clusters_are_what_meets(void **state)
+TEST(clusters_are_what_meets)
 {
-    (void)state;
     make(5, false);
     const double d[] = {3.0, 1.0, 7.0, 1.125, 3.5};
     memcpy(given.d, d, sizeof d);
@@ -145,9 +141,8 @@ static void clusters_are_what_meets(void **state)
     assert_true(given.lower[0] <= 1.0 - sqrt(2.0) * 3.9);
 }
 
-static void equal_approximations_are_a_cluster(void **state)
+TEST(equal_approximations_are_a_cluster)
 {
-    (void)state;
     make(2, false);
     given.d[0] = given.d[1] = 0.0;
     assert_int_equal(find(), TD_BOUNDS_FOUND);
@@ -161,9 +156,8 @@ static void check_refused(td_bounds_status status)
         assert_true(given.lower[i] == -77.0 && given.upper[i] == -77.0 && given.cluster[i] == -77);
 }
 
-static void nothing_is_made_of_nothing(void **state)
+TEST(nothing_is_made_of_nothing)
 {
-    (void)state;
     for (int has_b = 0; has_b < 2; has_b++) {
         make(2, has_b);
         set_norm(TD_OF_G, 0, 1.0);
@@ -185,11 +179,10 @@ static void nothing_is_made_of_nothing(void **state)
     }
 }
 
-static void hypot_is_a_bound(void **state)
+TEST(hypot_is_a_bound)
 {
     const double x[] = {0.0, 0x1p-1074, 3e-310, 1e-200, 0.3, 1.0, 7.0, 1e200, 0x1.fp1022};
     const int count = sizeof x / sizeof *x;
-    (void)state;
     for (int i = 0; i < count; i++)
         for (int j = 0; j < count; j++) {
             const long double exact = hypotl(x[i], x[j]);
@@ -202,16 +195,4 @@ static void hypot_is_a_bound(void **state)
     assert_true(isinf(td_hypot_up(INFINITY, 1.0)) != 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(radii_are_residuals),
-        cmocka_unit_test(every_rounding_counts),
-        cmocka_unit_test(sums_are_worse),
-        cmocka_unit_test(clusters_are_what_meets),
-        cmocka_unit_test(equal_approximations_are_a_cluster),
-        cmocka_unit_test(nothing_is_made_of_nothing),
-        cmocka_unit_test(hypot_is_a_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

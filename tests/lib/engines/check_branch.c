@@ -129,16 +129,96 @@ static product with_zeros(int which) { return product_varied("zeros", 150, 70, 2
 
 /* ---- tests ---- */
 
-static void all_is_native(void **unused)
+/* First what must not branch: a product that cuBLAS refused would leave none to the tests behind
+ * it. */
+
+/* Addresses of B and C in device memory, as batched calls of one member have them: of a complex
+ * one A is unfolded, and its address is known. */
+TEST(addresses_on_the_device)
 {
-    (void)unused;
+    const product of = with_zeros(4);
+    placed x = place_problem(&of);
+    void **addresses;
+    addresses = device_copy((void *[]){x.call.b.data, x.call.c.data}, 2 * sizeof(void *));
+    x.call.b = (td_matrix){.array = addresses, .ld = x.call.b.ld};
+    x.call.c = (td_matrix){.array = addresses + 1, .ld = x.call.c.ld};
+    test_matrix c = run_whole(&x, free_native, 0);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaFree((void *)addresses));
+    free_placed(&x);
+}
+
+/* Scalars in device memory, which the handle's own mode does not read. */
+TEST(scalars_on_the_device)
+{
+    const product of = with_zeros(4);
+    placed x = place_problem(&of);
+    double *scalars;
+    scalars = device_copy((double[]){of.alpha, of.beta}, 2 * sizeof(double));
+    x.call.alpha.device = scalars;
+    x.call.beta.device = scalars + 1;
+    test_matrix c = run_whole(&x, free_native, 0);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaFree(scalars));
+    free_placed(&x);
+}
+
+/* Only a triangle's elements are written, which cuBLAS's product would not know. */
+TEST(triangles_are_ours)
+{
+    const product of = product_varied("zeros", 192, 192, 200, 5);
+    placed x = place_problem(&of);
+    test_matrix whole = by_fp64(&of);
+    x.call.region = TD_REGION_LOWER;
+    test_matrix c = run_whole(&x, free_native, 0);
+    for (int64_t j = 0; j < of.n; j++)
+        for (int64_t i = 0; i < of.m; i++) {
+            const uint64_t want = bits_of(*matrix_at(i >= j ? &whole : &x.p.c, i, j));
+            CHECK(bits_of(*matrix_at(&c, i, j)) == want, "C(%d, %d): %s", (int)i, (int)j,
+                  product_text(&of));
+        }
+    matrix_free(&whole);
+    matrix_free(&c);
+    free_placed(&x);
+}
+
+/* A captured product has no branch, so that its graph is as others are: it can be cloned. */
+TEST(captured_sums_are_ours)
+{
+    const product of = with_zeros(2);
+    placed x = place_problem(&of);
+    cudaGraph_t graph = NULL, clone = NULL;
+    cudaGraphExec_t executable = NULL;
+    cudaStream_t stream;
+    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    x.call.stream = stream;
+    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(run_priced(&x.call, free_native, 0, NULL) == TD_RUN_DONE, "refused in a capture");
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK_CUDA(cudaGraphClone(&clone, graph));
+    CHECK_CUDA(cudaGraphInstantiate(&executable, clone, 0));
+    CHECK_CUDA(cudaGraphLaunch(executable, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    test_matrix c = checked_result(&x.p, x.c);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaGraphExecDestroy(executable));
+    CHECK_CUDA(cudaGraphDestroy(clone));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    free_placed(&x);
+}
+
+TEST(all_is_native)
+{
     for (int which = 0; which < 12; which++) {
         const product of = with_zeros(which);
         placed x = place_problem(&of);
         td_counters *counters, counted = {0};
         names_call = which % 2 == 1;
-        CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
-        CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
+        counters = device_copy(&counted, sizeof counted);
         CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
               product_text(&of));
         test_matrix c = checked_result(&x.p, x.c);
@@ -156,10 +236,9 @@ static void all_is_native(void **unused)
 }
 
 /* The branch is not entered where residues are the better way. */
-static void nothing_is_native(void **unused)
+TEST(nothing_is_native)
 {
     static const char *const kinds[] = {"uniform", "both signs", "zeros"};
-    (void)unused;
     for (int which = 0; which < 3; which++) {
         const product of = product_varied(kinds[which], 150, 70, 200, which);
         td_prices without = dear_native;
@@ -175,9 +254,8 @@ static void nothing_is_native(void **unused)
 
 /* Rows and columns in parts, each of which has a product of its own: in another order than our own
  * sums. */
-static void parts_are_native(void **unused)
+TEST(parts_are_native)
 {
-    (void)unused;
     product of = product_varied("zeros", 1100, 200, 96, 1);
     of.beta = 0.5;
     placed x = place_problem(&of);
@@ -190,9 +268,8 @@ static void parts_are_native(void **unused)
 }
 
 /* Elements that are NaN or infinite natively are so here. */
-static void special_values(void **unused)
+TEST(special_values)
 {
-    (void)unused;
     const product of = with_zeros(3);
     placed x = place_problem(&of);
     *matrix_at(&x.p.a, 2, 5) = (double)NAN;
@@ -216,11 +293,10 @@ static void special_values(void **unused)
 }
 
 /* More streams than have executables of their own, in turn. */
-static void streams_take_turns(void **unused)
+TEST(streams_take_turns)
 {
     enum { STREAMS = 11, ROUNDS = 2 };
     cudaStream_t stream[STREAMS];
-    (void)unused;
     for (int s = 0; s < STREAMS; s++)
         CHECK_CUDA(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
     for (int s = 0; s < STREAMS * ROUNDS; s++) {
@@ -259,11 +335,10 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void threads_do_not_matter(void **unused)
+TEST(threads_do_not_matter)
 {
     static worker workers[THREADS];
     pthread_t threads[THREADS];
-    (void)unused;
     for (int t = 0; t < THREADS; t++)
         for (int i = 0; i < PRODUCTS; i++) {
             const product of = with_zeros(t * PRODUCTS + i);
@@ -286,103 +361,8 @@ static void threads_do_not_matter(void **unused)
     }
 }
 
-/* A captured product has no branch, so that its graph is as others are: it can be cloned. */
-static void captured_sums_are_ours(void **unused)
-{
-    (void)unused;
-    const product of = with_zeros(2);
-    placed x = place_problem(&of);
-    cudaGraph_t graph = NULL, clone = NULL;
-    cudaGraphExec_t executable = NULL;
-    cudaStream_t stream;
-    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    x.call.stream = stream;
-    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    CHECK(run_priced(&x.call, free_native, 0, NULL) == TD_RUN_DONE, "refused in a capture");
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-    CHECK_CUDA(cudaGraphClone(&clone, graph));
-    CHECK_CUDA(cudaGraphInstantiate(&executable, clone, 0));
-    CHECK_CUDA(cudaGraphLaunch(executable, stream));
-    CHECK_CUDA(cudaStreamSynchronize(stream));
-    test_matrix c = checked_result(&x.p, x.c);
-    expect_equal(&of, &c, by_fp64(&of), "fp64");
-    matrix_free(&c);
-    CHECK_CUDA(cudaGraphExecDestroy(executable));
-    CHECK_CUDA(cudaGraphDestroy(clone));
-    CHECK_CUDA(cudaGraphDestroy(graph));
-    CHECK_CUDA(cudaStreamDestroy(stream));
-    free_placed(&x);
-}
-
-/* Scalars in device memory, which the handle's own mode does not read. */
-static void scalars_on_the_device(void **unused)
-{
-    (void)unused;
-    const product of = with_zeros(4);
-    placed x = place_problem(&of);
-    double *scalars;
-    CHECK_CUDA(cudaMalloc((void **)&scalars, 2 * sizeof(double)));
-    CHECK_CUDA(cudaMemcpy(scalars, (double[]){of.alpha, of.beta}, 2 * sizeof(double),
-                          cudaMemcpyHostToDevice));
-    x.call.alpha.device = scalars;
-    x.call.beta.device = scalars + 1;
-    test_matrix c = run_whole(&x, free_native, 0);
-    expect_equal(&of, &c, by_fp64(&of), "fp64");
-    matrix_free(&c);
-    CHECK_CUDA(cudaFree(scalars));
-    free_placed(&x);
-}
-
-/* Addresses of B and C in device memory, as batched calls of one member have them: of a complex
- * one A is unfolded, and its address is known. */
-static void addresses_on_the_device(void **unused)
-{
-    (void)unused;
-    const product of = with_zeros(4);
-    placed x = place_problem(&of);
-    void **addresses;
-    CHECK_CUDA(cudaMalloc((void **)&addresses, 2 * sizeof(void *)));
-    CHECK_CUDA(cudaMemcpy(addresses, (void *[]){x.call.b.data, x.call.c.data}, 2 * sizeof(void *),
-                          cudaMemcpyHostToDevice));
-    x.call.b = (td_matrix){.array = addresses, .ld = x.call.b.ld};
-    x.call.c = (td_matrix){.array = addresses + 1, .ld = x.call.c.ld};
-    test_matrix c = run_whole(&x, free_native, 0);
-    expect_equal(&of, &c, by_fp64(&of), "fp64");
-    matrix_free(&c);
-    CHECK_CUDA(cudaFree((void *)addresses));
-    free_placed(&x);
-}
-
-/* Only a triangle's elements are written, which cuBLAS's product would not know. */
-static void triangles_are_ours(void **unused)
-{
-    (void)unused;
-    const product of = product_varied("zeros", 192, 192, 200, 5);
-    placed x = place_problem(&of);
-    test_matrix whole = by_fp64(&of);
-    x.call.region = TD_REGION_LOWER;
-    test_matrix c = run_whole(&x, free_native, 0);
-    for (int64_t j = 0; j < of.n; j++)
-        for (int64_t i = 0; i < of.m; i++) {
-            const uint64_t want = bits_of(*matrix_at(i >= j ? &whole : &x.p.c, i, j));
-            CHECK(bits_of(*matrix_at(&c, i, j)) == want, "C(%d, %d): %s", (int)i, (int)j,
-                  product_text(&of));
-        }
-    matrix_free(&whole);
-    matrix_free(&c);
-    free_placed(&x);
-}
-
 int main(void)
 {
-    /* A product that cuBLAS refused would leave no branch to the tests behind it. */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_on_the_device), cmocka_unit_test(scalars_on_the_device),
-        cmocka_unit_test(triangles_are_ours),      cmocka_unit_test(captured_sums_are_ours),
-        cmocka_unit_test(all_is_native),           cmocka_unit_test(nothing_is_native),
-        cmocka_unit_test(parts_are_native),        cmocka_unit_test(special_values),
-        cmocka_unit_test(streams_take_turns),      cmocka_unit_test(threads_do_not_matter),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -24,9 +24,8 @@ static bool is_right(const panels_case *p, uint64_t seed, size_t workspace_bytes
     return right;
 }
 
-static void products_are_exact(void **unused)
+TEST(products_are_exact)
 {
-    (void)unused;
     static const size_t workspaces[] = {TD_CUBLAS_WORKSPACE, TD_CUBLAS_LEAST_WORKSPACE};
     for (int i = 0; i < PANELS_CASES; i++)
         for (size_t w = 0; w < sizeof workspaces / sizeof *workspaces; w++)
@@ -35,18 +34,16 @@ static void products_are_exact(void **unused)
     device_check_clean("cuBLAS");
 }
 
-static void an_empty_product_is_no_error(void **unused)
+TEST(an_empty_product_is_no_error)
 {
-    (void)unused;
     const td_panels panels = {
         .type = TD_PANEL_INT8, .ld_a = 64, .ld_b = 64, .ld_c = 16, .batch = 1};
     CHECK(td_cublas_multiply(td_device_current(), &panels, NULL), "nothing to do");
 }
 
 /* A refusal is no more than that: the next product is right, and no error is left. */
-static void refusals_leave_nothing_behind(void **unused)
+TEST(refusals_leave_nothing_behind)
 {
-    (void)unused;
     const td_panels panels = {
         .type = TD_PANEL_INT8, .m = 16, .n = 16, .k = 64, .planes = 1, .batch = 1};
     CHECK(!td_cublas_multiply(td_device_current(), &panels, NULL), "leading dimensions of 0");
@@ -76,9 +73,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void threads_share_a_handle(void **unused)
+TEST(threads_share_a_handle)
 {
-    (void)unused;
     pthread_t threads[THREADS];
     worker workers[THREADS];
     for (int t = 0; t < THREADS; t++) {
@@ -92,17 +88,11 @@ static void threads_share_a_handle(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_exact),
-        cmocka_unit_test(an_empty_product_is_no_error),
-        cmocka_unit_test(refusals_leave_nothing_behind),
-        cmocka_unit_test(threads_share_a_handle),
-    };
     int version = 0;
     device_require();
     td_device *device = td_device_current();
     if (!device) return 1;
     if (cublasGetProperty(MAJOR_VERSION, &version) == CUBLAS_STATUS_SUCCESS)
         test_note("cuBLAS %d", version);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

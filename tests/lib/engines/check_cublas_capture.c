@@ -32,9 +32,8 @@ static void check_graph(const panels_case *p, unsigned stream_flags)
     panels_free(&d);
 }
 
-static void products_can_be_captured(void **unused)
+TEST(products_can_be_captured)
 {
-    (void)unused;
     for (int i = 0; i < PANELS_CASES; i++) {
         check_graph(&panels_cases[i], cudaStreamDefault);
         check_graph(&panels_cases[i], cudaStreamNonBlocking);
@@ -44,10 +43,7 @@ static void products_can_be_captured(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_can_be_captured),
-    };
     device_require();
     if (!td_device_current()) return 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -27,11 +27,10 @@ static void check_all(const mode *m)
     }
 }
 
-static void a_first_call_loads_what_its_mode_needs(void **unused)
+TEST(a_first_call_loads_what_its_mode_needs)
 {
     size_t most = 0;
     const mode *m = NULL;
-    (void)unused;
     while ((m = mode_after(m))) {
         CHECK_CUDA(cudaDeviceReset());
         CHECK(hostgpu_loaded_kernels() == 0, "a new context");
@@ -52,9 +51,6 @@ static void a_first_call_loads_what_its_mode_needs(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_first_call_loads_what_its_mode_needs),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

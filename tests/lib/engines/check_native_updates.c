@@ -210,11 +210,10 @@ static void check_all(const routine_case *c, const matrix *got, bool is_whole)
 
 /* ---- tests ---- */
 
-static void updates_are_sums(void **unused)
+TEST(updates_are_sums)
 {
     static const runner runners[] = {run_in_all, run_in_little, run_in_graph, run_whole};
     enum { RUNNERS = sizeof runners / sizeof *runners };
-    (void)unused;
     for (int i = 0; i < test_cases(cases); i++) {
         routine_case c = update_of(first_seed + (uint64_t)i);
         /* Which of a complex element's parts an infinity reaches depends on how parts are made. */
@@ -232,7 +231,7 @@ static void updates_are_sums(void **unused)
 }
 
 /* A real beta multiplies each part of C by itself. */
-static void an_infinite_part_of_c_leaves_the_other(void **unused)
+TEST(an_infinite_part_of_c_leaves_the_other)
 {
     const td_problem p = {.kind = TD_RANK_K,
                           .type = TD_COMPLEX_BINARY64,
@@ -241,7 +240,6 @@ static void an_infinite_part_of_c_leaves_the_other(void **unused)
                           .k = 3,
                           .batch = 1};
     routine_case c = routine_make_of(&p, 7);
-    (void)unused;
     c.alpha = 0.5;
     c.beta = 1.0;
     *element(&c.c, 3, 1) = complex_of(5.0, INFINITY);
@@ -265,11 +263,10 @@ static td_run_status run_too_long(const td_problem *product)
 }
 
 /* Then cuBLAS's own routine runs, which finds C as it was. */
-static void refusals_leave_c(void **unused)
+TEST(refusals_leave_c)
 {
     const td_problem p = {.kind = TD_RANK_K, .type = TD_BINARY64, .n = 70, .k = 9, .batch = 1};
     routine_case c = routine_make_of(&p, 5);
-    (void)unused;
     c.alpha = 1.0;
     const matrix small = compute(&c, run_in_nothing, TD_RUN_NO_MEMORY);
     const matrix large = compute(&c, run_too_long, TD_RUN_TOO_LARGE);
@@ -285,10 +282,7 @@ static void refusals_leave_c(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(updates_are_sums),
-                                       cmocka_unit_test(an_infinite_part_of_c_leaves_the_other),
-                                       cmocka_unit_test(refusals_leave_c)};
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -37,9 +37,8 @@ static mode with_parameter(int family, int parameter)
 }
 
 /* One product for each of several data, of many parameters. */
-static void every_parameter(void **unused)
+TEST(every_parameter)
 {
-    (void)unused;
     static const char *const data[] = {"both signs", "full",     "wide 4",
                                        "circulant",  "crossing", "least"};
     const int step = test_is_sanitized() ? 6 : 1;
@@ -61,9 +60,8 @@ static void every_parameter(void **unused)
         }
 }
 
-static void other_parameters_do_not_exist(void **unused)
+TEST(other_parameters_do_not_exist)
 {
-    (void)unused;
     for (int f = 0; f < FAMILIES; f++) {
         if (!mode_exists(families[f].name)) continue;
         const mode below = with_parameter(f, families[f].least - 1),
@@ -105,9 +103,8 @@ static void check_constants(const char *name, int64_t k, double a, double b)
 
 /* 131072 products of -128 * -128 are 2^31; slices of 0x1.01fdfdfdfdfep0 are -128 but for the
  * first. */
-static void extreme_slices(void **unused)
+TEST(extreme_slices)
 {
-    (void)unused;
     static const int depths[] = {4096, 16385, 131071, 131072, 131073};
     const double digits = 0x1.01fdfdfdfdfep+0;
     for (int i = 0; i < 5; i++) {
@@ -147,9 +144,8 @@ static void check_rotations(const char *name)
 
 /* LONG_K products of 127 * 127 are more than 2^31: passes over k, and pieces of it, have fewer
  * (check_int8.c has the longest sums of all). */
-static void extreme_residues(void **unused)
+TEST(extreme_residues)
 {
-    (void)unused;
     static const int depths[] = {131071, 131072, 131073, LONG_K, 262145};
     if (test_is_sanitized()) { /* one of each kind of pass over k */
         check_constants("ozaki2:6", depths[2], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
@@ -200,9 +196,8 @@ static bool is_worse_than_binary64(const char *name, const problem *p, double bi
     return is_worse;
 }
 
-static void defaults_are_as_good_as_binary64(void **unused)
+TEST(defaults_are_as_good_as_binary64)
 {
-    (void)unused;
     static const char *const names[] = {"ozaki2", "ozaki1", "ozaki-sgemm", "faithful",
                                         "faithful:fp64"};
     static const char *const data[] = {
@@ -227,9 +222,8 @@ static void defaults_are_as_good_as_binary64(void **unused)
 
 /* Products that cancel exactly: no mode may leave anything whose X is all of A' B'. (The digits of
  * -x are not those of x with the other sign, so what ozaki1 leaves out does not cancel.) */
-static void exact_zeros(void **unused)
+TEST(exact_zeros)
 {
-    (void)unused;
     static const char *const names[] = {"ozaki2",        "ozaki2:5", "ozaki2:20",
                                         "ozaki-sgemm:3", "faithful", "faithful:fp64"};
     for (int n = 0; n < 6; n++) {
@@ -288,9 +282,8 @@ static int whole_product(product of, int bits_a, int bits_b, bool is_special)
 }
 
 /* Lines that few moduli do not round have the same X by these as by more. */
-static void whole_numbers_take_fewer(void **unused)
+TEST(whole_numbers_take_fewer)
 {
-    (void)unused;
     static const int depths[] = {1, 64, 300, 2049};
     unsigned parameters = 0;
     for (int d = 0; d < 4; d += test_is_sanitized() ? 2 : 1)
@@ -308,9 +301,8 @@ static void whole_numbers_take_fewer(void **unused)
 }
 
 /* So many lines of a few elements that a block makes more records at a time. */
-static void many_short_lines(void **unused)
+TEST(many_short_lines)
 {
-    (void)unused;
     static const char *const data[] = {"both signs", "scattered"};
     const mode m = mode_of_family("ozaki2");
     for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
@@ -380,9 +372,8 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
     problem_free(&p);
 }
 
-static void blocks_of_zeros(void **unused)
+TEST(blocks_of_zeros)
 {
-    (void)unused;
     static const struct {
         shape a, b;
     } pairs[] = {{LOWER, LOWER},  {UPPER, UPPER},   {LOWER, UPPER},  {BLOCKS, LOWER},
@@ -404,86 +395,109 @@ static void blocks_of_zeros(void **unused)
 
 /* Batches */
 
-/* Each member's data want other moduli, or none, and other elements are repaired. There are
- * `copies` of each, with a C of its own. Returns a bit for every number of moduli or slices. */
-static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
-                              int64_t k)
+enum { MEMBERS = 6, MOST_COPIES = 13 };
+
+/* A batch in which there are `copies` of each member, with a C of its own. */
+typedef struct {
+    problem members[MEMBERS];
+    double *a[MEMBERS], *b[MEMBERS], *pointers[3 * MEMBERS * MOST_COPIES];
+    void **arrays; /* those on the device */
+    int copies, batch;
+} members_batch;
+
+static void members_upload(members_batch *x, int copies, int64_t rows, int64_t columns, int64_t k)
 {
     static const char *const data[] = {"both signs", "wide 4", "scattered",
                                        "circulant",  "zeros",  "integers"};
-    enum { MEMBERS = 6, MOST_COPIES = 13 };
-    const int batch = copies * MEMBERS;
+    x->copies = copies;
+    x->batch = copies * MEMBERS;
+    for (int z = 0; z < MEMBERS; z++) {
+        const product of = plain(data[z], rows, columns, k);
+        problem *const p = &x->members[z];
+        *p = problem_make(&of);
+        x->a[z] = device_upload(&p->a);
+        x->b[z] = device_upload(&p->b);
+        for (int i = z; i < x->batch; i += MEMBERS) {
+            x->pointers[i] = x->a[z];
+            x->pointers[x->batch + i] = x->b[z];
+            x->pointers[2 * x->batch + i] = device_upload(&p->c);
+        }
+    }
+    x->arrays = device_copy(x->pointers, sizeof x->pointers);
+}
+
+static td_problem members_call(const members_batch *x)
+{
+    const problem *const p = &x->members[0];
+    return (td_problem){.op_a = TD_OP_N,
+                        .op_b = TD_OP_N,
+                        .m = p->of.m,
+                        .n = p->of.n,
+                        .k = p->of.k,
+                        .alpha.value.binary64 = 1.0,
+                        .a = {.array = x->arrays, .ld = p->a.ld},
+                        .b = {.array = x->arrays + x->batch, .ld = p->b.ld},
+                        .c = {.array = x->arrays + 2 * x->batch, .ld = p->c.ld},
+                        .batch = x->batch};
+}
+
+/* Compares all copies of a member with what it is alone, and frees it. Adds how many elements are
+ * repaired; returns the bit of its parameter, which is 0 of exact modes. */
+static unsigned member_compare(members_batch *x, int z, const mode *m, uint64_t *repaired)
+{
+    problem *const p = &x->members[z];
+    test_matrix got = matrix_copy(&p->c), want = matrix_copy(&p->c);
+    const ref_gemm alone = problem_gemm(p, &want);
+    ref_account account = mode_product(m, &alone);
+    for (int i = z; i < x->batch; i += MEMBERS) {
+        device_download(&got, x->pointers[2 * x->batch + i]);
+        checked_compare(m, p, &got, &want);
+        device_free(x->pointers[2 * x->batch + i]);
+    }
+    *repaired += (uint64_t)x->copies *
+                 (uint64_t)(account.repaired < 0 ? checked_repairs(m, p) : account.repaired);
+    const unsigned parameter = 1u << account.parameter;
+    ref_account_free(&account);
+    matrix_free(&got);
+    matrix_free(&want);
+    device_free(x->a[z]);
+    device_free(x->b[z]);
+    problem_free(p);
+    return parameter;
+}
+
+/* Each member's data want other moduli, or none, and other elements are repaired. Returns a bit for
+ * every number of moduli or slices. */
+static unsigned check_members(const char *name, int copies, int64_t rows, int64_t columns,
+                              int64_t k)
+{
     const mode m = mode_of_family(name);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m.name, &parameter);
     td_device *device = td_device_current();
-    problem members[MEMBERS];
-    double *to[MEMBERS][3], *pointers[3 * MEMBERS * MOST_COPIES];
-    void **arrays;
-    td_counters *counters, counted = {0};
+    td_counters counted = {0};
     unsigned parameters = 0;
     uint64_t repaired = 0;
-    for (int z = 0; z < MEMBERS; z++) {
-        const product of = plain(data[z], rows, columns, k);
-        members[z] = problem_make(&of);
-        const test_matrix *const from[] = {&members[z].a, &members[z].b, &members[z].c};
-        for (int x = 0; x < 3; x++) to[z][x] = device_upload(from[x]);
-        for (int i = z; i < batch; i += MEMBERS) {
-            for (int x = 0; x < 2; x++) pointers[x * batch + i] = to[z][x];
-            pointers[2 * batch + i] = i == z ? to[z][2] : device_upload(&members[z].c);
-        }
-    }
-    CHECK_CUDA(cudaMalloc((void **)&arrays, sizeof pointers));
-    CHECK_CUDA(cudaMemcpy((void *)arrays, (const void *)pointers, sizeof pointers,
-                          cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
-    CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
-    const problem *p = &members[0];
-    const td_problem gemm = {.op_a = TD_OP_N,
-                             .op_b = TD_OP_N,
-                             .m = p->of.m,
-                             .n = p->of.n,
-                             .k = p->of.k,
-                             .alpha.value.binary64 = 1.0,
-                             .a = {.array = arrays, .ld = p->a.ld},
-                             .b = {.array = arrays + batch, .ld = p->b.ld},
-                             .c = {.array = arrays + 2 * batch, .ld = p->c.ld},
-                             .batch = batch};
+    members_batch x;
+    members_upload(&x, copies, rows, columns, k);
+    td_counters *const counters = device_copy(&counted, sizeof counted);
+    const td_problem gemm = members_call(&x);
     CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
               TD_RUN_DONE,
           "a batch failed");
     device_check_clean("a batch");
-    for (int z = 0; z < MEMBERS; z++) {
-        test_matrix got = matrix_copy(&members[z].c), want = matrix_copy(&members[z].c);
-        const ref_gemm alone = problem_gemm(&members[z], &want);
-        ref_account account = mode_product(&m, &alone);
-        for (int i = z; i < batch; i += MEMBERS) {
-            device_download(&got, pointers[2 * batch + i]);
-            checked_compare(&m, &members[z], &got, &want);
-            device_free(pointers[2 * batch + i]);
-        }
-        parameters |= 1u << account.parameter; /* 0 of exact modes */
-        repaired +=
-            (uint64_t)copies *
-            (uint64_t)(account.repaired < 0 ? checked_repairs(&m, &members[z]) : account.repaired);
-        ref_account_free(&account);
-        matrix_free(&got);
-        matrix_free(&want);
-        for (int x = 0; x < 2; x++) device_free(to[z][x]);
-        problem_free(&members[z]);
-    }
-    CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
+    for (int z = 0; z < MEMBERS; z++) parameters |= member_compare(&x, z, &m, &repaired);
+    device_fetch(&counted, counters, sizeof counted);
     CHECK(counted.repaired == repaired && repaired > 0, "%s: %llu elements repaired, not %llu",
           name, (unsigned long long)counted.repaired, (unsigned long long)repaired);
     test_note("%s: %llu elements of a batch repaired", name, (unsigned long long)repaired);
     device_free(counters);
-    device_free((void *)arrays);
+    device_free((void *)x.arrays);
     return parameters;
 }
 
-static void members_choose_for_themselves(void **unused)
+TEST(members_choose_for_themselves)
 {
-    (void)unused;
     const unsigned parameters = check_members("ozaki2", 1, 33, 20, 150);
     CHECK((parameters & (parameters - 1)) != 0, "all want the same moduli: %x", parameters);
     check_members("ozaki1", 1, 33, 20, 150);
@@ -493,28 +507,14 @@ static void members_choose_for_themselves(void **unused)
 }
 
 /* So many that few blocks have the tiles of each. */
-static void many_members(void **unused)
+TEST(many_members)
 {
-    (void)unused;
     const int side = test_is_sanitized() ? 70 : 200;
     check_members("ozaki2", test_is_sanitized() ? 3 : 13, side, side + 2, 40);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_parameter),
-        cmocka_unit_test(other_parameters_do_not_exist),
-        cmocka_unit_test(extreme_slices),
-        cmocka_unit_test(extreme_residues),
-        cmocka_unit_test(defaults_are_as_good_as_binary64),
-        cmocka_unit_test(exact_zeros),
-        cmocka_unit_test(whole_numbers_take_fewer),
-        cmocka_unit_test(many_short_lines),
-        cmocka_unit_test(blocks_of_zeros),
-        cmocka_unit_test(members_choose_for_themselves),
-        cmocka_unit_test(many_members),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -132,11 +132,10 @@ static void check_product(const product *of)
 }
 
 /* Tiles, groups of lines and words of residues that end anywhere; many passes over k. */
-static void all_shapes(void **unused)
+TEST(all_shapes)
 {
     static const int rows[] = {1, 2, 31, 33, 66, 9}, columns[] = {1, 65, 3, 64, 17, 100},
                      depths[] = {1, 2, 31, 32, 33, 64, 65, 127, 200};
-    (void)unused;
     for (int i = 0; i < 18; i++) {
         if (test_is_sanitized() && i % 6) continue;
         const product of =
@@ -148,9 +147,8 @@ static void all_shapes(void **unused)
 }
 
 /* Residues are joined in every way that there is. */
-static void all_ways_to_join(void **unused)
+TEST(all_ways_to_join)
 {
-    (void)unused;
     for (int i = 0; i < distribution_count; i++) {
         if (distributions[i].is_hostile || (i > 5 && i % 4) || (test_is_sanitized() && i)) continue;
         if (!test_takes(i + tested_number, 2)) continue;
@@ -170,9 +168,8 @@ static void all_ways_to_join(void **unused)
 }
 
 /* Exponents that spread along lines and along k, zeros, integers, subnormal numbers. */
-static void all_distributions(void **unused)
+TEST(all_distributions)
 {
-    (void)unused;
     for (int d = 0; d < distribution_count; d++) {
         if ((test_is_sanitized() && d % 6) || distributions[d].is_hostile) continue;
         if (!test_takes(d + tested_number, 3)) continue;
@@ -184,9 +181,8 @@ static void all_distributions(void **unused)
 
 /* The parts of op(B)'s numbers, along k, are of other magnitudes than each other: shifts along k
  * that are not the same for both would tear them apart. */
-static void parts_keep_together(void **unused)
+TEST(parts_keep_together)
 {
-    (void)unused;
     for (int i = 0; i < 3; i++) { /* lines that are measured whole, and longer ones */
         product of =
             i < 2 ? paired("both signs", 20, 30, 50, 2 * i) : paired("both signs", 2, 3, 2100, 0);
@@ -207,9 +203,8 @@ static void parts_keep_together(void **unused)
 }
 
 /* op(B)'s columns are the conjugates of op(A)'s rows: sums as large as norms allow. */
-static void sums_reach_their_bound(void **unused)
+TEST(sums_reach_their_bound)
 {
-    (void)unused;
     for (int i = 0; i < 2; i++) {
         product of = paired("both signs", 40, 40, i ? 7 : 90, i);
         of.alpha = 1.0;
@@ -224,9 +219,8 @@ static void sums_reach_their_bound(void **unused)
 }
 
 /* Products of integers are exact. */
-static void integers_are_exact(void **unused)
+TEST(integers_are_exact)
 {
-    (void)unused;
     if (!tested.is_exact && tested.ozaki.parameter > 0 && tested.ozaki.parameter < 15) return;
     product of = paired("both signs", 35, 33, 70, 0);
     of.alpha = 1.0;
@@ -247,10 +241,9 @@ static void integers_are_exact(void **unused)
     problem_free(&p);
 }
 
-static void all_scalars(void **unused)
+TEST(all_scalars)
 {
     static const double alphas[] = {0.0, 1.0, -1.7, NAN}, betas[] = {0.0, 1.0, -0.3, INFINITY};
-    (void)unused;
     for (int i = 0; i < 16; i++) {
         if (test_is_sanitized() && i % 6) continue;
         product of = paired("uniform", 33, 21, 13, i);
@@ -261,10 +254,9 @@ static void all_scalars(void **unused)
 }
 
 /* NaN and infinities in either part of some numbers. */
-static void special_numbers(void **unused)
+TEST(special_numbers)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY};
-    (void)unused;
     for (int i = 0; i < 6; i++) {
         const product of = paired("both signs", 40, 37, 20, i);
         if ((test_is_sanitized() && i) || of.alpha == 0.0) continue;
@@ -309,10 +301,9 @@ static void check_region(const problem *p, const way *how)
 }
 
 /* Triangles of complex elements, in parts too. */
-static void triangles(void **unused)
+TEST(triangles)
 {
     static const int sizes[] = {1, 17, 33, 70, 130};
-    (void)unused;
     for (int i = 0; i < 10; i++) {
         if (test_is_sanitized() && i % 6 != 2) continue;
         product of = paired(i % 3 ? "both signs" : "uniform", sizes[i / 2], sizes[i / 2],
@@ -328,52 +319,61 @@ static void triangles(void **unused)
     }
 }
 
-/* Members of a batch, a stride apart: the bits of each alone. */
-static void batches(void **unused)
+enum { MEMBERS = 3 };
+
+/* Columns of one operand of all members, one after the other. */
+static test_matrix gather(const test_matrix *const of[MEMBERS])
 {
-    enum { MEMBERS = 3 };
-    (void)unused;
+    test_matrix all = matrix_make(of[0]->rows, MEMBERS * of[0]->cols, of[0]->ld, 0);
+    for (int z = 0; z < MEMBERS; z++)
+        for (int64_t j = 0; j < of[0]->cols; j++)
+            for (int64_t i = 0; i < of[0]->rows; i++)
+                *matrix_at(&all, i, z * of[0]->cols + j) = *matrix_at(of[z], i, j);
+    return all;
+}
+
+/* A member's columns of C are the bits of the member alone. */
+static void check_member(const test_matrix *all, int z, const problem *p)
+{
+    test_matrix alone = compute(p, &(way){0});
+    for (int64_t j = 0; j < alone.cols; j++)
+        for (int64_t i = 0; i < alone.rows; i++)
+            CHECK(bits_of(*matrix_at(all, i, z * alone.cols + j)) ==
+                      bits_of(*matrix_at(&alone, i, j)),
+                  "%s: member %d differs at (%d, %d)", tested.name, z, (int)i, (int)j);
+    matrix_free(&alone);
+}
+
+/* Members of a batch, a stride apart: the bits of each alone. */
+TEST(batches)
+{
     product of = paired("both signs", 34, 20, 33, 0);
     of.guard = 0;
     problem member[MEMBERS];
-    test_matrix all[3]; /* columns of all members of A, of B and of C */
-    double *on_device[3];
     for (int z = 0; z < MEMBERS; z++) {
         of.seed = (uint64_t)z;
         of.data = z == 1 ? "uniform" : "both signs";
         member[z] = make_paired(&of);
     }
-    const test_matrix *const first[] = {&member[0].a, &member[0].b, &member[0].c};
-    for (int x = 0; x < 3; x++) {
-        all[x] = matrix_make(first[x]->rows, MEMBERS * first[x]->cols, first[x]->ld, 0);
-        for (int z = 0; z < MEMBERS; z++) {
-            const test_matrix *const of_member[] = {&member[z].a, &member[z].b, &member[z].c};
-            for (int64_t j = 0; j < first[x]->cols; j++)
-                for (int64_t i = 0; i < first[x]->rows; i++)
-                    *matrix_at(&all[x], i, z * first[x]->cols + j) = *matrix_at(of_member[x], i, j);
-        }
-        on_device[x] = device_upload(&all[x]);
-    }
+    test_matrix all[] = {gather((const test_matrix *[]){&member[0].a, &member[1].a, &member[2].a}),
+                         gather((const test_matrix *[]){&member[0].b, &member[1].b, &member[2].b}),
+                         gather((const test_matrix *[]){&member[0].c, &member[1].c, &member[2].c})};
+    double *const on_device[] = {device_upload(&all[0]), device_upload(&all[1]),
+                                 device_upload(&all[2])};
     td_problem call = checked_call(&member[0], on_device[0], on_device[1], on_device[2]);
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested.name, &parameter);
     call.is_paired = true;
     call.batch = MEMBERS;
-    call.a.stride = call.a.ld * first[0]->cols;
-    call.b.stride = call.b.ld * first[1]->cols;
-    call.c.stride = call.c.ld * first[2]->cols;
+    call.a.stride = call.a.ld * member[0].a.cols;
+    call.b.stride = call.b.ld * member[0].b.cols;
+    call.c.stride = call.c.ld * member[0].c.cols;
     const td_run_status status = td_engine_run(engine, &call, parameter, td_device_current(),
                                                td_device_current()->workspace_bytes, NULL);
     CHECK(status == TD_RUN_DONE, "%s failed (%d) for a batch", tested.name, (int)status);
     device_download(&all[2], on_device[2]);
     for (int z = 0; z < MEMBERS; z++) {
-        test_matrix alone = compute(&member[z], &(way){0});
-        for (int64_t j = 0; j < alone.cols; j++)
-            for (int64_t i = 0; i < alone.rows; i++)
-                CHECK(bits_of(*matrix_at(&all[2], i, z * alone.cols + j)) ==
-                          bits_of(*matrix_at(&alone, i, j)),
-                      "%s: member %d differs at (%d, %d)", tested.name, z, (int)i, (int)j);
-        matrix_free(&alone);
+        check_member(&all[2], z, &member[z]);
         problem_free(&member[z]);
     }
     for (int x = 0; x < 3; x++) {
@@ -384,18 +384,6 @@ static void batches(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ways_to_join),
-        cmocka_unit_test(all_shapes),
-        cmocka_unit_test(all_distributions),
-        cmocka_unit_test(parts_keep_together),
-        cmocka_unit_test(sums_reach_their_bound),
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(all_scalars),
-        cmocka_unit_test(special_numbers),
-        cmocka_unit_test(triangles),
-        cmocka_unit_test(batches),
-    };
     int failed = 0;
     device_require();
     if (!td_device_current()) return EXIT_FAILURE;
@@ -404,7 +392,7 @@ int main(void)
         tested = mode_of_family(names[i]);
         tested_number = i;
         tested.ozaki.is_complex = true;
-        failed += cmocka_run_group_tests_name(tested.name, tests, NULL, NULL);
+        failed += test_run(.name = tested.name);
     }
     return failed;
 }

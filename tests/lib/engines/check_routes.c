@@ -232,18 +232,54 @@ static void check_product(const routed *r)
     release(&s);
 }
 
-static void every_route_has_the_same_bits(void **unused)
+/* How many lines of a file hold a text. */
+static int count_lines(const char *name, const char *text)
 {
-    (void)unused;
+    char line[1024];
+    int count = 0;
+    FILE *const file = fopen(name, "r");
+    CHECK(file, "cannot read %s", name);
+    while (fgets(line, sizeof line, file)) count += strstr(line, text) != NULL;
+    fclose(file);
+    return count;
+}
+
+/* The log has the route of a shape once, however often there are products of it, and only if it
+ * takes such lines. */
+TEST(routes_are_logged_once)
+{
+    char name[] = "check_routes.XXXXXX", line[TD_ROUTE_TEXT + 64], text[TD_ROUTE_TEXT];
+    const routed r = {
+        PRODUCT("both signs", N, N, 31, 17, 65, 1, 1.0, 0.0), "ozaki2", 1, false, false, ALL};
+    const int descriptor = mkstemp(name);
+    CHECK(descriptor >= 0, "no temporary file");
+    close(descriptor);
+    prepared s = prepare(&r);
+    for (int i = 0; i < 4; i++) {
+        td_log_open(i < 1 ? TD_LOG_INFO : TD_LOG_DEBUG, name);
+        result got = run(&r, &s, 0, "a product that is logged");
+        free(got.c);
+    }
+    td_log_open(TD_LOG_WARN, NULL);
+    const td_route route = route_of(&s, 0);
+    snprintf(line, sizeof line, "debug: ozaki2 m=31 n=17 k=65 batch=1: %s",
+             td_route_print(&route, text));
+    const int count = count_lines(name, line);
+    (void)unlink(name);
+    CHECK(count == 1, "the log has %d lines with '%s'", count, line);
+    release(&s);
+}
+
+TEST(every_route_has_the_same_bits)
+{
     for (int i = 0; i < PRODUCTS; i++)
         if (!products[i].is_long || !test_is_sanitized()) check_product(&products[i]);
 }
 
 /* Rows that some product of residues may take on any device were taken; others, on a device that
  * has what they need. */
-static void every_row_was_walked(void **unused)
+TEST(every_row_was_walked)
 {
-    (void)unused;
     const td_traits device = td_traits_current();
     for (int row = 0; row < TD_ROUTE_ROWS; row++) {
         const td_route_row *own = &td_route_rows[row];
@@ -270,51 +306,9 @@ static void every_row_was_walked(void **unused)
     }
 }
 
-/* How many lines of a file hold a text. */
-static int count_lines(const char *name, const char *text)
-{
-    char line[1024];
-    int count = 0;
-    FILE *const file = fopen(name, "r");
-    CHECK(file, "cannot read %s", name);
-    while (fgets(line, sizeof line, file)) count += strstr(line, text) != NULL;
-    fclose(file);
-    return count;
-}
-
-/* The log has the route of a shape once, however often there are products of it, and only if it
- * takes such lines. */
-static void routes_are_logged_once(void **unused)
-{
-    (void)unused;
-    char name[] = "check_routes.XXXXXX", line[TD_ROUTE_TEXT + 64], text[TD_ROUTE_TEXT];
-    const routed r = {
-        PRODUCT("both signs", N, N, 31, 17, 65, 1, 1.0, 0.0), "ozaki2", 1, false, false, ALL};
-    const int descriptor = mkstemp(name);
-    CHECK(descriptor >= 0, "no temporary file");
-    close(descriptor);
-    prepared s = prepare(&r);
-    for (int i = 0; i < 4; i++) {
-        td_log_open(i < 1 ? TD_LOG_INFO : TD_LOG_DEBUG, name);
-        result got = run(&r, &s, 0, "a product that is logged");
-        free(got.c);
-    }
-    td_log_open(TD_LOG_WARN, NULL);
-    const td_route route = route_of(&s, 0);
-    snprintf(line, sizeof line, "debug: ozaki2 m=31 n=17 k=65 batch=1: %s",
-             td_route_print(&route, text));
-    const int count = count_lines(name, line);
-    (void)unlink(name);
-    CHECK(count == 1, "the log has %d lines with '%s'", count, line);
-    release(&s);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(routes_are_logged_once),
-                                       cmocka_unit_test(every_route_has_the_same_bits),
-                                       cmocka_unit_test(every_row_was_walked)};
     device_require();
     if (!td_device_current()) return EXIT_FAILURE;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

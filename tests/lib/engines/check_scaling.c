@@ -90,9 +90,8 @@ static void check_scalars(const mode *m, memory *at, int k, double alpha, double
     }
 }
 
-static void scaled_alike(void **unused)
+TEST(scaled_alike)
 {
-    (void)unused;
     memory at = memory_make();
     for (const mode *m = mode_after(NULL); m; m = mode_after(m))
         for (int b = 0; b < BETAS; b++) {
@@ -105,7 +104,6 @@ static void scaled_alike(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scaled_alike)};
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

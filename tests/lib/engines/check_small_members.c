@@ -59,7 +59,7 @@ static double switches_of_a_member(const char *mode, const td_problem *gemm)
     return (double)(hostgpu_switches() - before) / MEMBERS;
 }
 
-static void small_members_take_few_switches(void **unused)
+TEST(small_members_take_few_switches)
 {
     double *const a = upload(MEMBERS * A, a_at), *const b = upload(MEMBERS * B, b_at),
                   *const c = upload(MEMBERS * C, NULL);
@@ -73,7 +73,6 @@ static void small_members_take_few_switches(void **unused)
         .c = {.data = c, .ld = M, .stride = C},
         .batch = MEMBERS,
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
         const double taken = switches_of_a_member(modes[i].mode, &gemm);
         test_note("%s: %.0f switches a member", modes[i].mode, taken);
@@ -93,9 +92,6 @@ static void small_members_take_few_switches(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_members_take_few_switches),
-    };
     device_require();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -43,9 +43,8 @@ static int count_accepting(const td_question *q)
     return count;
 }
 
-static void every_routine_has_one_method(void **state)
+TEST(every_routine_has_one_method)
 {
-    (void)state;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         const td_routine *r = &td_routines[td_entries[e].routine];
         const td_problem p = call_of(r);
@@ -61,9 +60,8 @@ static void every_routine_has_one_method(void **state)
     }
 }
 
-static void native_routines_have_no_entry(void **state)
+TEST(native_routines_have_no_entry)
 {
-    (void)state;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         const td_routine *r = &td_routines[td_entries[e].routine];
         assert_memory_equal(td_entries[e].name, r->name, strlen(r->name));
@@ -74,9 +72,8 @@ static void native_routines_have_no_entry(void **state)
 }
 
 /* A method answers all that is asked of it, or none of what a mode's arithmetic is asked. */
-static void methods_are_whole(void **state)
+TEST(methods_are_whole)
 {
-    (void)state;
     for (int i = 0; i < METHODS; i++) {
         const td_method *m = methods[i];
         assert_non_null(m->run);
@@ -89,9 +86,8 @@ static void methods_are_whole(void **state)
 }
 
 /* What a kind writes is the last matrix that it has. */
-static void kinds_write_their_last_matrix(void **state)
+TEST(kinds_write_their_last_matrix)
 {
-    (void)state;
     td_problem p = {.kind = TD_PRODUCT};
     for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
         p.kind = (td_kind)kind;
@@ -104,13 +100,4 @@ static void kinds_write_their_last_matrix(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_routine_has_one_method),
-        cmocka_unit_test(native_routines_have_no_entry),
-        cmocka_unit_test(methods_are_whole),
-        cmocka_unit_test(kinds_write_their_last_matrix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

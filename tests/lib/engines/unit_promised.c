@@ -30,7 +30,7 @@ static td_promise promised_by(const char *mode, td_entry entry, const td_problem
 static double fp64_bound(double terms) { return (4.0 * sqrt(terms) + 1.0) * unit; }
 
 /* Terms are real products. */
-static void terms_are_counted(void **unused)
+TEST(terms_are_counted)
 {
     static const struct {
         td_kind kind;
@@ -47,7 +47,6 @@ static void terms_are_counted(void **unused)
         {TD_RANK_2K, TD_COMPLEX_BINARY64, false, 200, 200, 5},
         {TD_RANK_2K, TD_COMPLEX_BINARY64, true, 100, 200, 7},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const td_problem p = square(rows[i].kind, rows[i].type, rows[i].is_hermitian);
         const td_promise by_mode = promised_by("fp64", TD_ENTRY_cublasDgemm_v2, &p),
@@ -62,9 +61,8 @@ static void terms_are_counted(void **unused)
 }
 
 /* Of order 70 there is one product, of 64 terms. */
-static void solves_have_bounds_of_residuals(void **unused)
+TEST(solves_have_bounds_of_residuals)
 {
-    (void)unused;
     td_problem p = square(TD_TRIANGULAR_SOLVE, TD_BINARY64, false);
     const td_promise by_fp64 = promised_by("fp64", TD_ENTRY_cublasDtrsm_v2, &p);
     assert_true(by_fp64.bound.ulps == 0.0);
@@ -78,11 +76,10 @@ static void solves_have_bounds_of_residuals(void **unused)
     assert_true(promised_by("df", TD_ENTRY_cublasZtrsm_v2, &p).bound.relative == 4 * 89 * unit);
 }
 
-static void some_calls_promise_nothing(void **unused)
+TEST(some_calls_promise_nothing)
 {
     const td_problem solve = square(TD_TRIANGULAR_SOLVE, TD_BINARY64, false),
                      product = square(TD_PRODUCT, TD_COMPLEX_BINARY64, false);
-    (void)unused;
     assert_true(isinf(promised_by("native", TD_ENTRY_cublasDtrsm_v2, &solve).bound.relative));
     assert_true(isinf(promised_by("ozaki2:9", TD_ENTRY_cublasDtrsm_v2, &solve).bound.relative));
     assert_true(isinf(promised_by("native", TD_ENTRY_cublasZgemm3m_64, &product).bound.relative));
@@ -90,12 +87,4 @@ static void some_calls_promise_nothing(void **unused)
     assert_true(isinf(promised_by("ozaki2:9", TD_ENTRY_cublasZgemm_v2, &product).bound.relative));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(terms_are_counted),
-        cmocka_unit_test(solves_have_bounds_of_residuals),
-        cmocka_unit_test(some_calls_promise_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

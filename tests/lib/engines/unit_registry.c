@@ -6,9 +6,8 @@
 #include "tests/support/test.h"
 #include "lib/routine/mode.h"
 
-static void rows_are_complete(void **state)
+TEST(rows_are_complete)
 {
-    (void)state;
     assert_string_equal(td_engines[0]->name, "native");
     for (const td_engine *const *e = td_engines; *e; e++) {
         assert_true(strlen((*e)->name) > 0 && strlen((*e)->summary) > 0 && strlen((*e)->bound) > 0);
@@ -28,10 +27,9 @@ static const td_engine *parse(const td_engine *engine, const char *rest, td_para
     return td_engine_parse(text, parameter);
 }
 
-static void names_stand_for_themselves(void **state)
+TEST(names_stand_for_themselves)
 {
     td_parameter parameter;
-    (void)state;
     for (const td_engine *const *e = td_engines; *e; e++) {
         char shorter[64];
         assert_ptr_equal(td_engine_parse((*e)->name, &parameter), *e);
@@ -45,9 +43,8 @@ static void names_stand_for_themselves(void **state)
     assert_null(td_engine_parse("no-such-mode", &parameter));
 }
 
-static void counts_are_those_of_the_row(void **state)
+TEST(counts_are_those_of_the_row)
 {
-    (void)state;
     for (const td_engine *const *e = td_engines; *e; e++)
         for (int count = -1; count <= 99; count++) {
             td_parameter parameter;
@@ -61,9 +58,8 @@ static void counts_are_those_of_the_row(void **state)
         }
 }
 
-static void usage_says_what_is_allowed(void **state)
+TEST(usage_says_what_is_allowed)
 {
-    (void)state;
     for (const td_engine *const *e = td_engines; *e; e++) {
         td_parameter parameter;
         char text[TD_MODE_TEXT], range[16];
@@ -79,13 +75,4 @@ static void usage_says_what_is_allowed(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_complete),
-        cmocka_unit_test(names_stand_for_themselves),
-        cmocka_unit_test(counts_are_those_of_the_row),
-        cmocka_unit_test(usage_says_what_is_allowed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

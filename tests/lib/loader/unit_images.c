@@ -26,11 +26,7 @@ static void symbols_of(const td_images *images, void *unused)
     dlclose(library);
 }
 
-static void symbols_are_those_of_the_linker(void **state)
-{
-    (void)state;
-    td_images_visit(symbols_of, NULL);
-}
+TEST(symbols_are_those_of_the_linker) { td_images_visit(symbols_of, NULL); }
 
 /* Every image, the kernel's own included, can be asked for what it has not. */
 static void ask_all(const td_images *images, void *unused)
@@ -42,11 +38,7 @@ static void ask_all(const td_images *images, void *unused)
         assert_null(td_image_symbol(&images->image[i], "no_such_function"));
 }
 
-static void every_image_can_be_asked(void **state)
-{
-    (void)state;
-    td_images_visit(ask_all, NULL);
-}
+TEST(every_image_can_be_asked) { td_images_visit(ask_all, NULL); }
 
 static void find_all(const td_images *images, void *unused)
 {
@@ -60,11 +52,7 @@ static void find_all(const td_images *images, void *unused)
     assert_null(td_images_find(images, NULL));
 }
 
-static void addresses_lead_to_their_images(void **state)
-{
-    (void)state;
-    td_images_visit(find_all, NULL);
-}
+TEST(addresses_lead_to_their_images) { td_images_visit(find_all, NULL); }
 
 static void bind_all(const td_images *images, void *unused)
 {
@@ -80,19 +68,6 @@ static void bind_all(const td_images *images, void *unused)
     assert_false(td_image_is_needed(images, program));
 }
 
-static void objects_are_bound_to_what_they_need(void **state)
-{
-    (void)state;
-    td_images_visit(bind_all, NULL);
-}
+TEST(objects_are_bound_to_what_they_need) { td_images_visit(bind_all, NULL); }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(symbols_are_those_of_the_linker),
-        cmocka_unit_test(every_image_can_be_asked),
-        cmocka_unit_test(addresses_lead_to_their_images),
-        cmocka_unit_test(objects_are_bound_to_what_they_need),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -30,11 +30,10 @@ static void load(const char *path)
 }
 
 /* One after the other: nothing is unloaded. */
-static void three_states_are_told_apart(void **state)
+TEST(three_states_are_told_apart)
 {
     static const char none[] =
         "nothing that it loaded is linked to cuBLAS, and functions looked up";
-    (void)state;
     check("", "", none, none);
     load(paths[1]);
     check("libcublas.so.13", "", "libcublas.so.13 is loaded, but nothing is linked to it", none);
@@ -45,7 +44,6 @@ static void three_states_are_told_apart(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(three_states_are_told_apart)};
     paths = argv;
-    return argc == 3 ? cmocka_run_group_tests(tests, NULL, NULL) : 2;
+    return argc == 3 ? test_run() : 2;
 }

@@ -21,9 +21,8 @@ static const void *address(uintptr_t range, uintptr_t i)
     return (const void *)((range << 32) + 16 * (i + 1));
 }
 
-static void nobody_owns_what_was_not_told(void **state)
+TEST(nobody_owns_what_was_not_told)
 {
-    (void)state;
     assert_null(td_owner_find(NULL));
     td_owner_set(NULL, &library[0]);
     assert_null(td_owner_find(NULL));
@@ -34,9 +33,8 @@ static void nobody_owns_what_was_not_told(void **state)
 
 /* Addresses that have ended leave room for new ones, over and over, and may come again with another
  * owner. */
-static void many_come_and_go(void **state)
+TEST(many_come_and_go)
 {
-    (void)state;
     for (uintptr_t range = 2; range < 8; range++) {
         for (uintptr_t i = 0; i < MANY; i++)
             td_owner_set(address(range, i), &library[(i + range) % 2]);
@@ -49,10 +47,9 @@ static void many_come_and_go(void **state)
     }
 }
 
-static void what_there_is_no_room_for_is_not_known(void **state)
+TEST(what_there_is_no_room_for_is_not_known)
 {
     int known = 0;
-    (void)state;
     for (uintptr_t i = 0; i < TOO_MANY; i++) td_owner_set(address(9, i), &library[i % 2]);
     for (uintptr_t i = 0; i < TOO_MANY; i++) {
         const struct td_library *owner = td_owner_find(address(9, i));
@@ -78,10 +75,9 @@ static void *come_and_go(void *thread)
     return (void *)missed;
 }
 
-static void threads_see_their_own(void **state)
+TEST(threads_see_their_own)
 {
     pthread_t threads[THREADS];
-    (void)state;
     for (uintptr_t t = 0; t < THREADS; t++)
         pthread_create(&threads[t], NULL, come_and_go, (void *)t);
     for (int t = 0; t < THREADS; t++) {
@@ -91,13 +87,4 @@ static void threads_see_their_own(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_owns_what_was_not_told),
-        cmocka_unit_test(many_come_and_go),
-        cmocka_unit_test(what_there_is_no_room_for_is_not_known),
-        cmocka_unit_test(threads_see_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -15,10 +15,9 @@ static const void *inside_a64l(void)
     return (const char *)address + 1;
 }
 
-static void exported_functions_are_named(void **state)
+TEST(exported_functions_are_named)
 {
     char text[2 * TD_SITE_BYTES + 32];
-    (void)state;
     const td_site *site = td_site_find(inside_a64l());
     assert_non_null(site);
     assert_string_equal(site->symbol, "a64l");
@@ -29,11 +28,10 @@ static void exported_functions_are_named(void **state)
     assert_ptr_equal(td_site_find(inside_a64l()), site);
 }
 
-static void others_have_their_place_in_the_object(void **state)
+TEST(others_have_their_place_in_the_object)
 {
     char text[2 * TD_SITE_BYTES + 32];
     static int none;
-    (void)state;
     const td_site *site = td_site_find(&none);
     assert_non_null(site);
     assert_string_equal(site->symbol, "");
@@ -42,10 +40,9 @@ static void others_have_their_place_in_the_object(void **state)
     assert_memory_equal(text, "unit_site+0x", strlen("unit_site+0x"));
 }
 
-static void nowhere_has_no_name(void **state)
+TEST(nowhere_has_no_name)
 {
     char text[2 * TD_SITE_BYTES + 32];
-    (void)state;
     assert_null(td_site_find(NULL));
     const td_site *site = td_site_find((const void *)1);
     assert_non_null(site);
@@ -54,12 +51,4 @@ static void nowhere_has_no_name(void **state)
     assert_string_equal(text, "?+0x0");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exported_functions_are_named),
-        cmocka_unit_test(others_have_their_place_in_the_object),
-        cmocka_unit_test(nowhere_has_no_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -48,10 +48,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void the_file_is_the_users_and_the_devices(void **state)
+TEST(the_file_is_the_users_and_the_devices)
 {
     char other[TD_CALIBRATION_PATH];
-    (void)state;
     assert_memory_equal(path, folder, strlen(folder));
     assert_string_equal(path + strlen(folder),
                         "/tandem/NVIDIA-H200-driver-13.0-tandem-" TD_VERSION ".txt");
@@ -77,10 +76,9 @@ static td_calibration_status read_it(td_calibration *c)
     return td_calibration_read(c, &card, DRIVER, path, &line);
 }
 
-static void what_is_written_is_read(void **state)
+TEST(what_is_written_is_read)
 {
     td_calibration c;
-    (void)state;
     assert_int_equal(read_it(&c), TD_CALIBRATION_READ);
     assert_memory_equal(&c, &written, sizeof c);
     /* again, over the old one, with nothing left beside it */
@@ -90,18 +88,16 @@ static void what_is_written_is_read(void **state)
     assert_memory_equal(&c, &written, sizeof c);
 }
 
-static void a_folder_that_cannot_be_made_is_said(void **state)
+TEST(a_folder_that_cannot_be_made_is_said)
 {
-    (void)state;
     assert_false(td_calibration_write(&written, &card, DRIVER, "/proc/no/such/file"));
     assert_false(td_calibration_write(&written, &card, DRIVER, folder)); /* it is a folder */
 }
 
-static void others_are_told_apart(void **state)
+TEST(others_are_told_apart)
 {
     td_calibration c;
     int line;
-    (void)state;
     assert_int_equal(td_calibration_read(&c, &card, 12080, path, &line), TD_CALIBRATION_OTHER);
     assert_int_equal(line, 4);
     card.multiprocessors--;
@@ -113,12 +109,11 @@ static void others_are_told_apart(void **state)
 }
 
 /* It may say how products are computed, so that nobody else may have written it. */
-static void others_files_are_not_read(void **state)
+TEST(others_files_are_not_read)
 {
     enum { SOMEBODY = 65534 };
     static const mode_t bad[] = {0664, 0646, 0622};
     td_calibration c;
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(chmod(path, bad[i]), 0);
         assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
@@ -132,12 +127,11 @@ static void others_files_are_not_read(void **state)
 }
 
 /* Nothing is waited for: a FIFO without a writer would never open. */
-static void only_a_file_is_read(void **state)
+TEST(only_a_file_is_read)
 {
     td_calibration c;
     td_model model;
     int lines;
-    (void)state;
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
@@ -156,12 +150,11 @@ static void only_a_file_is_read(void **state)
 }
 
 /* Whatever the umask, and whoever wrote it before. */
-static void what_is_written_is_this_users_alone(void **state)
+TEST(what_is_written_is_this_users_alone)
 {
     td_calibration c;
     struct stat info;
     char inner[sizeof folder + 8];
-    (void)state;
     assert_int_equal(chmod(path, 0666), 0);
     const mode_t before = umask(0);
     assert_true(td_calibration_write(&written, &card, DRIVER, path));
@@ -192,7 +185,7 @@ static void damage(const char *text, const char *what, const char *by)
     rewrite(changed);
 }
 
-static void damaged_files_are_not_used(void **state)
+TEST(damaged_files_are_not_used)
 {
     static const struct {
         const char *what, *by;
@@ -218,7 +211,6 @@ static void damaged_files_are_not_used(void **state)
     };
     static char whole[CAPTURE_BYTES];
     td_calibration c;
-    (void)state;
     snprintf(whole, sizeof whole, "%s", read_text(path));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         damage(whole, cases[i].what, cases[i].by);
@@ -235,11 +227,10 @@ static void damaged_files_are_not_used(void **state)
     assert_int_equal(read_it(&c), TD_CALIBRATION_READ);
 }
 
-static void the_model_takes_what_it_can_use(void **state)
+TEST(the_model_takes_what_it_can_use)
 {
     static td_model kept, model; /* what was read stays with the first */
     int lines;
-    (void)state;
     td_model_make(&kept, &card);
     capture_begin();
     td_calibration_use(&kept, DRIVER);
@@ -274,20 +265,4 @@ static void the_model_takes_what_it_can_use(void **state)
     assert_int_equal(lines, 0);
 }
 
-#define CALIBRATION_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CALIBRATION_TEST(the_file_is_the_users_and_the_devices),
-        CALIBRATION_TEST(what_is_written_is_read),
-        CALIBRATION_TEST(a_folder_that_cannot_be_made_is_said),
-        CALIBRATION_TEST(others_are_told_apart),
-        CALIBRATION_TEST(others_files_are_not_read),
-        CALIBRATION_TEST(only_a_file_is_read),
-        CALIBRATION_TEST(what_is_written_is_this_users_alone),
-        CALIBRATION_TEST(damaged_files_are_not_used),
-        CALIBRATION_TEST(the_model_takes_what_it_can_use),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

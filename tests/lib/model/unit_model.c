@@ -16,14 +16,13 @@ static const char *recorded;
 
 /* Line by line: card,m,n,k,batch,beta,mode,ms. The model is meant to be right to a tenth where a
  * choice depends on it; a burst of calls and a long series of them differ by more than that. */
-static void predictions_are_near_what_was_recorded(void **state)
+TEST(predictions_are_near_what_was_recorded)
 {
     const double widest = 1.45;
     char line[256], card[64], mode[32];
     double beta, ms, worst = 1.0;
     long m, n, k, batch;
     int lines = 0;
-    (void)state;
     FILE *file = fopen(recorded, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
@@ -47,12 +46,11 @@ static void predictions_are_near_what_was_recorded(void **state)
     assert_true(lines >= 50 && worst < widest && worst > 1.0 / widest);
 }
 
-static void every_way_has_a_time_on_every_card(void **state)
+TEST(every_way_has_a_time_on_every_card)
 {
     static const int64_t sizes[] = {1, 17, 1000, INT32_MAX};
     double seconds[TD_MOST_WAYS];
     int count;
-    (void)state;
     (void)td_ways(&count);
     assert_in_range(count, 5, TD_MOST_WAYS);
     for (const td_card *card = td_cards; card->name[0]; card++) {
@@ -67,11 +65,10 @@ static void every_way_has_a_time_on_every_card(void **state)
     }
 }
 
-static void larger_products_take_longer(void **state)
+TEST(larger_products_take_longer)
 {
     double seconds[2][TD_MOST_WAYS];
     int count;
-    (void)state;
     (void)td_ways(&count);
     for (const td_card *card = td_cards; card->name[0]; card++) {
         td_model model;
@@ -84,13 +81,12 @@ static void larger_products_take_longer(void **state)
     }
 }
 
-static void a_device_that_says_nothing_has_a_model(void **state)
+TEST(a_device_that_says_nothing_has_a_model)
 {
     static const int nothing[TD_CARD_ATTRIBUTES],
         toy[TD_CARD_ATTRIBUTES] = {8, 9, 10, 1000000, 5000000, 64};
     double seconds[TD_MOST_WAYS];
     td_model model;
-    (void)state;
     const td_card card = td_card_of("unknown", nothing), other = td_card_of("Toy", toy);
     td_model_make(&model, &card);
     const td_problem p = product(100, 100, 100, 1);
@@ -103,11 +99,10 @@ static void a_device_that_says_nothing_has_a_model(void **state)
 
 /* A factor moves the product that it belongs to by just so much, and none that another belongs
  * to. */
-static void each_factor_has_a_product(void **state)
+TEST(each_factor_has_a_product)
 {
     static signed char factors[TD_FACTORS];
     td_model plain = model_of(RTX4090), moved = plain;
-    (void)state;
     moved.factors[0] = factors;
     for (int at = 0; at < TD_FACTORS; at++) {
         const td_problem own = td_factor_problem(at),
@@ -127,11 +122,10 @@ static void each_factor_has_a_product(void **state)
 }
 
 /* In between the factors are weighed; m and n count alike. */
-static void factors_are_interpolated(void **state)
+TEST(factors_are_interpolated)
 {
     static signed char factors[TD_FACTORS];
     td_model plain = model_of(RTX4090), moved = plain;
-    (void)state;
     moved.factors[0] = factors;
     for (int at = 0; at < TD_FACTORS; at++) factors[at] = (signed char)(at % 7 * 8 - 24);
     for (int64_t size = 3; size < 100000; size = size * 3 / 2 + 1) {
@@ -147,7 +141,7 @@ static void factors_are_interpolated(void **state)
 
 /* That of a timed routine is for the routine alone, whose product it multiplies; complex ones, and
  * those of rank k whose kind has another name, count by their row. */
-static void each_routine_has_factors(void **state)
+TEST(each_routine_has_factors)
 {
     static const struct {
         td_timed row;
@@ -161,7 +155,6 @@ static void each_routine_has_factors(void **state)
                  {TD_TIMED_native_dtrmm, TD_TRIANGULAR_PRODUCT, false}};
     static signed char factors[TD_FACTORS];
     const td_model plain = model_of(H200);
-    (void)state;
     memset(factors, TD_OCTAVE, sizeof factors);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double before[TD_MOST_WAYS], after[TD_MOST_WAYS];
@@ -183,9 +176,8 @@ static void each_routine_has_factors(void **state)
 }
 
 /* So that a name in a file leads to one row. */
-static void rows_have_names_of_their_own(void **state)
+TEST(rows_have_names_of_their_own)
 {
-    (void)state;
     for (int i = 0; i < TD_ROWS; i++)
         for (int j = 0; j < i; j++)
             if (td_row_text(i)[0]) assert_string_not_equal(td_row_text(i), td_row_text(j));
@@ -193,17 +185,7 @@ static void rows_have_names_of_their_own(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_are_near_what_was_recorded),
-        cmocka_unit_test(every_way_has_a_time_on_every_card),
-        cmocka_unit_test(larger_products_take_longer),
-        cmocka_unit_test(a_device_that_says_nothing_has_a_model),
-        cmocka_unit_test(each_factor_has_a_product),
-        cmocka_unit_test(factors_are_interpolated),
-        cmocka_unit_test(each_routine_has_factors),
-        cmocka_unit_test(rows_have_names_of_their_own),
-    };
     if (argc != 2) return 2;
     recorded = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -68,7 +68,7 @@ static bool split_line(const char *line, words *w)
     return false;
 }
 
-static void choices_are_what_was_recorded(void **state)
+TEST(choices_are_what_was_recorded)
 {
     enum { CARD, MODE, READS_C, M, N, K, BATCH, FIRST };
     static const td_stage stages[COLUMNS - FIRST] = {
@@ -76,7 +76,6 @@ static void choices_are_what_was_recorded(void **state)
         TD_STAGE_SLICES,  TD_STAGE_GEMM, TD_STAGE_CRT,   TD_STAGE_FUSE};
     char line[512];
     int lines = 0, wrong = 0;
-    (void)state;
     FILE *file = fopen(recorded, "r");
     assert_non_null(file);
     assert_non_null(fgets(line, sizeof line, file));
@@ -102,14 +101,13 @@ static void choices_are_what_was_recorded(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void an_h100_is_an_h200(void **state)
+TEST(an_h100_is_an_h200)
 {
-    (void)state;
     const td_traits a = traits_of("NVIDIA H100 80GB HBM3"), b = traits_of("NVIDIA H200");
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-static void traits_follow_from_the_card(void **state)
+TEST(traits_follow_from_the_card)
 {
     static const struct {
         const char *card;
@@ -120,7 +118,6 @@ static void traits_follow_from_the_card(void **state)
                  {"NVIDIA GeForce RTX 5090", {170, 101376, true, false, false}},
                  {"NVIDIA GeForce RTX 4090", {128, 101376, false, false, false}},
                  {"Tesla T4", {40, 65536, false, false, false}}};
-    (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const td_traits got = traits_of(cards[i].card), *want = &cards[i].traits;
         assert_int_equal(got.multiprocessors, want->multiprocessors);
@@ -133,9 +130,8 @@ static void traits_follow_from_the_card(void **state)
 
 /* Every stage has rows, values and names of a stage differ, and each row stands in the order of
  * stages. */
-static void rows_are_in_order(void **state)
+TEST(rows_are_in_order)
 {
-    (void)state;
     int last = -1;
     for (int i = 0; i < TD_ROUTE_ROWS; i++) {
         const td_route_row *row = &td_route_rows[i];
@@ -153,13 +149,12 @@ static void rows_are_in_order(void **state)
 
 /* A row that serves is taken if it is the only one; one that does not serve never is. Each row
  * serves some product somewhere. */
-static void rows_are_forced(void **state)
+TEST(rows_are_forced)
 {
     static const int64_t shapes[][4] = {{4096, 4096, 512, 1}, {64, 64, 40000, 2}, {300, 40, 70, 9}};
     static const char *const cards[] = {"NVIDIA H200", "NVIDIA A100-SXM4-80GB", "Tesla T4"};
     static const char *const modes[] = {"ozaki2", "faithful"};
     bool was_taken[TD_ROUTE_ROWS] = {false};
-    (void)state;
     for (int i = 0; i < TD_ROUTE_ROWS * 3 * 3 * 2 * 2; i++) {
         const int row = i % TD_ROUTE_ROWS, at = i / TD_ROUTE_ROWS;
         const int64_t *s = shapes[at % 3];
@@ -187,9 +182,8 @@ static void rows_are_forced(void **state)
 
 /* More moduli than common products have are split by a kernel of their own; slices of int8 and
  * binary32 are for cuBLAS. */
-static void other_products_have_their_own(void **state)
+TEST(other_products_have_their_own)
 {
-    (void)state;
     const td_traits device = traits_of("NVIDIA H200");
     const td_problem p = product(1000, 1000, 100, 1);
     td_route_case c = case_of("faithful", &p, &device);
@@ -209,12 +203,11 @@ static void other_products_have_their_own(void **state)
 
 /* What the tensor memory accelerator cannot copy is loaded by threads: odd addresses, leading
  * dimensions and strides, arrays of pointers. */
-static void what_is_not_aligned_has_no_boxes(void **state)
+TEST(what_is_not_aligned_has_no_boxes)
 {
     enum { ALIGNED, DATA, LD, STRIDE, STRIDE_OF_ONE, ARRAY, BACKWARDS, KINDS };
     double *const array[1] = {NULL};
     const td_traits device = traits_of("NVIDIA H200");
-    (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         td_problem p = product(4096, 4096, 4097, kind == STRIDE_OF_ONE ? 1 : 2);
         p.a = p.b = (td_matrix){.ld = 4098, .stride = INT64_C(4098) * 4098};
@@ -233,9 +226,8 @@ static void what_is_not_aligned_has_no_boxes(void **state)
     }
 }
 
-static void a_route_is_printed(void **state)
+TEST(a_route_is_printed)
 {
-    (void)state;
     char text[TD_ROUTE_TEXT];
     const td_traits device = traits_of("NVIDIA H200");
     const td_problem p = product(4096, 4096, 512, 1);
@@ -251,7 +243,7 @@ static void a_route_is_printed(void **state)
  * work outlasts what the host takes to describe them; pairs of blocks where their last round is no
  * emptier; two tiles a block where there are more tiles than places; few stages where a block has
  * little shared memory. The blocks are as many as there are tiles or places for. */
-static void repairs_are_routed(void **state)
+TEST(repairs_are_routed)
 {
     static const struct {
         const char *card;
@@ -272,7 +264,6 @@ static void repairs_are_routed(void **state)
         {"NVIDIA GeForce RTX 5090", 4096, 4096, 4096, 2, {TD_BINARY64_TMA_PAIR, 2, 170}},
         {"Tesla T4", 8192, 8192, 8192, 1, {TD_BINARY64_FEW_STAGES, 2, 40}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_traits device = traits_of(cases[i].card);
         const td_binary64_launch *const want = &cases[i].want;
@@ -295,18 +286,7 @@ static void repairs_are_routed(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(choices_are_what_was_recorded),
-        cmocka_unit_test(an_h100_is_an_h200),
-        cmocka_unit_test(traits_follow_from_the_card),
-        cmocka_unit_test(rows_are_in_order),
-        cmocka_unit_test(rows_are_forced),
-        cmocka_unit_test(other_products_have_their_own),
-        cmocka_unit_test(what_is_not_aligned_has_no_boxes),
-        cmocka_unit_test(a_route_is_printed),
-        cmocka_unit_test(repairs_are_routed),
-    };
     if (argc != 2) return EXIT_FAILURE;
     recorded = argv[1];
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -7,11 +7,10 @@
 #include "tests/lib/support/outcome_word.h"
 #include "tests/lib/support/predicted.h"
 
-static void word_has_all_fields(void **state)
+TEST(word_has_all_fields)
 {
     static const td_outcome all[] = {
         {0, 0, 0, 0, 0}, {~0u, 63, 127, TD_OUTCOME_ALL, 1023}, {77, 20, 64, 5, 3}};
-    (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const td_outcome o = td_outcome_of(outcome_word(all[i]));
         assert_memory_equal(&o, &all[i], sizeof o);
@@ -41,11 +40,10 @@ static bool loses(const td_expected *e, unsigned planes, unsigned work, double t
     return td_has_lost(e, &o);
 }
 
-static void dearer_data_lose(void **state)
+TEST(dearer_data_lose)
 {
     const td_expected h100 = expected_of(H100, 4096), rtx = expected_of(RTX4090, 4096);
     const td_outcome as_planned = {.planes = 14};
-    (void)state;
     assert_true(fabs(td_seconds_spent(&h100, &as_planned) / h100.emulated - 1.0) < 1e-6);
     assert_false(loses(&h100, 14, 0, 0.0, 0));
     assert_false(loses(&h100, 15, 64, 0.0, 0));
@@ -61,10 +59,9 @@ static void dearer_data_lose(void **state)
 }
 
 /* Of modes without prices only what was repaired counts. */
-static void other_modes_lose_by_repairs(void **state)
+TEST(other_modes_lose_by_repairs)
 {
     const td_expected e = {.native = 1.0, .emulated = 0.5};
-    (void)state;
     assert_false(loses(&e, 0, 0, 0.0, 0));
     assert_false(loses(&e, 18, 0, 0.0, 0));
     assert_false(loses(&e, 0, 0, 0.25, 0));
@@ -72,12 +69,4 @@ static void other_modes_lose_by_repairs(void **state)
     assert_true(loses(&e, 0, 0, 0.0, 3));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(word_has_all_fields),
-        cmocka_unit_test(dearer_data_lose),
-        cmocka_unit_test(other_modes_lose_by_repairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

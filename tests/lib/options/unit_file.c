@@ -42,11 +42,10 @@ static void assert_path(const td_file_name *name, const char *expected)
     assert_string_equal(got, expected);
 }
 
-static void names_take_the_process_id(void **state)
+TEST(names_take_the_process_id)
 {
     td_file_name name;
     char expected[128];
-    (void)state;
     assert_true(td_file_name_set(&name, "/a-%p/%d%%p.log%"));
     snprintf(expected, sizeof expected, "/a-%ld/%%d%%%ld.log%%", (long)getpid(), (long)getpid());
     assert_path(&name, expected);
@@ -62,11 +61,10 @@ static void names_take_the_process_id(void **state)
 }
 
 /* The launcher's word when the name was given counts, whatever becomes of the variables. */
-static void names_take_the_rank(void **state)
+TEST(names_take_the_rank)
 {
     td_file_name name;
     char expected[128];
-    (void)state;
     setenv("OMPI_COMM_WORLD_RANK", "12", 1);
     setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
     assert_true(td_file_name_set(&name, "/%r-%p-%r.json"));
@@ -79,11 +77,10 @@ static void names_take_the_rank(void **state)
 }
 
 /* A folder's own %p is none of the user's. */
-static void names_are_of_the_folder_where_they_were_given(void **state)
+TEST(names_are_of_the_folder_where_they_were_given)
 {
     td_file_name name;
     char inner[128], expected[256], old[512];
-    (void)state;
     snprintf(inner, sizeof inner, "%s/%%p", folder);
     assert_int_equal(mkdir(inner, 0700), 0);
     assert_non_null(getcwd(old, sizeof old));
@@ -95,12 +92,11 @@ static void names_are_of_the_folder_where_they_were_given(void **state)
     assert_int_equal(rmdir(inner), 0);
 }
 
-static void long_names_are_refused(void **state)
+TEST(long_names_are_refused)
 {
     static char pattern[TD_PATH_BYTES + 1];
     td_file_name name;
     char got[TD_PATH_BYTES];
-    (void)state;
     memset(pattern, 'x', TD_PATH_BYTES);
     assert_false(td_file_name_set(&name, pattern));
     assert_int_equal(errno, ENAMETOOLONG);
@@ -131,9 +127,8 @@ static int broken_pipe(void)
     return ends[1];
 }
 
-static void a_reader_that_has_gone_ends_nothing(void **state)
+TEST(a_reader_that_has_gone_ends_nothing)
 {
-    (void)state;
     const int descriptor = broken_pipe();
     assert_false(td_file_write(descriptor, "x", 1));
     assert_int_equal(errno, EPIPE);
@@ -142,11 +137,10 @@ static void a_reader_that_has_gone_ends_nothing(void **state)
 }
 
 /* It waits until the application lets it through. */
-static void a_pending_signal_of_the_application_stays(void **state)
+TEST(a_pending_signal_of_the_application_stays)
 {
     sigset_t one, before;
     const struct timespec no_time = {0};
-    (void)state;
     sigemptyset(&one);
     sigaddset(&one, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &one, &before);
@@ -159,11 +153,10 @@ static void a_pending_signal_of_the_application_stays(void **state)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void a_limit_on_file_size_ends_nothing(void **state)
+TEST(a_limit_on_file_size_ends_nothing)
 {
     struct rlimit before, little;
     struct stat info;
-    (void)state;
     const int descriptor = td_file_open(path, O_WRONLY | O_CREAT, 0600);
     assert_true(descriptor >= 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -181,9 +174,8 @@ static void a_limit_on_file_size_ends_nothing(void **state)
     close(descriptor);
 }
 
-static void a_pipe_that_nobody_reads_is_not_opened(void **state)
+TEST(a_pipe_that_nobody_reads_is_not_opened)
 {
-    (void)state;
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(td_file_open(path, O_WRONLY, 0), -1);
     assert_int_equal(errno, ENXIO);
@@ -191,10 +183,9 @@ static void a_pipe_that_nobody_reads_is_not_opened(void **state)
 }
 
 /* More than the pipe holds: the first reader takes all of it, the second nothing. */
-static void a_reader_is_waited_for_but_not_for_ever(void **state)
+TEST(a_reader_is_waited_for_but_not_for_ever)
 {
     static char text[1 << 18];
-    (void)state;
     memset(text, 'x', sizeof text);
     assert_int_equal(mkfifo(path, 0600), 0);
     const int reader = open(path, O_RDONLY | O_NONBLOCK);
@@ -235,10 +226,9 @@ static mode_t permissions(void)
     return info.st_mode & 07777;
 }
 
-static void a_file_that_is_replaced_keeps_its_permissions(void **state)
+TEST(a_file_that_is_replaced_keeps_its_permissions)
 {
     struct stat old;
-    (void)state;
     assert_true(replace(NULL, false, "new"));
     assert_int_equal(permissions(), 0640);
     assert_int_equal(chmod(path, 0604), 0);
@@ -249,9 +239,8 @@ static void a_file_that_is_replaced_keeps_its_permissions(void **state)
     assert_string_equal(read_text(path), "newer");
 }
 
-static void the_first_file_stays(void **state)
+TEST(the_first_file_stays)
 {
-    (void)state;
     assert_true(replace(NULL, true, "first"));
     assert_false(replace(NULL, true, "second"));
     assert_int_equal(errno, EEXIST);
@@ -259,10 +248,9 @@ static void the_first_file_stays(void **state)
 }
 
 /* The temporary file is gone, whether it took the place or not. */
-static void nothing_is_left_beside_it(void **state)
+TEST(nothing_is_left_beside_it)
 {
     char name[256];
-    (void)state;
     assert_true(td_file_can_replace(path, NULL));
     assert_int_not_equal(access(path, F_OK), 0);
     assert_true(replace(NULL, true, "first"));
@@ -271,23 +259,4 @@ static void nothing_is_left_beside_it(void **state)
     assert_int_not_equal(access(name, F_OK), 0);
 }
 
-#define FILE_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FILE_TEST(names_take_the_process_id),
-        FILE_TEST(names_take_the_rank),
-        FILE_TEST(names_are_of_the_folder_where_they_were_given),
-        FILE_TEST(long_names_are_refused),
-        FILE_TEST(a_reader_that_has_gone_ends_nothing),
-        FILE_TEST(a_pending_signal_of_the_application_stays),
-        FILE_TEST(a_limit_on_file_size_ends_nothing),
-        FILE_TEST(a_pipe_that_nobody_reads_is_not_opened),
-        FILE_TEST(a_reader_is_waited_for_but_not_for_ever),
-        FILE_TEST(a_file_that_is_replaced_keeps_its_permissions),
-        FILE_TEST(the_first_file_stays),
-        FILE_TEST(nothing_is_left_beside_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

@@ -35,9 +35,8 @@ static const struct {
     {{"RANK", "99999999999999999999", "LOCAL_WORLD_SIZE", "2"}, {0, 1}},
 };
 
-static void the_nearest_launcher_counts(void **state)
+TEST(the_nearest_launcher_counts)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *const *at = cases[i].variables;
         for (; *at; at += 2) setenv(at[0], at[1], 1);
@@ -51,6 +50,5 @@ static void the_nearest_launcher_counts(void **state)
 int main(void)
 {
     clearenv();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_nearest_launcher_counts)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run();
 }

@@ -17,9 +17,8 @@
 
 enum { THREADS = 4, LINES_PER_THREAD = 200 };
 
-static void levels_above_the_threshold_are_dropped(void **state)
+TEST(levels_above_the_threshold_are_dropped)
 {
-    (void)state;
     for (int threshold = 0; threshold < TD_LOG_LEVEL_COUNT; threshold++) {
         int lines;
         td_log_open((td_log_level)threshold, NULL);
@@ -31,9 +30,8 @@ static void levels_above_the_threshold_are_dropped(void **state)
     }
 }
 
-static void lines_name_program_and_level(void **state)
+TEST(lines_name_program_and_level)
 {
-    (void)state;
     td_log_open(TD_LOG_DEBUG, NULL);
     capture_begin();
     td_log(TD_LOG_ERROR, "%d of %s", 7, "m");
@@ -41,11 +39,10 @@ static void lines_name_program_and_level(void **state)
     assert_string_equal(capture_end(NULL), "tandem: error: 7 of m\ntandem: debug: last\n");
 }
 
-static void a_text_stays_one_line(void **state)
+TEST(a_text_stays_one_line)
 {
     char longer[5000];
     int lines;
-    (void)state;
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
     td_log_open(TD_LOG_WARN, NULL);
@@ -59,10 +56,9 @@ static void a_text_stays_one_line(void **state)
     assert_string_equal(text + strlen(text) - 5, "x...\n");
 }
 
-static void errno_is_kept_when_the_file_goes_away(void **state)
+TEST(errno_is_kept_when_the_file_goes_away)
 {
     char path[128];
-    (void)state;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     td_log_open(TD_LOG_WARN, path);
@@ -75,11 +71,10 @@ static void errno_is_kept_when_the_file_goes_away(void **state)
     assert_int_equal(kept, EDOM);
 }
 
-static void repeats_are_capped(void **state)
+TEST(repeats_are_capped)
 {
     atomic_uint seen = 0;
     int lines;
-    (void)state;
     td_log_open(TD_LOG_WARN, NULL);
     capture_begin();
     for (int i = 0; i < 10; i++) td_log_capped(&seen, 3, TD_LOG_WARN, "again %d", i);
@@ -123,11 +118,10 @@ static const char *read_lines(const char *path, pid_t process)
     return lines;
 }
 
-static void the_file_is_appended_to(void **state)
+TEST(the_file_is_appended_to)
 {
     char path[128];
     int lines;
-    (void)state;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     capture_begin();
@@ -141,10 +135,9 @@ static void the_file_is_appended_to(void **state)
     remove_folder(folder);
 }
 
-static void a_relative_file_survives_chdir(void **state)
+TEST(a_relative_file_survives_chdir)
 {
     char path[128], old[512];
-    (void)state;
     const char *folder = make_folder();
     assert_non_null(getcwd(old, sizeof old));
     assert_int_equal(chdir(folder), 0);
@@ -156,10 +149,9 @@ static void a_relative_file_survives_chdir(void **state)
     remove_folder(folder);
 }
 
-static void an_unwritable_file_gets_one_line(void **state)
+TEST(an_unwritable_file_gets_one_line)
 {
     int lines;
-    (void)state;
     capture_begin();
     td_log_open(TD_LOG_WARN, "/nonexistent/folder/log");
     td_log(TD_LOG_WARN, "to stderr");
@@ -169,10 +161,9 @@ static void an_unwritable_file_gets_one_line(void **state)
     assert_non_null(strstr(text, "tandem: warn: to stderr\n"));
 }
 
-static void a_file_is_named_by_the_process(void **state)
+TEST(a_file_is_named_by_the_process)
 {
     char path[128];
-    (void)state;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/%%p.log", folder);
     td_log_open(TD_LOG_WARN, path);
@@ -190,11 +181,10 @@ static void a_file_is_named_by_the_process(void **state)
     remove_folder(folder);
 }
 
-static void a_pipe_that_nobody_reads_gets_one_line(void **state)
+TEST(a_pipe_that_nobody_reads_gets_one_line)
 {
     char path[128];
     int lines;
-    (void)state;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -209,13 +199,12 @@ static void a_pipe_that_nobody_reads_gets_one_line(void **state)
 
 /* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes
  * it. */
-static void a_full_file_gets_one_line(void **state)
+TEST(a_full_file_gets_one_line)
 {
     enum { LIMIT = 4096 };
     char path[128];
     struct rlimit before, little;
     int lines;
-    (void)state;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     FILE *file = fopen(path, "w");
@@ -243,12 +232,11 @@ static void *write_lines(void *argument)
     return NULL;
 }
 
-static void threads_do_not_mix_lines(void **state)
+TEST(threads_do_not_mix_lines)
 {
     pthread_t threads[THREADS];
     static const char names[THREADS] = "abcd";
     int lines;
-    (void)state;
     td_log_open(TD_LOG_WARN, NULL);
     capture_begin();
     for (int t = 0; t < THREADS; t++)
@@ -264,21 +252,4 @@ static void threads_do_not_mix_lines(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_above_the_threshold_are_dropped),
-        cmocka_unit_test(lines_name_program_and_level),
-        cmocka_unit_test(a_text_stays_one_line),
-        cmocka_unit_test(errno_is_kept_when_the_file_goes_away),
-        cmocka_unit_test(repeats_are_capped),
-        cmocka_unit_test(the_file_is_appended_to),
-        cmocka_unit_test(a_relative_file_survives_chdir),
-        cmocka_unit_test(an_unwritable_file_gets_one_line),
-        cmocka_unit_test(a_file_is_named_by_the_process),
-        cmocka_unit_test(a_pipe_that_nobody_reads_gets_one_line),
-        cmocka_unit_test(a_full_file_gets_one_line),
-        cmocka_unit_test(threads_do_not_mix_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

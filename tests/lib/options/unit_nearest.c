@@ -13,9 +13,8 @@ static const char *nearest(const char *name)
     return search.best ? search.best : "none";
 }
 
-static void test_slips(void **state)
+TEST(test_slips)
 {
-    (void)state;
     assert_string_equal(nearest("fd"), "df");
     assert_string_equal(nearest("nativ"), "native");
     assert_string_equal(nearest("natvie"), "native");
@@ -25,26 +24,23 @@ static void test_slips(void **state)
     assert_string_equal(nearest("df"), "df");
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
-    (void)state;
     assert_string_equal(nearest("FAITH"), "faithful");
     assert_string_equal(nearest("AKI2"), "ozaki2");
     assert_string_equal(nearest("f"), "none");
 }
 
-static void test_question(void **state)
+TEST(test_question)
 {
-    (void)state;
     char text[TD_QUESTION_BYTES];
     assert_string_equal(td_nearest_ask(&(td_nearest){.name = "fd", .best = "df"}, text),
                         "; did you mean df?");
     assert_string_equal(td_nearest_ask(&(td_nearest){.name = "x"}, text), "");
 }
 
-static void test_other_words(void **state)
+TEST(test_other_words)
 {
-    (void)state;
     assert_string_equal(nearest(""), "none");
     assert_string_equal(nearest("x"), "none");
     assert_string_equal(nearest("xy"), "none");
@@ -55,13 +51,4 @@ static void test_other_words(void **state)
         "none");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slips),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_question),
-        cmocka_unit_test(test_other_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

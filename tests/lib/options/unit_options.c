@@ -25,9 +25,8 @@ static const char *print(const td_options *o, td_option_id id)
     return text;
 }
 
-static void rows_are_complete(void **state)
+TEST(rows_are_complete)
 {
-    (void)state;
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const td_option *row = &td_option_table[id];
         char allowed[512];
@@ -40,10 +39,9 @@ static void rows_are_complete(void **state)
     }
 }
 
-static void defaults_print_as_the_table_says(void **state)
+TEST(defaults_print_as_the_table_says)
 {
     td_options o;
-    (void)state;
     td_options_set_defaults(&o);
     assert_string_equal(o.mode.engine->name, "native");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
@@ -112,9 +110,8 @@ static const struct {
     {TD_OPTION_ENTRY, "gemm_ex,gemm,gemm", "gemm,gemm_ex"},
 };
 
-static void good_values_round_trip(void **state)
+TEST(good_values_round_trip)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         const char *name = td_option_table[good[i].id].name;
         td_options o, again;
@@ -133,7 +130,7 @@ static void good_values_round_trip(void **state)
     }
 }
 
-static void values_reach_their_fields(void **state)
+TEST(values_reach_their_fields)
 {
     char *environment[] = {"HOME=/",
                            "TANDEM_MODE=slices:12",
@@ -151,7 +148,6 @@ static void values_reach_their_fields(void **state)
                            "TANDEM_RULES=r.txt",
                            NULL};
     td_options o;
-    (void)state;
     assert_true(td_options_read(&o, environment));
     assert_string_equal(o.mode.engine->name, "slices");
     assert_true(o.mode.parameter.is_given && o.mode.parameter.count == 12);
@@ -173,10 +169,9 @@ static void values_reach_their_fields(void **state)
         assert_int_equal(o.origins[id], TD_ORIGIN_ENVIRONMENT);
 }
 
-static void all_families_are_the_default(void **state)
+TEST(all_families_are_the_default)
 {
     td_options o;
-    (void)state;
     td_options_set_defaults(&o);
     for (int f = 0; f < TD_FAMILY_COUNT; f++) {
         assert_true(o.families >> f & 1);
@@ -274,9 +269,8 @@ static const struct {
     {TD_OPTION_ENTRY, "gemm,all"},
 };
 
-static void bad_values_get_one_line(void **state)
+TEST(bad_values_get_one_line)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const char *name = td_option_table[bad[i].id].name;
         char allowed[512], start[512];
@@ -298,11 +292,10 @@ static void bad_values_get_one_line(void **state)
     }
 }
 
-static void too_long_paths_are_refused(void **state)
+TEST(too_long_paths_are_refused)
 {
     char path[TD_PATH_BYTES + 16];
     td_options o;
-    (void)state;
     memset(path, 'a', sizeof path);
     path[sizeof path - 1] = '\0';
     capture_begin();
@@ -314,13 +307,12 @@ static void too_long_paths_are_refused(void **state)
 }
 
 /* What the program's products are counted in, and what is said of them, is as asked. */
-static void a_bad_value_leaves_report_and_log(void **state)
+TEST(a_bad_value_leaves_report_and_log)
 {
     char *environment[] = {"TANDEM_MODE=nonsense", "TANDEM_REPORT=r.json", "TANDEM_REPORT_EVERY=3",
                            "TANDEM_LOG=info", NULL};
     td_options o;
     int lines;
-    (void)state;
     capture_begin();
     assert_false(td_options_read(&o, environment));
     capture_end(&lines);
@@ -334,7 +326,7 @@ static void a_bad_value_leaves_report_and_log(void **state)
 }
 
 /* Strategy adaptive is for modes that may be faster than native. */
-static void strategy_and_mode_agree(void **state)
+TEST(strategy_and_mode_agree)
 {
     static const struct {
         char *mode, *rules;
@@ -345,7 +337,6 @@ static void strategy_and_mode_agree(void **state)
         {"TANDEM_MODE=native", "TANDEM_RULES=file", true},
         {"TANDEM_MODE=df", "TANDEM_RULES=", true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *environment[] = {"TANDEM_STRATEGY=adaptive", rows[i].mode, rows[i].rules,
                                "TANDEM_REPORT=r.json", NULL};
@@ -363,12 +354,11 @@ static void strategy_and_mode_agree(void **state)
     }
 }
 
-static void one_bad_value_leaves_only_defaults(void **state)
+TEST(one_bad_value_leaves_only_defaults)
 {
     char *environment[] = {"TANDEM_MODE=df", "TANDEM_WORKSPACE=x", "TANDEM_LOG=x", NULL};
     td_options o, defaults;
     int lines;
-    (void)state;
     capture_begin();
     const bool is_good = td_options_read(&o, environment);
     capture_end(&lines);
@@ -382,9 +372,8 @@ static void one_bad_value_leaves_only_defaults(void **state)
     }
 }
 
-static void an_empty_value_is_none(void **state)
+TEST(an_empty_value_is_none)
 {
-    (void)state;
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         td_options o;
         assert_true(read_one(&o, td_option_table[id].name, ""));
@@ -392,10 +381,9 @@ static void an_empty_value_is_none(void **state)
     }
 }
 
-static void a_refused_call_changes_nothing(void **state)
+TEST(a_refused_call_changes_nothing)
 {
     td_options o;
-    (void)state;
     assert_true(read_one(&o, "TANDEM_WORKSPACE", "5M"));
     capture_begin();
     const bool is_good =
@@ -410,7 +398,7 @@ static void a_refused_call_changes_nothing(void **state)
     assert_int_equal(o.origins[TD_OPTION_WORKSPACE], TD_ORIGIN_CALL);
 }
 
-static void unknown_names_get_a_warning(void **state)
+TEST(unknown_names_get_a_warning)
 {
     static const struct {
         const char *variable;
@@ -428,7 +416,6 @@ static void unknown_names_get_a_warning(void **state)
         {"TANDEMMODE=1", ""},
         {"XTANDEM_MODE=1", ""},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char variable[128];
         char *environment[] = {variable, NULL};
@@ -442,35 +429,15 @@ static void unknown_names_get_a_warning(void **state)
     }
 }
 
-static void log_level_error_hides_the_warning(void **state)
+TEST(log_level_error_hides_the_warning)
 {
     char *environment[] = {"TANDEM_LOG=error", "TANDEM_MODES=df", NULL};
     td_options o;
     int lines;
-    (void)state;
     capture_begin();
     assert_true(td_options_read(&o, environment));
     capture_end(&lines);
     assert_int_equal(lines, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_complete),
-        cmocka_unit_test(defaults_print_as_the_table_says),
-        cmocka_unit_test(good_values_round_trip),
-        cmocka_unit_test(values_reach_their_fields),
-        cmocka_unit_test(all_families_are_the_default),
-        cmocka_unit_test(bad_values_get_one_line),
-        cmocka_unit_test(too_long_paths_are_refused),
-        cmocka_unit_test(a_bad_value_leaves_report_and_log),
-        cmocka_unit_test(strategy_and_mode_agree),
-        cmocka_unit_test(one_bad_value_leaves_only_defaults),
-        cmocka_unit_test(an_empty_value_is_none),
-        cmocka_unit_test(a_refused_call_changes_nothing),
-        cmocka_unit_test(unknown_names_get_a_warning),
-        cmocka_unit_test(log_level_error_hides_the_warning),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

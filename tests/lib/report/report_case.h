@@ -17,8 +17,6 @@ void open_report(const char *file);
 /* Round each test: makes its folder; closes the report and removes the folder. */
 int set_up(void **state);
 int tear_down(void **state);
-#define REPORT_TEST(body) cmocka_unit_test_setup_teardown(body, set_up, tear_down)
-
 /* A product of m x 2 x 3 in mode df. */
 td_report_key key_of(int64_t m, const char *reason);
 

@@ -8,9 +8,8 @@
 #include "tests/support/test.h"
 #include "lib/report/number_text.h"
 
-static void three_digits_are_kept(void **state)
+TEST(three_digits_are_kept)
 {
-    (void)state;
     assert_string_equal(td_number_short(0.0).text, "0.00e+00");
     assert_string_equal(td_number_short(-1.2345e-16).text, "-1.23e-16");
     assert_string_equal(td_number_short(9.999).text, "1.00e+01");
@@ -20,7 +19,7 @@ static void three_digits_are_kept(void **state)
     assert_string_equal(td_number_short((double)NAN).text, "nan");
 }
 
-static void all_bits_come_back(void **state)
+TEST(all_bits_come_back)
 {
     static const uint64_t bits[] = {0,
                                     1,
@@ -31,7 +30,6 @@ static void all_bits_come_back(void **state)
                                     0x0010000000000000,
                                     0x7fefffffffffffff,
                                     0x7ff0000000000000};
-    (void)state;
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
         double x, y;
         memcpy(&x, &bits[i], sizeof x);
@@ -42,21 +40,12 @@ static void all_bits_come_back(void **state)
 }
 
 /* A comma is the decimal sign of some, if any such locale is installed. */
-static void locales_change_nothing(void **state)
+TEST(locales_change_nothing)
 {
-    (void)state;
     if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) skip();
     assert_string_equal(td_number_short(1.5).text, "1.50e+00");
     assert_string_equal(td_number_exact(1.5).text, "0x1.8000000000000p+0");
     setlocale(LC_ALL, "C");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_digits_are_kept),
-        cmocka_unit_test(all_bits_come_back),
-        cmocka_unit_test(locales_change_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -13,9 +13,8 @@ enum { THREADS = 4, SHAPES = 20000, ROUNDS = 3 };
 
 static const td_sample_bound none = {.relative = (double)INFINITY};
 
-static void nothing_is_kept_while_off(void **state)
+TEST(nothing_is_kept_while_off)
 {
-    (void)state;
     td_options_set_defaults(&report_options);
     td_report_open(&report_options, "1.2.3");
     assert_null(call(1, NULL));
@@ -24,10 +23,9 @@ static void nothing_is_kept_while_off(void **state)
     td_report_write();
 }
 
-static void equal_keys_share_a_record(void **state)
+TEST(equal_keys_share_a_record)
 {
     char mode[] = "df", reason[] = "small";
-    (void)state;
     open_report(report_path);
     td_report_key key = key_of(1, "small");
     td_record *record = td_report_find(&key);
@@ -57,11 +55,25 @@ static void equal_keys_share_a_record(void **state)
     }
 }
 
-static void json_holds_what_was_counted(void **state)
+/* Who wrote the report, where, with which options. */
+static void header_holds(void)
+{
+    assert_true(
+        holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
+    assert_true(holds(
+        "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
+    assert_true(
+        holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
+              "\\xed\\xa0\\x80\", \"figures\": None}]"));
+    assert_true(holds(
+        "r[\"options\"][\"TANDEM_REPORT\"][\"origin\"] == \"environment\" and "
+        "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
+}
+
+TEST(json_holds_what_was_counted)
 {
     static td_counters counters = {.repaired = 5, .tiles = 1, .planes = 15},
                        newer = {.repaired = 2, .tiles = 3, .planes = 14};
-    (void)state;
     open_report(report_path);
     td_report_set_device(1, "a \"GPU\" \\ \x01 \xc3\xa9 \xff \xed\xa0\x80");
     td_report_set_device(1, "another");
@@ -80,16 +92,7 @@ static void json_holds_what_was_counted(void **state)
     call(8, "mode is native");
     td_report_write();
 
-    assert_true(
-        holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
-    assert_true(holds(
-        "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
-    assert_true(
-        holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
-              "\\xed\\xa0\\x80\", \"figures\": None}]"));
-    assert_true(holds(
-        "r[\"options\"][\"TANDEM_REPORT\"][\"origin\"] == \"environment\" and "
-        "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
+    header_holds();
     assert_true(holds(
         "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
         "\"timed\": 2, \"unread\": 0, \"seconds\": 1.500000002, \"repaired\": 42, \"verified\": "
@@ -112,13 +115,12 @@ static void json_holds_what_was_counted(void **state)
 
 /* Elements that nobody can judge are counted apart from those that were compared, also where there
  * are no others, in JSON and in the table. */
-static void unjudged_elements_are_counted(void **state)
+TEST(unjudged_elements_are_counted)
 {
     static const td_sample_counts some = {.elements = 6, .outside = 1, .unjudged = 2},
                                   more = {.unjudged = 5}, none_judged = {.unjudged = 3};
     static td_record *record;
     int lines;
-    (void)state;
     for (int is_table = 0; is_table < 2; is_table++) {
         capture_begin();
         open_report(is_table ? "-" : report_path);
@@ -143,14 +145,13 @@ static void unjudged_elements_are_counted(void **state)
 }
 
 /* Decisions by prediction. */
-static void predictions_are_explained(void **state)
+TEST(predictions_are_explained)
 {
     const td_problem p = {.kind = TD_PRODUCT, .m = 4, .n = 5, .k = 6, .batch = 1};
     const td_decision taken = {
         .text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001, 0.0026}};
     const td_decision kept = {
         .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002, 0.0}};
-    (void)state;
     open_report(report_path);
     td_report_set_device(0, "a GPU");
     td_report_set_figures(0, "of our own");
@@ -172,20 +173,18 @@ static void predictions_are_explained(void **state)
 
 /* Milliseconds in the order in which people compare them; of a mode whose time does not depend on
  * the data there are two. */
-static void forecasts_are_printed(void **state)
+TEST(forecasts_are_printed)
 {
     char text[TD_FORECAST_TEXT];
     const td_forecast of_two = {"df", 0.0025, 0.001, 0.0},
                       of_three = {"ozaki2", 0.0025, 0.00123456, 0.0026};
-    (void)state;
     assert_string_equal(td_forecast_print(&of_two, 1, text), "df 1.0 ms, native 2.5 ms");
     assert_string_equal(td_forecast_print(&of_three, 4, text),
                         "ozaki2 1.2346 ms, native 2.5000 ms, found out 2.6000 ms");
 }
 
-static void host_device_is_named(void **state)
+TEST(host_device_is_named)
 {
-    (void)state;
     open_report(report_path);
     td_report_set_host_device();
     call(1, NULL);
@@ -194,10 +193,9 @@ static void host_device_is_named(void **state)
 }
 
 /* What a mode counts may be none at all. */
-static void nothing_counted_is_not_zero(void **state)
+TEST(nothing_counted_is_not_zero)
 {
     static td_counters none;
-    (void)state;
     open_report(report_path);
     td_record *record = call(1, NULL);
     td_report_add_counters(record, &none);
@@ -209,7 +207,7 @@ static void nothing_counted_is_not_zero(void **state)
     assert_true(holds("r[\"totals\"][\"seconds\"] == 0 and r[\"totals\"][\"repaired\"] == 0"));
 }
 
-static void a_key_takes_any_problem(void **state)
+TEST(a_key_takes_any_problem)
 {
     const td_problem p = {.kind = TD_TRIANGULAR_SOLVE,
                           .type = TD_COMPLEX_BINARY64,
@@ -221,7 +219,6 @@ static void a_key_takes_any_problem(void **state)
                           .n = 5,
                           .batch = 6};
     td_problem other = p;
-    (void)state;
     open_report(report_path);
     const td_decision df = {.text = "df"};
     const td_report_key key = td_report_key_of(TD_ENTRY_cublasDgemm_v2, &p, &df, none, 0);
@@ -249,12 +246,11 @@ static void *count_shapes(void *barrier)
     return NULL;
 }
 
-static void threads_lose_no_count(void **state)
+TEST(threads_lose_no_count)
 {
     char expression[256];
     pthread_t threads[THREADS];
     pthread_barrier_t start;
-    (void)state;
     open_report(report_path);
     pthread_barrier_init(&start, NULL, THREADS);
     for (int t = 0; t < THREADS; t++) pthread_create(&threads[t], NULL, count_shapes, &start);
@@ -281,10 +277,9 @@ static size_t longest_line(const char *text)
 }
 
 /* Its ms are of all calls, not of the timed ones alone; columns that say nothing are not there. */
-static void the_table_says_all_calls(void **state)
+TEST(the_table_says_all_calls)
 {
     int lines;
-    (void)state;
     capture_begin();
     open_report("-");
     for (int i = 0; i < 10; i++) call(7, NULL);
@@ -310,9 +305,8 @@ static td_record *call_with_lost_times(void)
     return record;
 }
 
-static void lost_times_are_counted(void **state)
+TEST(lost_times_are_counted)
 {
-    (void)state;
     open_report(report_path);
     (void)call_with_lost_times();
     td_report_write();
@@ -321,10 +315,9 @@ static void lost_times_are_counted(void **state)
 }
 
 /* Two of 18 stand for 4.4 of 40. */
-static void the_table_says_lost_times(void **state)
+TEST(the_table_says_lost_times)
 {
     int lines;
-    (void)state;
     capture_begin();
     open_report("-");
     (void)call_with_lost_times();
@@ -334,9 +327,8 @@ static void the_table_says_lost_times(void **state)
     assert_non_null(strstr(text, "the times of 35 calls are not known"));
 }
 
-static void the_report_says_when_and_where(void **state)
+TEST(the_report_says_when_and_where)
 {
-    (void)state;
     open_report(report_path);
     call(1, NULL);
     td_report_write();
@@ -348,12 +340,11 @@ static void the_report_says_when_and_where(void **state)
     assert_true(holds("r[\"command\"][0].endswith(\"unit_report\")"));
 }
 
-static void the_table_is_no_wider_than_a_terminal(void **state)
+TEST(the_table_is_no_wider_than_a_terminal)
 {
     static td_counters counters = {.repaired = 1234567890, .planes = 15};
     const char reason[] = "C is not memory of the current device";
     int lines;
-    (void)state;
     capture_begin();
     open_report("-");
     td_report_key key = key_of(100000, NULL);
@@ -378,24 +369,4 @@ static void the_table_is_no_wider_than_a_terminal(void **state)
     assert_true(longest_line(text) <= 120);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        REPORT_TEST(nothing_is_kept_while_off),
-        REPORT_TEST(equal_keys_share_a_record),
-        REPORT_TEST(json_holds_what_was_counted),
-        REPORT_TEST(unjudged_elements_are_counted),
-        REPORT_TEST(predictions_are_explained),
-        REPORT_TEST(forecasts_are_printed),
-        REPORT_TEST(host_device_is_named),
-        REPORT_TEST(nothing_counted_is_not_zero),
-        REPORT_TEST(a_key_takes_any_problem),
-        REPORT_TEST(threads_lose_no_count),
-        REPORT_TEST(the_table_says_all_calls),
-        REPORT_TEST(lost_times_are_counted),
-        REPORT_TEST(the_table_says_lost_times),
-        REPORT_TEST(the_report_says_when_and_where),
-        REPORT_TEST(the_table_is_no_wider_than_a_terminal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

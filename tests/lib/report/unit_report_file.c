@@ -26,10 +26,9 @@ static void write_text(const char *file, const char *text)
     assert_int_equal(fclose(out), 0);
 }
 
-static void no_calls_make_no_file_without_cublas(void **state)
+TEST(no_calls_make_no_file_without_cublas)
 {
     int lines;
-    (void)state;
     open_report(report_path);
     td_report_write();
     assert_int_not_equal(access(report_path, F_OK), 0);
@@ -53,9 +52,8 @@ static void with_cublas(void (*body)(void))
     dlclose(library);
 }
 
-static void no_calls_of_cublas_make_a_report(void **state)
+TEST(no_calls_of_cublas_make_a_report)
 {
-    (void)state;
     open_report(report_path);
     with_cublas(td_report_write);
     assert_true(holds("r[\"calls\"] == [] and r[\"totals\"][\"intercepted\"] == 0"));
@@ -64,9 +62,8 @@ static void no_calls_of_cublas_make_a_report(void **state)
 }
 
 /* Neither one that was there nor one that came since; an empty file has nothing to lose. */
-static void an_empty_report_replaces_nothing(void **state)
+TEST(an_empty_report_replaces_nothing)
 {
-    (void)state;
     write_text(report_path, "{\"old\": true}");
     open_report(report_path);
     with_cublas(td_report_write);
@@ -86,11 +83,10 @@ static void an_empty_report_replaces_nothing(void **state)
     assert_true(holds("len(r[\"calls\"]) == 1"));
 }
 
-static void permissions_are_kept(void **state)
+TEST(permissions_are_kept)
 {
     struct stat info;
     const mode_t before = umask(022);
-    (void)state;
     write_text(report_path, "old");
     assert_int_equal(chmod(report_path, 0600), 0);
     open_report(report_path);
@@ -108,11 +104,10 @@ static void permissions_are_kept(void **state)
 }
 
 /* The owner too: a new file would be this user's. */
-static void another_users_file_stays_theirs(void **state)
+TEST(another_users_file_stays_theirs)
 {
     enum { SOMEBODY = 65534 };
     struct stat info;
-    (void)state;
     if (geteuid() != 0) skip();
     write_text(report_path, "old");
     assert_int_equal(chown(report_path, SOMEBODY, SOMEBODY), 0);
@@ -142,10 +137,9 @@ static void do_nothing(void) {}
 
 static void call_once(void) { call(9, NULL); }
 
-static void a_forked_child_counts_for_itself(void **state)
+TEST(a_forked_child_counts_for_itself)
 {
     char pattern[128];
-    (void)state;
     snprintf(pattern, sizeof pattern, "%s/%%p.json", report_folder);
     open_report(pattern);
     td_record *record = call(1, NULL);
@@ -168,9 +162,8 @@ static void a_forked_child_counts_for_itself(void **state)
 }
 
 /* What a process leaves that is killed. */
-static void the_file_is_kept_up_to_date(void **state)
+TEST(the_file_is_kept_up_to_date)
 {
-    (void)state;
     write_text(report_path, "{\"old\": true}");
     open_report(report_path);
     report_options.report_every = 0;
@@ -196,10 +189,9 @@ static void the_file_is_kept_up_to_date(void **state)
     assert_false(td_report_is_due());
 }
 
-static void what_cannot_be_kept_up_is_said_once(void **state)
+TEST(what_cannot_be_kept_up_is_said_once)
 {
     int lines;
-    (void)state;
     assert_int_equal(mkfifo(report_path, 0600), 0);
     open_report(report_path);
     report_options.report_every = 0;
@@ -213,11 +205,10 @@ static void what_cannot_be_kept_up_is_said_once(void **state)
 
 /* A long report takes a time to write that grows with its lines: where every product asked for it,
  * all of them would take the square. */
-static void many_lines_are_not_written_at_each_product(void **state)
+TEST(many_lines_are_not_written_at_each_product)
 {
     enum { SHORT = 256, LONG = 3000 };
     int written = 0;
-    (void)state;
     open_report(report_path);
     report_options.report_every = 0;
     for (int i = 1; i <= LONG; i++) {
@@ -232,10 +223,9 @@ static void many_lines_are_not_written_at_each_product(void **state)
     assert_true(holds("len(r[\"calls\"]) == 3000"));
 }
 
-static void what_fails_at_the_end_again_is_said_once(void **state)
+TEST(what_fails_at_the_end_again_is_said_once)
 {
     int lines;
-    (void)state;
     open_report("/dev/full");
     report_options.report_every = 0;
     call(1, NULL);
@@ -248,11 +238,10 @@ static void what_fails_at_the_end_again_is_said_once(void **state)
 }
 
 /* Another process of the same run, before or after, keeps what it has written. */
-static void processes_of_a_run_have_files_of_their_own(void **state)
+TEST(processes_of_a_run_have_files_of_their_own)
 {
     char name[3][256];
     int lines;
-    (void)state;
     open_report(report_path);
     report_options.report_every = TD_NEVER;
     snprintf(name[0], sizeof name[0], "%s", report_path);
@@ -279,11 +268,10 @@ static void processes_of_a_run_have_files_of_their_own(void **state)
 }
 
 /* A report of an earlier run is replaced, one that was written meanwhile is not. */
-static void reports_of_other_runs(void **state)
+TEST(reports_of_other_runs)
 {
     static const char other[] = "{\n  \"run\": \"1-2\",\n  \"old\": true}";
     char own[256];
-    (void)state;
     write_text(report_path, other);
     usleep(20000); /* longer than the step of the clock that files have their times from */
     open_report(report_path);
@@ -303,10 +291,9 @@ static void reports_of_other_runs(void **state)
     assert_true(holds("r[\"pid\"] > 0"));
 }
 
-static void the_file_is_found_again_after_chdir(void **state)
+TEST(the_file_is_found_again_after_chdir)
 {
     char old[512];
-    (void)state;
     assert_non_null(getcwd(old, sizeof old));
     assert_int_equal(chdir(report_folder), 0);
     open_report("report.json");
@@ -316,11 +303,10 @@ static void the_file_is_found_again_after_chdir(void **state)
     assert_true(holds("r[\"schema\"] == 1"));
 }
 
-static void links_are_followed(void **state)
+TEST(links_are_followed)
 {
     char link[128];
     struct stat info;
-    (void)state;
     snprintf(link, sizeof link, "%s/link", report_folder);
     FILE *target = fopen(report_path, "w");
     fclose(target);
@@ -334,10 +320,9 @@ static void links_are_followed(void **state)
 }
 
 /* A link to no file, and one to itself: neither is a place for a report, nor replaced by one. */
-static void bad_links_are_said(void **state)
+TEST(bad_links_are_said)
 {
     char nowhere[128];
-    (void)state;
     snprintf(nowhere, sizeof nowhere, "%s/nowhere", report_folder);
     static const char *const targets[] = {"missing", "nowhere"};
     static const char *const reasons[] = {"link to no file", "symbolic links"};
@@ -370,19 +355,17 @@ static void assert_write_fails(const char *reason)
     assert_non_null(strstr(said, reason));
 }
 
-static void a_pipe_without_a_reader_is_said(void **state)
+TEST(a_pipe_without_a_reader_is_said)
 {
-    (void)state;
     assert_int_equal(mkfifo(report_path, 0600), 0);
     open_report(report_path);
     call(1, NULL);
     assert_write_fails("nobody reads the pipe");
 }
 
-static void a_pipe_is_written_for_its_reader(void **state)
+TEST(a_pipe_is_written_for_its_reader)
 {
     char text[4] = "";
-    (void)state;
     assert_int_equal(mkfifo(report_path, 0600), 0);
     open_report(report_path);
     call(1, NULL);
@@ -395,11 +378,10 @@ static void a_pipe_is_written_for_its_reader(void **state)
 
 /* As under ulimit -f: the signal that comes with the failure ends the process if nobody takes
  * it. */
-static void a_limit_on_file_size_ends_nothing(void **state)
+TEST(a_limit_on_file_size_ends_nothing)
 {
     enum { CALLS = 100, LIMIT = 4096 };
     struct rlimit before, little;
-    (void)state;
     write_text(report_path, "{\"old\": true}");
     open_report(report_path);
     for (int64_t m = 1; m <= CALLS; m++) call(m, NULL);
@@ -412,10 +394,9 @@ static void a_limit_on_file_size_ends_nothing(void **state)
     assert_true(holds("r[\"old\"]"));
 }
 
-static void a_device_is_written_in_place(void **state)
+TEST(a_device_is_written_in_place)
 {
     struct stat info;
-    (void)state;
     open_report("/dev/null");
     call(1, NULL);
     td_report_write();
@@ -425,11 +406,10 @@ static void a_device_is_written_in_place(void **state)
 
 /* As /dev/stdout after "program > file": the file that somebody has open keeps its place and its
  * content. */
-static void a_descriptor_is_appended_to(void **state)
+TEST(a_descriptor_is_appended_to)
 {
     char name[32];
     struct stat before, after;
-    (void)state;
     FILE *out = fopen(report_path, "w");
     fputs("   \n", out);
     fflush(out);
@@ -445,11 +425,10 @@ static void a_descriptor_is_appended_to(void **state)
     assert_true(holds("len(r[\"calls\"]) == 1"));
 }
 
-static void an_unwritable_file_gets_one_line_at_the_start(void **state)
+TEST(an_unwritable_file_gets_one_line_at_the_start)
 {
     static const char *const bad[] = {"/nonexistent/folder/report.json", "/tmp",
                                       "/proc/report.json"};
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int lines;
         capture_begin();
@@ -465,9 +444,8 @@ static void an_unwritable_file_gets_one_line_at_the_start(void **state)
     }
 }
 
-static void opening_leaves_the_old_file_alone(void **state)
+TEST(opening_leaves_the_old_file_alone)
 {
-    (void)state;
     FILE *old = fopen(report_path, "w");
     fputs("{\"old\": 1}", old);
     fclose(old);
@@ -475,10 +453,9 @@ static void opening_leaves_the_old_file_alone(void **state)
     assert_true(holds("r[\"old\"] == 1"));
 }
 
-static void the_table_goes_to_stderr(void **state)
+TEST(the_table_goes_to_stderr)
 {
     int lines;
-    (void)state;
     capture_begin();
     open_report("-");
     td_report_write();
@@ -503,10 +480,9 @@ static void the_table_goes_to_stderr(void **state)
 }
 
 /* A program may close stderr, and open a file that then has its number. */
-static void the_table_goes_where_stderr_led(void **state)
+TEST(the_table_goes_where_stderr_led)
 {
     int lines;
-    (void)state;
     write_text(report_path, "data");
     for (int is_reused = 0; is_reused < 2; is_reused++) {
         capture_begin();
@@ -531,31 +507,5 @@ int main(int argc, char **argv)
     if (argc != 2) return 2;
     cublas_path = argv[1];
     pthread_atfork(td_report_before_fork, in_parent, in_child_too);
-    const struct CMUnitTest tests[] = {
-        REPORT_TEST(no_calls_make_no_file_without_cublas),
-        REPORT_TEST(no_calls_of_cublas_make_a_report),
-        REPORT_TEST(an_empty_report_replaces_nothing),
-        REPORT_TEST(permissions_are_kept),
-        REPORT_TEST(another_users_file_stays_theirs),
-        REPORT_TEST(a_forked_child_counts_for_itself),
-        REPORT_TEST(the_file_is_kept_up_to_date),
-        REPORT_TEST(what_cannot_be_kept_up_is_said_once),
-        REPORT_TEST(many_lines_are_not_written_at_each_product),
-        REPORT_TEST(what_fails_at_the_end_again_is_said_once),
-        REPORT_TEST(processes_of_a_run_have_files_of_their_own),
-        REPORT_TEST(reports_of_other_runs),
-        REPORT_TEST(the_file_is_found_again_after_chdir),
-        REPORT_TEST(links_are_followed),
-        REPORT_TEST(bad_links_are_said),
-        REPORT_TEST(a_pipe_without_a_reader_is_said),
-        REPORT_TEST(a_pipe_is_written_for_its_reader),
-        REPORT_TEST(a_limit_on_file_size_ends_nothing),
-        REPORT_TEST(a_device_is_written_in_place),
-        REPORT_TEST(a_descriptor_is_appended_to),
-        REPORT_TEST(an_unwritable_file_gets_one_line_at_the_start),
-        REPORT_TEST(opening_leaves_the_old_file_alone),
-        REPORT_TEST(the_table_goes_to_stderr),
-        REPORT_TEST(the_table_goes_where_stderr_led),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(.before = set_up, .after = tear_down);
 }

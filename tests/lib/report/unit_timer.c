@@ -98,9 +98,8 @@ static int set_up(void **state)
     return 0;
 }
 
-static void each_device_has_timers_of_its_own(void **state)
+TEST(each_device_has_timers_of_its_own)
 {
-    (void)state;
     for (int i = 0; i < MANY; i++) assert_true(call_on(0));
     for (int i = 0; i < MANY; i++) assert_true(call_on(1 + i % 7));
     td_timer_collect();
@@ -108,10 +107,9 @@ static void each_device_has_timers_of_its_own(void **state)
     assert_int_equal(misuses, 0);
 }
 
-static void a_device_that_is_behind_leaves_others_their_timers(void **state)
+TEST(a_device_that_is_behind_leaves_others_their_timers)
 {
     int on_0 = 0;
-    (void)state;
     all_passed = false;
     for (int i = 0; i < MANY; i++) on_0 += call_on(0);
     assert_in_range(on_0, 1, MANY - 1);
@@ -122,9 +120,8 @@ static void a_device_that_is_behind_leaves_others_their_timers(void **state)
     assert_true(call_on(0));
 }
 
-static void a_dropped_timer_counts_nothing(void **state)
+TEST(a_dropped_timer_counts_nothing)
 {
-    (void)state;
     for (int i = 0; i < MANY; i++) {
         td_timer *timer = td_timer_start(NULL);
         assert_non_null(timer);
@@ -135,16 +132,11 @@ static void a_dropped_timer_counts_nothing(void **state)
     assert_int_equal(timed, 0);
 }
 
-static void a_thread_without_a_context_has_none(void **state)
-{
-    (void)state;
-    assert_false(call_on(-1));
-}
+TEST(a_thread_without_a_context_has_none) { assert_false(call_on(-1)); }
 
 /* Events that went with a context are not touched any more; the calls that they timed are lost. */
-static void a_reset_leaves_no_timer_behind(void **state)
+TEST(a_reset_leaves_no_timer_behind)
 {
-    (void)state;
     all_passed = false;
     for (int i = 0; i < 3; i++) assert_true(call_on(0));
     all_passed = true;
@@ -158,9 +150,8 @@ static void a_reset_leaves_no_timer_behind(void **state)
 
 /* Nobody asks for them before the context goes: those that had ended when another call began are
  * known all the same. */
-static void calls_are_collected_as_others_begin(void **state)
+TEST(calls_are_collected_as_others_begin)
 {
-    (void)state;
     for (int i = 0; i < 40; i++) assert_true(call_on(0));
     assert_int_equal(timed, 39);
     all_passed = false;
@@ -176,10 +167,9 @@ static void calls_are_collected_as_others_begin(void **state)
 }
 
 /* The parent's calls are not the child's, and the child's own are timed with events of its own. */
-static void a_child_forgets(void **state)
+TEST(a_child_forgets)
 {
     int status = -1;
-    (void)state;
     assert_true(call_on(0));
     td_timer_before_fork();
     const pid_t child = fork();
@@ -197,16 +187,4 @@ static void a_child_forgets(void **state)
     assert_int_equal(timed, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_device_has_timers_of_its_own, set_up),
-        cmocka_unit_test_setup(a_device_that_is_behind_leaves_others_their_timers, set_up),
-        cmocka_unit_test_setup(a_dropped_timer_counts_nothing, set_up),
-        cmocka_unit_test_setup(a_thread_without_a_context_has_none, set_up),
-        cmocka_unit_test_setup(a_reset_leaves_no_timer_behind, set_up),
-        cmocka_unit_test_setup(calls_are_collected_as_others_begin, set_up),
-        cmocka_unit_test_setup(a_child_forgets, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up); }

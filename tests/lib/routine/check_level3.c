@@ -168,9 +168,8 @@ static void check(routine_case *c)
     free(want.at);
 }
 
-static void routines_are_products(void **unused)
+TEST(routines_are_products)
 {
-    (void)unused;
     for (int i = 0; i < test_cases(tested->is_variant ? cases / 4 : cases); i++) {
         routine_case c = routine_make(first_seed + (uint64_t)i);
         check(&c);
@@ -180,11 +179,9 @@ static void routines_are_products(void **unused)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(routines_are_products)};
     int failed = 0;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
-    while ((tested = mode_after(tested)))
-        failed += cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
+    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
     return failed;
 }

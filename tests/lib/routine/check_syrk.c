@@ -204,13 +204,12 @@ static int64_t check(const update *u)
 
 static bool is_left_out(int i) { return test_is_sanitized() && i % 6 != 1; }
 
-static void all_shapes(void **unused)
+TEST(all_shapes)
 {
     static const int sizes[] = {1, 2, 17, 63, 64, 65, 131, 197, 260},
                      depths[] = {1, 16, 33, 100, 5, 65, 513};
     enum { SIZES = sizeof sizes / sizeof *sizes, DEPTHS = sizeof depths / sizeof *depths };
     int which = 0;
-    (void)unused;
     for (int i = 0; i < SIZES; i++)
         for (int variant = 0; variant < 2; variant++, which++) {
             if (is_left_out(which) || (tested->is_variant && which % 3)) continue;
@@ -223,9 +222,8 @@ static void all_shapes(void **unused)
 }
 
 /* More columns than are made at a time where products go through cuBLAS. */
-static void a_large_triangle(void **unused)
+TEST(a_large_triangle)
 {
-    (void)unused;
     if (tested->is_variant || test_is_sanitized()) return;
     for (int i = 0; i < 2; i++) {
         if (!mode_has_turn(tested, i, 2)) continue;
@@ -234,10 +232,9 @@ static void a_large_triangle(void **unused)
     }
 }
 
-static void all_scalars(void **unused)
+TEST(all_scalars)
 {
     static const double alphas[] = {0.0, 1.0, -1.7, NAN}, betas[] = {0.0, 1.0, -0.3, INFINITY};
-    (void)unused;
     for (int i = 0; i < 16; i++) {
         if (is_left_out(i) || !mode_has_turn(tested, i + i / 4, 2)) continue;
         update u = varied(plain("uniform", 70, 21), i);
@@ -253,10 +250,9 @@ static void all_scalars(void **unused)
 }
 
 /* Elements are left to every kind of repair. */
-static void all_distributions(void **unused)
+TEST(all_distributions)
 {
     int64_t others = 0;
-    (void)unused;
     for (int d = 0; d < distribution_count; d++) {
         if (is_left_out(d) || distributions[d].is_hostile) continue;
         if (!mode_has_turn(tested, d, tested->is_variant ? 6 : 3)) continue;
@@ -269,10 +265,9 @@ static void all_distributions(void **unused)
 }
 
 /* NaN and infinities in A, and in the triangle of C. */
-static void special_numbers(void **unused)
+TEST(special_numbers)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY};
-    (void)unused;
     for (int round = 0; round < 8; round++) {
         if (is_left_out(round) || !mode_has_turn(tested, round / 2, 2)) continue;
         update u = varied(plain("both signs", 133, 40), round);
@@ -295,14 +290,8 @@ static void special_numbers(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_shapes),      cmocka_unit_test(a_large_triangle),
-        cmocka_unit_test(all_scalars),     cmocka_unit_test(all_distributions),
-        cmocka_unit_test(special_numbers),
-    };
     int failed = 0;
     device_require();
-    while ((tested = mode_after(tested)))
-        failed += cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
+    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
     return failed;
 }

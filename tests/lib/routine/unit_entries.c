@@ -14,19 +14,17 @@ static int find(const char *name)
     return -1;
 }
 
-static void names_are_unique(void **state)
+TEST(names_are_unique)
 {
-    (void)state;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) assert_int_equal(find(td_entries[e].name), e);
     for (int f = 0; f < TD_FAMILY_COUNT; f++)
         for (int g = 0; g < f; g++)
             assert_string_not_equal(td_families[f].name, td_families[g].name);
 }
 
-static void every_family_has_an_entry(void **state)
+TEST(every_family_has_an_entry)
 {
     int entries_of[TD_FAMILY_COUNT] = {0};
-    (void)state;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         assert_in_range(td_entries[e].family, 0, TD_FAMILY_COUNT - 1);
         entries_of[td_entries[e].family]++;
@@ -54,9 +52,8 @@ static bool has_no_twin(const char *name)
            strstr(name, "getr") || strstr(name, "matinv");
 }
 
-static void every_entry_has_its_64_bit_twin(void **state)
+TEST(every_entry_has_its_64_bit_twin)
 {
-    (void)state;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         char twin[128];
         const char *name = td_entries[e].name;
@@ -69,19 +66,6 @@ static void every_entry_has_its_64_bit_twin(void **state)
     }
 }
 
-static void families_fit_their_mask(void **state)
-{
-    (void)state;
-    assert_in_range(TD_FAMILY_COUNT, 1, 31);
-}
+TEST(families_fit_their_mask) { assert_in_range(TD_FAMILY_COUNT, 1, 31); }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_unique),
-        cmocka_unit_test(every_family_has_an_entry),
-        cmocka_unit_test(every_entry_has_its_64_bit_twin),
-        cmocka_unit_test(families_fit_their_mask),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -32,10 +32,9 @@ static td_problem lowered(const td_problem *p)
     return product;
 }
 
-static void a_product_is_itself(void **state)
+TEST(a_product_is_itself)
 {
     td_problem p = call_of(TD_PRODUCT, TD_OP_C, TD_UPPER);
-    (void)state;
     p.op_b = TD_OP_T;
     const td_problem product = lowered(&p);
     assert_true(product.m == 6 && product.n == 7 && product.k == 5);
@@ -46,10 +45,9 @@ static void a_product_is_itself(void **state)
 }
 
 /* Updates with A alone, with A and B, and with both in both orders. */
-static void an_update_is_a_product_of_a_triangle(void **state)
+TEST(an_update_is_a_product_of_a_triangle)
 {
     static const td_kind kinds[] = {TD_RANK_K, TD_RANK_KX, TD_RANK_2K};
-    (void)state;
     for (int i = 0; i < 3 * 3 * 2 * 2; i++) {
         const td_kind kind = kinds[i % 3];
         const td_op op = (td_op)(i / 3 % 3);
@@ -71,9 +69,8 @@ static void an_update_is_a_product_of_a_triangle(void **state)
     }
 }
 
-static void a_symmetric_update_of_rank_2k_joins_its_factors(void **state)
+TEST(a_symmetric_update_of_rank_2k_joins_its_factors)
 {
-    (void)state;
     const td_problem p = call_of(TD_RANK_2K, TD_OP_T, TD_LOWER), product = lowered(&p);
     assert_ptr_equal(product.rest_a.data, memory + 1);
     assert_ptr_equal(product.rest_b.data, memory);
@@ -81,9 +78,8 @@ static void a_symmetric_update_of_rank_2k_joins_its_factors(void **state)
 }
 
 /* From the left A is the first factor, from the right the second one. */
-static void a_routine_with_a_side_is_a_product_in_that_order(void **state)
+TEST(a_routine_with_a_side_is_a_product_in_that_order)
 {
-    (void)state;
     for (int i = 0; i < 2 * 2 * 2 * 3 * 2; i++) {
         const td_kind kind = i % 2 ? TD_TRIANGULAR_PRODUCT : TD_SYMMETRIC_PRODUCT;
         const bool is_left = i / 2 % 2, is_triangular = kind == TD_TRIANGULAR_PRODUCT;
@@ -112,7 +108,7 @@ static void a_routine_with_a_side_is_a_product_in_that_order(void **state)
 }
 
 /* Scalars of a lowered product are what the routine's were. */
-static void scalars_keep_their_types(void **state)
+TEST(scalars_keep_their_types)
 {
     static const struct {
         td_kind kind;
@@ -123,7 +119,6 @@ static void scalars_keep_their_types(void **state)
         {TD_RANK_KX, TD_COMPLEX_BINARY64, TD_BINARY64},
         {TD_RANK_2K, TD_COMPLEX_BINARY64, TD_BINARY64},
     };
-    (void)state;
     for (int i = 0; i < (int)(sizeof hermitian / sizeof *hermitian); i++) {
         td_problem p = call_of(hermitian[i].kind, TD_OP_N, TD_LOWER);
         p.type = TD_COMPLEX_BINARY64;
@@ -140,9 +135,8 @@ static void scalars_keep_their_types(void **state)
     }
 }
 
-static void other_routines_are_no_products(void **state)
+TEST(other_routines_are_no_products)
 {
-    (void)state;
     for (int kind = TD_LU_FACTOR; kind <= TD_KIND_COUNT; kind++) {
         td_problem p = call_of((td_kind)kind, TD_OP_N, TD_LOWER), product;
         assert_false(td_lower(&p, &product));
@@ -153,9 +147,8 @@ static void other_routines_are_no_products(void **state)
 
 /* Of complex matrices an update has one transpose: the plain one, or of a Hermitian C the conjugate
  * one. */
-static void the_other_transpose_is_invalid(void **state)
+TEST(the_other_transpose_is_invalid)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         td_problem p = call_of(TD_RANK_K, i % 2 ? TD_OP_C : TD_OP_T, TD_LOWER);
         p.is_hermitian = i / 2;
@@ -165,20 +158,18 @@ static void the_other_transpose_is_invalid(void **state)
     }
 }
 
-static void a_triangle_must_be_named(void **state)
+TEST(a_triangle_must_be_named)
 {
     const td_problem p = call_of(TD_RANK_K, TD_OP_N, (td_triangle)2);
-    (void)state;
     assert_false(td_problem_is_valid(&p));
 }
 
 /* Of every block of some sizes in parts of some places: what td_region_has says of its elements. */
-static void blocks_are_as_their_elements(void **state)
+TEST(blocks_are_as_their_elements)
 {
     enum { M = 40, N = 35 };
     static const int sizes[][2] = {{4, 4}, {16, 4}, {3, 8}, {1, 1}, {40, 35}};
     static const int64_t places[] = {0, 16, -16, 100, -100, 7};
-    (void)state;
     for (int r = 0; r < 2 * 3 * 6 * 5; r++) {
         const td_region region = {(td_region_kind)(r % 3), places[r / 3 % 6], r / 90};
         const int *const size = sizes[r / 18 % 5];
@@ -210,18 +201,4 @@ static void blocks_are_as_their_elements(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_product_is_itself),
-        cmocka_unit_test(an_update_is_a_product_of_a_triangle),
-        cmocka_unit_test(a_symmetric_update_of_rank_2k_joins_its_factors),
-        cmocka_unit_test(a_routine_with_a_side_is_a_product_in_that_order),
-        cmocka_unit_test(scalars_keep_their_types),
-        cmocka_unit_test(the_other_transpose_is_invalid),
-        cmocka_unit_test(other_routines_are_no_products),
-        cmocka_unit_test(a_triangle_must_be_named),
-        cmocka_unit_test(blocks_are_as_their_elements),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -42,14 +42,13 @@ static void check_members(const td_problem *p, const td_part_sizes *sizes, int64
             assert_true(count[i][j] <= 1 && (count[i][j] == 1 || !td_region_has(&region, i, j)));
 }
 
-static void parts_cover_the_region_once(void **unused)
+TEST(parts_cover_the_region_once)
 {
     static const int64_t sides[][2] = {{1, 1}, {64, 64}, {65, 127}, {257, 300}, {300, 64}};
     static const td_part_sizes cuts[] = {{.m = 64, .n = 64, .batch = 1},
                                          {.m = 128, .n = 64, .batch = 2},
                                          {.m = 64, .n = 192, .batch = 5},
                                          {.m = MOST, .n = MOST, .batch = 7}};
-    (void)unused;
     for (int s = 0; s < 5; s++)
         for (int c = 0; c < 4; c++)
             for (int region = TD_REGION_ALL; region <= TD_REGION_UPPER; region++) {
@@ -59,13 +58,12 @@ static void parts_cover_the_region_once(void **unused)
 }
 
 /* Of a triangle of 3 x 3 parts, three are left out; their numbers stay. */
-static void parts_outside_the_region_are_left_out(void **unused)
+TEST(parts_outside_the_region_are_left_out)
 {
     const td_part_sizes sizes = {.m = 64, .n = 64, .batch = 1};
     const td_problem lower = product(192, 192, 1, TD_REGION_LOWER);
     static const int64_t numbers[] = {0, 1, 2, 4, 5, 8};
     td_part part = td_before_parts(&lower, &sizes, 0);
-    (void)unused;
     for (int i = 0; i < 6; i++) {
         assert_true(td_next_part(&lower, &sizes, &part));
         assert_int_equal(part.number, numbers[i]);
@@ -75,11 +73,10 @@ static void parts_outside_the_region_are_left_out(void **unused)
 }
 
 /* The largest part numbers its tiles and members in what one launch has. */
-static void the_largest_part_is_one_launch(void **unused)
+TEST(the_largest_part_is_one_launch)
 {
     const td_problem p = product(INT64_C(1) << 22, 5, 40000, TD_REGION_ALL);
     const td_part_sizes sizes = td_largest_part(&p);
-    (void)unused;
     assert_true(sizes.m == TD_MAX_PART_LINES && sizes.n == 5);
     assert_true(sizes.batch == TD_MAX_PART_MEMBERS && sizes.k_pass == p.k);
     assert_int_equal(sizes.cublas_bytes, 0);
@@ -97,10 +94,9 @@ static const td_pass_units units = {.deep = 512, .deep_unit = 512, .unit = 64};
 static bool shrink(void *of) { return td_shrink(of, &units); }
 
 /* What shrinks first: members, then cuBLAS's memory, long passes, the longer side, short passes. */
-static void sizes_shrink_in_order(void **unused)
+TEST(sizes_shrink_in_order)
 {
     td_part_sizes s = {.m = 200, .n = 130, .batch = 3, .k_pass = 1500, .cublas_bytes = 100000};
-    (void)unused;
     assert_true(shrink(&s) && s.batch == 2);
     assert_true(shrink(&s) && s.batch == 1);
     assert_true(shrink(&s) && s.cublas_bytes == 16384);
@@ -119,9 +115,8 @@ static void sizes_shrink_in_order(void **unused)
 }
 
 /* The first sizes that fit are taken, and the bytes are theirs; or nothing fits. */
-static void a_plan_shrinks_until_it_fits(void **unused)
+TEST(a_plan_shrinks_until_it_fits)
 {
-    (void)unused;
     for (size_t limit = 1; limit < 8000000; limit += limit / 5 + 1) {
         td_part_sizes fitted = {.m = 300, .n = 200, .batch = 9, .k_pass = 3000}, step = fitted;
         const size_t bytes = td_fit(&fitted, limit, lay_out, shrink);
@@ -133,14 +128,4 @@ static void a_plan_shrinks_until_it_fits(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_cover_the_region_once),
-        cmocka_unit_test(parts_outside_the_region_are_left_out),
-        cmocka_unit_test(the_largest_part_is_one_launch),
-        cmocka_unit_test(sizes_shrink_in_order),
-        cmocka_unit_test(a_plan_shrinks_until_it_fits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

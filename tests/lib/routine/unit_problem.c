@@ -27,9 +27,8 @@ static td_problem valid(td_kind kind)
     return p;
 }
 
-static void every_kind_can_be_valid(void **state)
+TEST(every_kind_can_be_valid)
 {
-    (void)state;
     for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
         const td_problem p = valid((td_kind)kind);
         assert_true(td_problem_is_valid(&p));
@@ -71,10 +70,9 @@ static int64_t *size_of(td_problem *p, char name)
     return name == 'm' ? &p->m : name == 'n' ? &p->n : name == 'k' ? &p->k : &p->batch;
 }
 
-static void addends_count_where_beta_may(void **state)
+TEST(addends_count_where_beta_may)
 {
     td_problem p = valid(TD_PRODUCT);
-    (void)state;
     p.beta.value.binary64 = 2.0;
     assert_false(td_problem_has_addend(&p));
     p.addend = there;
@@ -86,10 +84,9 @@ static void addends_count_where_beta_may(void **state)
 }
 
 /* A C of 3 x 7 in rows has leading dimensions of 7 and more, and is 7 x 3 in memory. */
-static void rows_are_columns_of_the_transpose(void **state)
+TEST(rows_are_columns_of_the_transpose)
 {
     td_problem p = valid(TD_PRODUCT);
-    (void)state;
     p.m = 3;
     p.n = 7;
     p.k = 1;
@@ -112,9 +109,8 @@ static void rows_are_columns_of_the_transpose(void **state)
     assert_int_equal(td_problem_memory(&p).added.rows, 0);
 }
 
-static void matrices_that_a_kind_names_must_be_there(void **state)
+TEST(matrices_that_a_kind_names_must_be_there)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         for (const char *name = "abc"; *name; name++) {
             const bool is_named = strchr(table[i].matrices, *name) != NULL;
@@ -128,9 +124,8 @@ static void matrices_that_a_kind_names_must_be_there(void **state)
         }
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         for (const char *name = "mnkz"; *name; name++) {
             td_problem p = valid(table[i].kind);
@@ -143,9 +138,8 @@ static void sizes(void **state)
 }
 
 /* cuBLAS asks for no pointer then, but for leading dimensions. */
-static void what_computes_nothing_needs_no_matrices(void **state)
+TEST(what_computes_nothing_needs_no_matrices)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         for (const char *name = table[i].empty; *name; name++) {
             td_problem p = valid(table[i].kind);
@@ -157,9 +151,8 @@ static void what_computes_nothing_needs_no_matrices(void **state)
         }
 }
 
-static void the_result_is_what_the_kind_writes(void **state)
+TEST(the_result_is_what_the_kind_writes)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         td_problem p = valid(table[i].kind);
         assert_ptr_equal(td_problem_result(&p), matrix_of(&p, table[i].written));
@@ -167,7 +160,7 @@ static void the_result_is_what_the_kind_writes(void **state)
 }
 
 /* The rows that are stored, for a leading dimension one too small. */
-static void leading_dimensions_cover_stored_rows(void **state)
+TEST(leading_dimensions_cover_stored_rows)
 {
     static const struct {
         td_kind kind;
@@ -187,7 +180,6 @@ static void leading_dimensions_cover_stored_rows(void **state)
         {TD_LU_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
         {TD_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int x = 0; x < 3; x++) {
             td_problem p = valid(cases[i].kind);
@@ -201,9 +193,8 @@ static void leading_dimensions_cover_stored_rows(void **state)
         }
 }
 
-static void operations_are_checked(void **state)
+TEST(operations_are_checked)
 {
-    (void)state;
     td_problem p = valid(TD_PRODUCT);
     p.op_b = (td_op)3;
     assert_false(td_problem_is_valid(&p));
@@ -218,7 +209,7 @@ static void operations_are_checked(void **state)
     assert_false(td_problem_is_valid(&p));
 }
 
-static void zero_is_known_in_every_type(void **state)
+TEST(zero_is_known_in_every_type)
 {
     static const td_value ones[TD_TYPE_COUNT] = {
         [TD_BINARY64] = {.binary64 = 1.0},
@@ -230,7 +221,6 @@ static void zero_is_known_in_every_type(void **state)
         [TD_COMPLEX_BINARY32] = {.complex_binary32 = {0.0f, 1.0f}},
         [TD_COMPLEX_BINARY64] = {.complex_binary64 = {0.0, 1.0}},
     };
-    (void)state;
     for (int type = 0; type < TD_TYPE_COUNT; type++) {
         td_problem p = valid(TD_PRODUCT);
         p.type = (td_type)type;
@@ -256,9 +246,8 @@ static td_run_status run(const td_problem *p, td_parameter parameter, td_device 
     return TD_RUN_DONE;
 }
 
-static void a_decision_says_what_runs_and_why_not(void **state)
+TEST(a_decision_says_what_runs_and_why_not)
 {
-    (void)state;
     td_problem p = valid(TD_PRODUCT);
     td_options o;
     td_options_set_defaults(&o);
@@ -338,9 +327,8 @@ static const char *reason_for(const td_problem *p)
     return d.reason;
 }
 
-static void batches_of_factorisations_have_kernels_of_their_own(void **state)
+TEST(batches_of_factorisations_have_kernels_of_their_own)
 {
-    (void)state;
     td_problem p = stack_of(TD_LU_FACTOR, 64);
     assert_null(reason_for(&p));
     p.is_pedantic = true; /* they are in the matrices' own arithmetic */
@@ -376,9 +364,8 @@ static void batches_of_factorisations_have_kernels_of_their_own(void **state)
 }
 
 /* Their products are the mode's from the same number of terms on everywhere. */
-static void solves_with_one_triangle_are_the_modes(void **state)
+TEST(solves_with_one_triangle_are_the_modes)
 {
-    (void)state;
     td_problem p = valid(TD_TRIANGULAR_SOLVE);
     p.batch = 1;
     assert_true(td_problem_is_solve(&p));
@@ -397,22 +384,4 @@ static void solves_with_one_triangle_are_the_modes(void **state)
     assert_false(td_problem_is_solve(&p));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_of_factorisations_have_kernels_of_their_own),
-        cmocka_unit_test(solves_with_one_triangle_are_the_modes),
-        cmocka_unit_test(every_kind_can_be_valid),
-        cmocka_unit_test(matrices_that_a_kind_names_must_be_there),
-        cmocka_unit_test(addends_count_where_beta_may),
-        cmocka_unit_test(rows_are_columns_of_the_transpose),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(what_computes_nothing_needs_no_matrices),
-        cmocka_unit_test(the_result_is_what_the_kind_writes),
-        cmocka_unit_test(leading_dimensions_cover_stored_rows),
-        cmocka_unit_test(operations_are_checked),
-        cmocka_unit_test(zero_is_known_in_every_type),
-        cmocka_unit_test(a_decision_says_what_runs_and_why_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

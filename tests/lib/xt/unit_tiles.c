@@ -40,11 +40,10 @@ static td_problem product_of(td_type type, td_op op_a, td_op op_b)
     return whole_of(&p);
 }
 
-static void what_fits_is_one_tile(void **state)
+TEST(what_fits_is_one_tile)
 {
     const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_T);
     const double bytes = td_tile_bytes(&p);
-    (void)state;
     assert_true(bytes >= 8.0 * (M * K + K * N + M * N));
     assert_true(bytes <= 8.0 * (M * K + K * N + M * N) + 5 * TD_TILE_ALIGNMENT);
     const td_tile_size size = td_tile_fitting(&p, 8, bytes);
@@ -55,10 +54,9 @@ static void what_fits_is_one_tile(void **state)
 }
 
 /* Nothing of A and B is copied where nothing is multiplied. */
-static void scaling_takes_c_alone(void **state)
+TEST(scaling_takes_c_alone)
 {
     td_problem p = product_of(TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
-    (void)state;
     p.k = 0;
     assert_true(td_tile_bytes(&p) <= 16.0 * M * N + 5 * TD_TILE_ALIGNMENT);
     td_problem solve = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
@@ -67,10 +65,9 @@ static void scaling_takes_c_alone(void **state)
     assert_false(td_tile_memory_of(&solve).is_updated);
 }
 
-static void tiles_fit_and_are_multiples_of_blocks(void **state)
+TEST(tiles_fit_and_are_multiples_of_blocks)
 {
     const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
-    (void)state;
     for (int block = 1; block <= 64; block *= 2)
         for (double bytes = 2000.0; bytes < 1e5; bytes *= 1.5) {
             const td_tile_size size = td_tile_fitting(&p, block, bytes);
@@ -138,10 +135,9 @@ static void check_cover(const td_problem *p, td_tile_size size)
                          x % LD < p->m && x / LD < p->n && td_region_has(&all, x % LD, x / LD));
 }
 
-static void tiles_cover_c_once(void **state)
+TEST(tiles_cover_c_once)
 {
     static const td_tile_size sizes[] = {{M, N}, {32, 70}, {33, 7}, {1, 1}, {100, 64}};
-    (void)state;
     for (int i = 0; i < 5 * 9; i++) {
         const td_problem p = product_of(i % 2 ? TD_BINARY64 : TD_COMPLEX_BINARY64, (td_op)(i % 3),
                                         (td_op)(i / 3 % 3));
@@ -150,10 +146,9 @@ static void tiles_cover_c_once(void **state)
 }
 
 /* Tiles of a triangle are squares, of which those on the diagonal are triangles. */
-static void tiles_of_an_update_cover_its_triangle_once(void **state)
+TEST(tiles_of_an_update_cover_its_triangle_once)
 {
     static const td_kind kinds[] = {TD_RANK_K, TD_RANK_KX, TD_RANK_2K};
-    (void)state;
     for (int i = 0; i < 3 * 2 * 2 * 2; i++) {
         td_problem p =
             call_of(kinds[i % 3], TD_COMPLEX_BINARY64, i / 3 % 2 ? TD_OP_N : TD_OP_T, TD_OP_N);
@@ -172,11 +167,10 @@ static void tiles_of_an_update_cover_its_triangle_once(void **state)
 }
 
 /* Where A is stored in one triangle, each tile has all of it and some vectors of B. */
-static void tiles_beside_a_triangle_are_vectors(void **state)
+TEST(tiles_beside_a_triangle_are_vectors)
 {
     static const td_kind kinds[] = {TD_SYMMETRIC_PRODUCT, TD_TRIANGULAR_PRODUCT,
                                     TD_TRIANGULAR_SOLVE};
-    (void)state;
     for (int i = 0; i < 3 * 2 * 2; i++) {
         td_problem p = call_of(kinds[i % 3], TD_BINARY64, TD_OP_N, TD_OP_N);
         p.side = i / 3 % 2 ? TD_RIGHT : TD_LEFT;
@@ -201,10 +195,9 @@ static void tiles_beside_a_triangle_are_vectors(void **state)
 }
 
 /* Elements of the other triangle are added to each. */
-static void a_hermitian_update_of_rank_2k_is_one_tile(void **state)
+TEST(a_hermitian_update_of_rank_2k_is_one_tile)
 {
     td_problem p = call_of(TD_RANK_2K, TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
-    (void)state;
     p.is_hermitian = true;
     const td_problem whole = whole_of(&p);
     assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole)).m, N);
@@ -212,9 +205,8 @@ static void a_hermitian_update_of_rank_2k_is_one_tile(void **state)
 }
 
 /* conj(alpha) op(B) op(A)' + beta C first, to which alpha op(A) op(B)' is added. */
-static void or_two_products(void **state)
+TEST(or_two_products)
 {
-    (void)state;
     for (int i = 0; i < 2 * 2; i++) {
         td_problem p = call_of(TD_RANK_2K, TD_COMPLEX_BINARY64, i % 2 ? TD_OP_C : TD_OP_N, TD_OP_N);
         p.is_hermitian = true;
@@ -296,12 +288,11 @@ static void check_stages(const td_problem *p, int level, int64_t block_rows, con
 }
 
 /* The matrices are as large as twelve blocks of the most rows, but nothing reads them. */
-static void stages_have_the_steps_of_the_solve(void **state)
+TEST(stages_have_the_steps_of_the_solve)
 {
     enum { ORDER = 11 * TD_SOLVE_MOST + 5 };
     static double a[ORDER * ORDER], b[ORDER * ORDER];
     static steps whole;
-    (void)state;
     for (int i = 0; i < 3 * 2 * 2 * 3; i++) {
         const int64_t block_rows = (int64_t[]){TD_SOLVE_LEAST_ROWS, 256, TD_SOLVE_MOST}[i / 12];
         td_problem p = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, (td_op)(i % 3), TD_OP_N);
@@ -318,11 +309,10 @@ static void stages_have_the_steps_of_the_solve(void **state)
     }
 }
 
-static void products_have_one_stage(void **state)
+TEST(products_have_one_stage)
 {
     const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
     td_problem zero = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
-    (void)state;
     zero.m = 1000;
     zero.alpha.value.binary64 = 0.0;
     const td_problem *const alone[] = {&p, &zero};
@@ -334,28 +324,11 @@ static void products_have_one_stage(void **state)
     }
 }
 
-static void factorisations_have_no_tiles(void **state)
+TEST(factorisations_have_no_tiles)
 {
     const td_problem p = call_of(TD_LU_FACTOR, TD_BINARY64, TD_OP_N, TD_OP_N);
     td_problem whole;
-    (void)state;
     assert_false(td_tile_whole(&p, &whole));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_is_one_tile),
-        cmocka_unit_test(scaling_takes_c_alone),
-        cmocka_unit_test(tiles_fit_and_are_multiples_of_blocks),
-        cmocka_unit_test(tiles_cover_c_once),
-        cmocka_unit_test(tiles_of_an_update_cover_its_triangle_once),
-        cmocka_unit_test(tiles_beside_a_triangle_are_vectors),
-        cmocka_unit_test(a_hermitian_update_of_rank_2k_is_one_tile),
-        cmocka_unit_test(or_two_products),
-        cmocka_unit_test(stages_have_the_steps_of_the_solve),
-        cmocka_unit_test(products_have_one_stage),
-        cmocka_unit_test(factorisations_have_no_tiles),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

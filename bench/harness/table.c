@@ -1,10 +1,8 @@
 #include "table.h"
 
-#include <getopt.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
-#include "../examples/common.h"
+#include "../../examples/common.h"
 
 bool table_open(table *t, const char *csv)
 {
@@ -20,18 +18,6 @@ bool table_close(table *t, const char *csv)
     t->csv = NULL;
     if (!written) complain("%s could not be written", csv);
     return written;
-}
-
-int table_main(int argc, char **argv, bool (*run)(const char *csv))
-{
-    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
-                                            {NULL, 0, NULL, 0}};
-    const char *csv = NULL;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option != 'c') return BAD_OPTIONS;
-        csv = optarg;
-    }
-    return run(csv) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static void print(FILE *file, const char *start, const char *between, const char *end,

@@ -26,10 +26,6 @@ bool table_open(table *t, const char *csv);
 /* False, with a message, if something was not written. */
 bool table_close(table *t, const char *csv);
 
-/* main of a program whose only option is --csv FILE: runs `run`, with NULL if that is not given.
- * Returns the program's exit status. */
-int table_main(int argc, char **argv, bool (*run)(const char *csv));
-
 /* One line for people; a comment in the CSV. */
 void table_remark(const table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
