@@ -269,7 +269,7 @@ bool td_report_wants_time(const td_record *record)
 {
     enum { ALWAYS_TIMED = 16, TIMED_ONE_IN = 16 };
     if (!record) return false;
-    const unsigned long long count = atomic_load_explicit(&record->count, memory_order_relaxed);
+    const long long count = atomic_load_explicit(&record->count, memory_order_relaxed);
     return count < ALWAYS_TIMED || count % TIMED_ONE_IN == 0;
 }
 
@@ -278,9 +278,9 @@ void td_report_count(td_record *record)
     if (record) atomic_fetch_add_explicit(&record->count, 1, memory_order_relaxed);
 }
 
-unsigned long long td_nanoseconds(double seconds)
+long long td_nanoseconds(double seconds)
 {
-    return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
+    return seconds > 0.0 ? (long long)(seconds * 1e9 + 0.5) : 0;
 }
 
 void td_report_expect_time(td_record *record)
