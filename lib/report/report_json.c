@@ -1,6 +1,6 @@
 /* report_json.c - a report as JSON (docs/report.schema.json). */
 #define _GNU_SOURCE 1
-#include "report_fields.h"
+#include "report_call.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* report_table.c - a report as lines for stderr. The columns of its table are as wide as what is in
  * them, and those that say nothing are left out. */
 #define _GNU_SOURCE 1
-#include "report_fields.h"
+#include "report_call.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "report_fields.h"
+#include "report_call.h"
 
 #include <inttypes.h>
 #include <math.h>

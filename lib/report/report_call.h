@@ -1,7 +1,7 @@
-/* report_fields.h - what was counted of calls, as the fields of the JSON and of the table. Pure: no
+/* report_call.h - what was counted of calls, as the fields of the JSON and of the table. Pure: no
  * CUDA calls. */
-#ifndef TD_REPORT_FIELDS_H
-#define TD_REPORT_FIELDS_H
+#ifndef TD_REPORT_CALL_H
+#define TD_REPORT_CALL_H
 
 #include "fields.h"
 #include "report_internal.h"
