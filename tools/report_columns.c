@@ -9,45 +9,21 @@ const td_report_call *report_row_kind(const report_row *row)
 
 static value value_of_INTEGER(long long x) { return (value){.kind = COUNT_VALUE, .count = x}; }
 
-#define value_of_TEXT    value_text
-#define value_of_COUNT   value_count
-#define value_of_SHORT   value_number
-#define value_of_FIXED_1 value_number
-#define value_of_FIXED_2 value_number
-#define value_of_FIXED_3 value_number
-#define value_of_FIXED_4 value_number
+#define value_of_TEXT     value_text
+#define value_of_COUNT    value_count
+#define value_of_SHORT    value_number
+#define value_of_FIXED(n) value_number
 
-enum {
-    DECIMALS_TEXT = 0,
-    DECIMALS_INTEGER = 0,
-    DECIMALS_COUNT = 0,
-    DECIMALS_SHORT = SHORT_NUMBER,
-    DECIMALS_FIXED_1 = 1,
-    DECIMALS_FIXED_2,
-    DECIMALS_FIXED_3,
-    DECIMALS_FIXED_4
-};
-
-enum {
-    IS_TEXT = true,
-    IS_INTEGER = false,
-    IS_COUNT = false,
-    IS_SHORT = false,
-    IS_FIXED_1 = false,
-    IS_FIXED_2 = false,
-    IS_FIXED_3 = false,
-    IS_FIXED_4 = false
-};
+/* Decimals, and whether a column is aligned to the left. */
+#define LOOK_TEXT     0, true
+#define LOOK_INTEGER  0, false
+#define LOOK_COUNT    0, false
+#define LOOK_SHORT    SHORT_NUMBER, false
+#define LOOK_FIXED(n) n, false
 
 /* Cells without a value are silent. */
-#define ROW(id, title_, name_, silence_, kind)                                                     \
-    {.title = (title_),                                                                            \
-     .name = (name_),                                                                              \
-     .silence = (silence_),                                                                        \
-     .none = (silence_),                                                                           \
-     .decimals = DECIMALS_##kind,                                                                  \
-     .is_left = IS_##kind,                                                                         \
-     .of = column_##id},
+#define ROW(id, title, name, silence, kind)                                                        \
+    {title, name, silence, silence, LOOK_##kind, column_##id},
 
 /* ---- of the reports alone ---- */
 

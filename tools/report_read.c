@@ -172,7 +172,7 @@ static bool take_object(const json_t *value, const char *where, const td_field *
                         char why[REPORT_WHY_BYTES])
 {
     char part[96];
-    const td_field *members = td_field_members(field->kind);
+    const td_field *members = td_field_members(field);
     bool *is_known = to;
     *is_known = value && !json_is_null(value);
     snprintf(part, sizeof part, "\"%s\" of %s", field->name, where);

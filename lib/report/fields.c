@@ -5,54 +5,72 @@
 /* ---- tables ---- */
 
 #define TYPE(name, kind, null, ...)                                                                \
-    enum { kind_of_##name = TD_##kind, null_of_##name = TD_NULL_##null };
+    enum { kind_of_##name = TD_##kind, null_of_##name = TD_NULL_##null };                          \
+    static const char schema_of_##name[] = #__VA_ARGS__;
 #include "fields.def"
 
-#define FIELD(of, name, type, need, merge)                                                         \
+#define FIELD(name, type, need, merge, value, meaning)                                             \
     {#name,                                                                                        \
      (td_field_kind)kind_of_##type,                                                                \
      (td_field_null)null_of_##type,                                                                \
      TD_##need,                                                                                    \
      TD_##merge,                                                                                   \
-     offsetof(of, name)},
+     offsetof(OBJECT, name),                                                                       \
+     #type,                                                                                        \
+     schema_of_##type,                                                                             \
+     meaning,                                                                                      \
+     NULL},
 
+#define OBJECT td_report_head
 const td_field td_head_fields[] = {
-#define HEAD(name, type, need, merge, ...) FIELD(td_report_head, name, type, need, merge)
-#define LIST(name, ...)                    {#name, TD_LIST, TD_NULL_NEVER, TD_LATER, TD_FIRST, 0},
+#define HEAD FIELD
+#define LIST(name, items, meaning, ...)                                                            \
+    {#name, TD_LIST, TD_NULL_NEVER, TD_LATER, TD_FIRST, 0, "list", #__VA_ARGS__, meaning, items},
 #include "fields.def"
     {.name = NULL}};
+#undef OBJECT
 
+#define OBJECT td_report_device
 const td_field td_device_fields[] = {
-#define DEVICE(name, type, need, merge, ...) FIELD(td_report_device, name, type, need, merge)
+#define DEVICE FIELD
 #include "fields.def"
     {.name = NULL}};
+#undef OBJECT
 
+#define OBJECT td_report_totals
 const td_field td_total_fields[] = {
-#define TOTAL(name, type, need, merge, ...) FIELD(td_report_totals, name, type, need, merge)
+#define TOTAL FIELD
 #include "fields.def"
     {.name = NULL}};
+#undef OBJECT
 
+#define OBJECT td_report_call
 const td_field td_call_fields[] = {
-#define CALL(name, type, need, merge, ...) FIELD(td_report_call, name, type, need, merge)
+#define CALL FIELD
 #include "fields.def"
     {.name = NULL}};
+#undef OBJECT
 
+#define OBJECT td_report_forecast
 const td_field td_forecast_fields[] = {
-#define FORECAST(name, type, need, merge, ...) FIELD(td_report_forecast, name, type, need, merge)
+#define FORECAST FIELD
 #include "fields.def"
     {.name = NULL}};
+#undef OBJECT
 
+#define OBJECT td_report_verified
 const td_field td_verified_fields[] = {
-#define VERIFIED(name, type, need, merge, ...) FIELD(td_report_verified, name, type, need, merge)
+#define VERIFIED FIELD
 #include "fields.def"
     {.name = NULL}};
+#undef OBJECT
 
-const td_field *td_field_members(td_field_kind kind)
+const td_field *td_field_members(const td_field *field)
 {
-    return kind == TD_TOTALS     ? td_total_fields
-           : kind == TD_FORECAST ? td_forecast_fields
-           : kind == TD_VERIFIED ? td_verified_fields
-                                 : NULL;
+    return field->kind == TD_TOTALS     ? td_total_fields
+           : field->kind == TD_FORECAST ? td_forecast_fields
+           : field->kind == TD_VERIFIED ? td_verified_fields
+                                        : field->items;
 }
 
 /* ---- lines ---- */

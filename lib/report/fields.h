@@ -41,20 +41,22 @@ typedef enum {
 } td_field_merge;
 
 /* A member of an object. Tables of them end with a name of NULL. */
-typedef struct {
+typedef struct td_field {
     const char *name;
     td_field_kind kind;
     td_field_null null;
     td_field_need need;
     td_field_merge merge;
-    size_t offset; /* of its place in the object's structure */
+    size_t offset;                       /* of its place in the object's structure */
+    const char *type, *schema, *meaning; /* as fields.def has them */
+    const struct td_field *items;        /* the members of a LIST's objects; else NULL */
 } td_field;
 
 extern const td_field td_head_fields[], td_device_fields[], td_total_fields[], td_call_fields[],
     td_forecast_fields[], td_verified_fields[];
 
-/* The members of a member of this kind; NULL if it is no object. */
-const td_field *td_field_members(td_field_kind kind);
+/* The members of the object that a field is, or of the objects that it lists; or NULL. */
+const td_field *td_field_members(const td_field *field);
 
 /* A number that is not known: null in JSON. So is every other negative one; a text is "" then. */
 enum { TD_UNKNOWN = -1 };

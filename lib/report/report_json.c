@@ -51,7 +51,7 @@ static void print_value(FILE *out, const td_field *field, const void *at)
     else if (field->kind == TD_FLAG)
         fprintf(out, *(const bool *)at ? "true" : "false");
     else
-        print_fields(out, td_field_members(field->kind), at);
+        print_fields(out, td_field_members(field), at);
 }
 
 static void print_fields(FILE *out, const td_field *fields, const void *of)
