@@ -1,4 +1,4 @@
-/* report_internal.h - what report.c and report_sums.c (counting), report_json.c and report_table.c
+/* report_internal.h - what report.c, report_records.c and report_sums.c (counting), report_json.c and report_table.c
  * (the two forms of a report) and report_file.c (the file) share. */
 #ifndef TD_REPORT_INTERNAL_H
 #define TD_REPORT_INTERNAL_H
@@ -53,6 +53,24 @@ typedef struct {
 /* Whole nanoseconds, as times are kept, and printed from integers: a printed double would take the
  * decimal sign of the application's locale. 0 for what is negative. */
 long long td_nanoseconds(double seconds);
+
+/* Hold this to read or change the list of records, their counters, and the texts of the report. */
+void td_records_lock(void);
+void td_records_unlock(void);
+
+/* How many there are. Under the lock. */
+unsigned td_records_count(void);
+
+/* The record of a key; if it is new, NULL, or one that is made if `is_added`. NULL without memory,
+ * too. Takes the lock. */
+td_record *td_records_find(td_report *report, const td_report_key *key, bool is_added,
+                           const td_site *site);
+
+/* Sets all counts to zero, and forgets the counters in device memory. Under the lock. */
+void td_records_empty(const td_report *report);
+
+/* Frees all records. */
+void td_records_free(void);
 
 /* Sums over all records. */
 td_report_totals td_report_add_up(const td_report *report);
