@@ -82,7 +82,7 @@ void td_report_add_counters(td_record *record, const volatile td_counters *count
 bool td_report_wants_native(const td_record *record);
 void td_report_set_native(td_record *record, double seconds);
 
-/* What TANDEM_VERIFY measures in the record's calls is added to *samples by kernels, too: it is read
+/* What TANDEM_VERIFY measures in the record's calls is added to *samples by kernels: it is read
  * when the report is written and stays until then. */
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);
 

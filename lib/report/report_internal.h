@@ -1,5 +1,5 @@
-/* report_internal.h - what report.c, report_records.c and report_sums.c (counting), report_json.c and report_table.c
- * (the two forms of a report) and report_file.c (the file) share. */
+/* report_internal.h - what report.c, report_records.c and report_sums.c (counting), report_json.c
+ * and report_table.c (the two forms of a report) and report_file.c (the file) share. */
 #ifndef TD_REPORT_INTERNAL_H
 #define TD_REPORT_INTERNAL_H
 
@@ -86,8 +86,8 @@ double td_record_nanoseconds(const td_record *record);
  * not counted. */
 long long td_record_repaired(const td_record *record);
 
-/* Tiles of C, 64 x 64, all of whose elements were made in binary64 in the record's calls; TD_UNKNOWN
- * if they were not counted. */
+/* Tiles of C, 64 x 64, all of whose elements were made in binary64 in the record's calls;
+ * TD_UNKNOWN if they were not counted. */
 long long td_record_tiles(const td_record *record);
 
 /* The most slices or moduli that operands were cut into; TD_UNKNOWN for modes without them. */

@@ -27,7 +27,8 @@ static bool is_none(const td_field *field, const void *at)
     return !(number >= 0.0) || isinf(number); /* JSON has no infinity */
 }
 
-/* From whole nanoseconds: a printed double would take the decimal sign of the application's locale. */
+/* Prints whole nanoseconds: a printed double would take the decimal sign of the application's
+ * locale. */
 static void print_seconds(FILE *out, double seconds)
 {
     const long long nanoseconds = td_nanoseconds(seconds);

@@ -131,7 +131,8 @@ class Report(unittest.TestCase):
     def test_schema_and_page_are_current(self):
         for name, option in (("report.schema.json", "--schema"), ("report-fields.md", "--fields")):
             with self.subTest(name):
-                self.assertEqual((DOCS / name).read_text(encoding="utf-8"), tandem("report", option),
+                page = (DOCS / name).read_text(encoding="utf-8")
+                self.assertEqual(page, tandem("report", option),
                                  f"docs/{name} differs: write it anew with tandem report {option}")
 
     def test_schema_has_every_member(self):
