@@ -24,23 +24,6 @@ typedef struct {
 
 /* ---- columns ---- */
 
-/* Of a time that is known. */
-static td_number milliseconds_text(long long nanoseconds)
-{
-    const long long microseconds = (nanoseconds + 500) / 1000;
-    td_number n;
-    snprintf(n.text, sizeof n.text, "%lld.%03lld", microseconds / 1000, microseconds % 1000);
-    return n;
-}
-
-/* Of all calls but the untimed: those that were timed stand for the others. */
-static td_number milliseconds_of(const td_report_call *call)
-{
-    const double timed = (double)td_nanoseconds(call->seconds);
-    if (call->seconds < 0.0) return (td_number){"-"};
-    return milliseconds_text((long long)(timed * td_timed_stand_for(call)));
-}
-
 static cell cell_of_TEXT(const char *text)
 {
     cell c;
@@ -65,12 +48,23 @@ static cell cell_of_SHORT(double number)
     return cell_of_TEXT(number >= 0.0 ? td_number_short(number).text : "-");
 }
 
+/* Of all calls but the untimed: those that were timed stand for the others. */
+static cell cell_of_TIME(const td_report_call *call)
+{
+    cell c;
+    const double timed = (double)td_nanoseconds(call->seconds) * td_timed_stand_for(call);
+    const long long microseconds = ((long long)timed + 500) / 1000;
+    if (call->seconds < 0.0) return cell_of_TEXT("-");
+    snprintf(c.text, sizeof c.text, "%lld.%03lld", microseconds / 1000, microseconds % 1000);
+    return c;
+}
+
 #define COLUMN(id, title, name, silence, kind, value)                                              \
     static cell id##_cell(const td_report_call *call) { return cell_of_##kind(value); }
 #define STDERR_COLUMN COLUMN
 #include "columns.def"
 
-enum { IS_TEXT = true, IS_INTEGER = false, IS_COUNT = false, IS_SHORT = false };
+enum { IS_TEXT = true, IS_INTEGER = false, IS_COUNT = false, IS_SHORT = false, IS_TIME = false };
 
 static const column columns[] = {
 #define COLUMN(id, title, name, silence, kind, value) {title, silence, IS_##kind, id##_cell},
