@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/report/timed.h"
 #include "tools/report_read.h"
 
 static void add_reason(bench_report *sums, const char *text, unsigned long long calls)
@@ -18,36 +19,38 @@ static void add_reason(bench_report *sums, const char *text, unsigned long long 
     sums->reasons[i].calls += calls;
 }
 
-static void add_verified(bench_report *sums, const report_verified *v)
+static void add_verified(bench_report *sums, const td_report_verified *v)
 {
     sums->is_verified = true;
-    sums->outside += v->outside;
+    sums->outside += (unsigned long long)v->outside;
     if (v->worst > sums->worst_error) sums->worst_error = v->worst;
 }
 
-static void add_call(bench_report *sums, const report_call *call)
+static void add_call(bench_report *sums, const td_report_call *call)
 {
-    const double seconds = report_seconds(call);
-    sums->untimed += report_untimed(call);
+    const double seconds = td_timed_seconds(call);
+    sums->untimed += (unsigned long long)td_timed_leave(call);
     if (seconds >= 0.0) {
         sums->is_timed = true;
         sums->seconds += seconds;
     }
-    if (call->native_reason[0]) add_reason(sums, call->native_reason, call->count);
-    if (call->is_verified) add_verified(sums, &call->verified);
+    if (call->native_reason[0])
+        add_reason(sums, call->native_reason, (unsigned long long)call->count);
+    if (call->verified.is_known) add_verified(sums, &call->verified);
 }
 
 static void add_report(bench_report *sums, const report *r)
 {
-    sums->incomplete += !r->is_complete;
-    sums->calls += r->intercepted;
-    sums->emulated += r->emulated;
-    sums->native += r->native;
-    sums->untimed += r->unlisted;
+    const td_report_totals *totals = &r->head.totals;
+    sums->incomplete += !r->head.is_complete;
+    sums->calls += (unsigned long long)totals->intercepted;
+    sums->emulated += (unsigned long long)totals->emulated;
+    sums->native += (unsigned long long)totals->native;
+    sums->untimed += (unsigned long long)totals->unlisted;
     if (!sums->device[0] && r->device_count)
-        snprintf(sums->device, sizeof sums->device, "%s", r->devices[0]);
-    if (r->repaired >= 0) {
-        sums->repaired += (unsigned long long)r->repaired;
+        snprintf(sums->device, sizeof sums->device, "%s", r->devices[0].name);
+    if (totals->repaired >= 0) {
+        sums->repaired += (unsigned long long)totals->repaired;
         sums->is_counted = true;
     }
     for (int i = 0; i < r->call_count; i++) add_call(sums, &r->calls[i]);

@@ -22,7 +22,7 @@ typedef struct {
                        for its others; valid if is_timed */
     bool is_timed, is_counted;
     double worst_error;         /* of verified elements, relative to |A||B|; valid if is_verified */
-    unsigned long long outside; /* of them, beyond their bounds; the same */
+    unsigned long long outside; /* of them, beyond their bounds; valid if is_verified */
     bool is_verified;
     char device[BENCH_TEXT_BYTES]; /* the first one's name; "": none ran a call */
     bench_reason reasons[BENCH_REASONS];

@@ -26,7 +26,8 @@ typedef struct {
     unsigned long long calls, emulated, native, untimed, repaired; /* the most of a run */
     bool is_counted;                                               /* repaired is known */
     double worst_error; /* of all runs, relative to |A||B|: TANDEM_VERIFY; valid if is_verified */
-    unsigned long long outside; /* elements beyond their bounds, the most of a run; the same */
+    unsigned long long
+        outside; /* elements beyond their bounds, the most of a run; valid if is_verified */
     bool is_verified;
     int left;                   /* runs that left processes behind */
     int incomplete;             /* reports of all runs that were cut short */

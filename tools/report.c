@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "lib/options/nearest.h"
+#include "tools/report_describe.h"
 #include "tools/report_page.h"
 #include "tools/result_file.h"
 #include "tools/tandem.h"
 
-enum { SORT, AGAINST, CSV, JSON, HTML };
+enum { SORT, AGAINST, CSV, JSON, HTML, FIELDS, SCHEMA };
 
 /* ---- arguments ---- */
 
@@ -117,6 +118,9 @@ static int run(const command_line *line)
                                     {.option = HTML, .print = report_page_print_html}};
     merged before = {.has_any_mode = is_difference}, now = before;
     merged_order order;
+    if (line->values[FIELDS]) report_print_fields();
+    if (line->values[SCHEMA]) report_print_schema();
+    if (line->values[FIELDS] || line->values[SCHEMA]) return fflush(stdout) == 0 ? 0 : 1;
     if (line->count == 0) {
         complain("no report given; see tandem report --help");
         return EXIT_USAGE;
@@ -149,6 +153,9 @@ const command command_report = {
                              "show each kind of call beside what it was in that report"},
                 [CSV] = {"csv", "FILE", "leave the table there as CSV, too"},
                 [JSON] = {"json", "FILE", "leave it there as JSON, with what the reports are of"},
-                [HTML] = {"html", "FILE", "leave the table and a drawing there as a page, too"}},
+                [HTML] = {"html", "FILE", "leave the table and a drawing there as a page, too"},
+                [FIELDS] = {"fields", NULL, "write docs/report-fields.md: what a report has"},
+                [SCHEMA] = {"schema", NULL,
+                            "write docs/report.schema.json: the same for programs"}},
     .run = run,
 };

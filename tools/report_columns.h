@@ -10,12 +10,10 @@ typedef struct {
     const merged_line *before, *now;
 } report_row;
 
+/* Those of lib/report/columns.def. */
 extern const column report_columns[], report_difference_columns[];
 
-/* The function without what all begin with, for tables. */
-value report_short_name(const void *row);
-
-/* BLAS's letters for what is done to the operands. */
-value report_letters(const void *row);
+/* The line that says what the calls of the row are. */
+const td_report_call *report_row_kind(const report_row *row);
 
 #endif

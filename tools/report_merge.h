@@ -6,12 +6,12 @@
 
 /* Calls of one kind in all reports: numbers are sums, errors the worst and the mean of all. */
 typedef struct {
-    report_call call;
-    double seconds;             /* of all calls but the untimed; negative: none was timed */
-    double timed;               /* these calls: timed ones and those that they stand for */
-    unsigned long long untimed; /* calls whose time is not known */
-    unsigned long long unread;  /* those among them whose time was to be read, or another's */
-    int number;                 /* in the order of first calls */
+    td_report_call call;
+    double seconds;    /* of all calls but the untimed; negative: none was timed */
+    double timed;      /* these calls: timed ones and those that they stand for */
+    long long untimed; /* calls whose time is not known */
+    long long unread;  /* those among them whose time was to be read, or another's */
+    int number;        /* in the order of first calls */
 } merged_line;
 
 /* Start with {0}, or with has_any_mode alone; merged_free frees what it holds. */
@@ -23,7 +23,7 @@ typedef struct {
     const char **paths; /* of the reports' files */
     int report_count;
     int incomplete; /* reports of processes that had not ended */
-    unsigned long long intercepted, emulated, native, unlisted;
+    td_report_totals totals;
     bool is_host_device; /* one of the reports is of the host device */
     void *tree;          /* the lines by kind, for tsearch(3) */
 } merged;

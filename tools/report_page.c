@@ -60,8 +60,8 @@ static void print_origin(FILE *out, const merged *m)
     names programs = {.count = 0}, devices = {.count = 0};
     for (int i = 0; i < m->report_count; i++) {
         const report *r = &m->reports[i];
-        add_name(&programs, r->program);
-        for (int d = 0; d < r->device_count; d++) add_name(&devices, r->devices[d]);
+        add_name(&programs, r->head.program);
+        for (int d = 0; d < r->device_count; d++) add_name(&devices, r->devices[d].name);
     }
     fprintf(out, "%d report%s", m->report_count, m->report_count == 1 ? "" : "s");
     if (programs.count) fprintf(out, programs.count == 1 ? " of " : " (");
@@ -69,9 +69,9 @@ static void print_origin(FILE *out, const merged *m)
     if (programs.count > 1) fprintf(out, ")");
     if (devices.count) fprintf(out, " on ");
     print_names(out, &devices, false);
-    fprintf(out, ": %llu calls, %llu emulated, %llu native", m->intercepted, m->emulated,
-            m->native);
-    if (m->unlisted) fprintf(out, ", %llu not listed", m->unlisted);
+    fprintf(out, ": %lld calls, %lld emulated, %lld native", m->totals.intercepted,
+            m->totals.emulated, m->totals.native);
+    if (m->totals.unlisted) fprintf(out, ", %lld not listed", m->totals.unlisted);
     fprintf(out, "\n");
 }
 
@@ -82,9 +82,10 @@ static void print_when(FILE *out, const merged *m)
     const char *first = "", *last = "";
     for (int i = 0; i < m->report_count; i++) {
         const report *r = &m->reports[i];
-        add_name(&hosts, r->host);
-        if (r->started[0] && (!first[0] || strcmp(r->started, first) < 0)) first = r->started;
-        if (strcmp(r->written, last) > 0) last = r->written;
+        add_name(&hosts, r->head.host);
+        if (r->head.started[0] && (!first[0] || strcmp(r->head.started, first) < 0))
+            first = r->head.started;
+        if (strcmp(r->head.written, last) > 0) last = r->head.written;
     }
     if (!hosts.count || !first[0]) return;
     fprintf(out, "Begun ");
@@ -122,11 +123,11 @@ static void print_command(FILE *out, const merged *m)
 /* What the numbers do not hold. */
 static void print_gaps(FILE *out, const merged *m)
 {
-    unsigned long long unread = 0;
+    long long unread = 0;
     names paths = {.count = 0};
     for (int i = 0; i < m->count; i++) unread += m->lines[i]->unread;
     for (int i = 0; i < m->report_count; i++)
-        if (!m->reports[i].is_complete) add_name(&paths, m->paths[i]);
+        if (!m->reports[i].head.is_complete) add_name(&paths, m->paths[i]);
     if (m->incomplete) {
         fprintf(out,
                 "INCOMPLETE: %d of %d reports, of processes that still run or ended without "
@@ -137,7 +138,7 @@ static void print_gaps(FILE *out, const merged *m)
     }
     if (unread)
         fprintf(out,
-                "The times of %llu calls are not known, and are not in the sums: their context "
+                "The times of %lld calls are not known, and are not in the sums: their context "
                 "ended first (cudaDeviceReset), or they had not ended.\n",
                 unread);
     if (m->is_host_device) fprintf(out, "%s\n", host_device_note);
@@ -174,11 +175,11 @@ typedef struct {
 
 static html_bar bar_of(const report_row *row, bar_texts *texts)
 {
-    const report_call *c = &row->now->call;
+    const td_report_call *c = &row->now->call;
     snprintf(texts->label, sizeof texts->label, "%s %s %lld x %lld x %lld, %s%s%s",
-             report_short_name(row).text, report_letters(row).text, c->m, c->n, c->k, c->mode,
+             td_report_short_name(c), td_report_letters(c).text, c->m, c->n, c->k, c->mode,
              c->site[0] ? ", " : "", c->site);
-    snprintf(texts->value, sizeof texts->value, "%.4f s, %llu calls", row->now->seconds, c->count);
+    snprintf(texts->value, sizeof texts->value, "%.4f s, %lld calls", row->now->seconds, c->count);
     return (html_bar){texts->label, row->now->seconds, 0.0, texts->value};
 }
 
@@ -224,14 +225,11 @@ void report_page_print_csv(FILE *out, const void *page)
     table_print_csv(out, ((const report_page *)page)->table);
 }
 
-static void print_text_list(FILE *out, const char *name, const char *const texts[], int count)
+/* A text of a list; the first one without a comma before it. */
+static void print_listed(FILE *out, const char *text, bool is_first)
 {
-    fprintf(out, "\"%s\": [", name);
-    for (int i = 0; i < count; i++) {
-        fputs(i ? ", " : "", out);
-        td_json_print_string(out, texts[i]);
-    }
-    fprintf(out, "], ");
+    fputs(is_first ? "" : ", ", out);
+    td_json_print_string(out, text);
 }
 
 static void print_report(FILE *out, const char *path, const report *r)
@@ -239,17 +237,18 @@ static void print_report(FILE *out, const char *path, const report *r)
     td_json_print_members(out, "{",
                           (const td_json_member[]){
                               {"file", path},
-                              {"program", r->program},
-                              {"host", r->host[0] ? r->host : NULL},
-                              {"started", r->started[0] ? r->started : NULL},
-                              {"written", r->written[0] ? r->written : NULL},
+                              {"program", r->head.program},
+                              {"host", r->head.host[0] ? r->head.host : NULL},
+                              {"started", r->head.started[0] ? r->head.started : NULL},
+                              {"written", r->head.written[0] ? r->head.written : NULL},
                               {NULL, NULL},
                           });
-    fprintf(out, ", ");
-    print_text_list(out, "command", r->command, r->words);
-    print_text_list(out, "devices", r->devices, r->device_count);
-    fprintf(out, "\"host_device\": %s, \"is_complete\": %s}", r->is_host_device ? "true" : "false",
-            r->is_complete ? "true" : "false");
+    fprintf(out, ", \"command\": [");
+    for (int i = 0; i < r->words; i++) print_listed(out, r->command[i], i == 0);
+    fprintf(out, "], \"devices\": [");
+    for (int i = 0; i < r->device_count; i++) print_listed(out, r->devices[i].name, i == 0);
+    fprintf(out, "], \"host_device\": %s, \"is_complete\": %s}",
+            r->head.host_device ? "true" : "false", r->head.is_complete ? "true" : "false");
 }
 
 static void print_merged(FILE *out, const char *name, const merged *m)

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/report/timed.h"
-
 enum { SCHEMA = 1 };
 
 /* Counts are exact in JSON readers that know binary64 alone, and sums of some reports fit. */
@@ -86,25 +84,15 @@ static bool load(const char *path, json_t **root, char why[REPORT_WHY_BYTES])
 
 /* ---- members ---- */
 
-typedef enum { TEXT, LETTER, INTEGER, COUNT, NUMBER, FLAG, KINDS } kind;
-
-static const char *const kind_names[KINDS] = {
-    [TEXT] = "a text",   [LETTER] = "a letter",           [INTEGER] = "an integer",
-    [COUNT] = "a count", [NUMBER] = "a number from 0 on", [FLAG] = "true or false"};
-
-typedef enum {
-    MUST_BE,
-    MAY_BE_NULL, /* or lack; a negative number, or "", stands for that */
-    MAY_LACK     /* it keeps what it was before */
-} need;
-
-/* A member of an object, and where it is kept. */
-typedef struct {
-    const char *name;
-    kind kind;
-    need need;
-    size_t offset;
-} member;
+static const char *const kind_names[] = {
+    [TD_TEXT] = "a text",
+    [TD_LETTER] = "a letter",
+    [TD_INTEGER] = "an integer",
+    [TD_COUNT] = "a count",
+    [TD_SECONDS] = "a number from 0 on",
+    [TD_NUMBER] = "a number from 0 on",
+    [TD_FLAG] = "true or false",
+};
 
 static bool is_integer(const json_t *value, long long *integer)
 {
@@ -136,132 +124,80 @@ static bool take_number(const json_t *value, double *to)
     return json_is_number(value) && *to >= 0.0;
 }
 
-static bool take(const json_t *value, kind of, void *to)
+static bool take_count(const json_t *value, bool is_signed, long long *to)
 {
-    long long integer;
-    switch (of) {
-    case TEXT:
-        return take_text(value, to);
-    case LETTER:
-        return take_letter(value, to);
-    case NUMBER:
-        return take_number(value, to);
-    case FLAG:
-        *(bool *)to = json_is_true(value);
-        return json_is_boolean(value);
-    default:
-        if (!is_integer(value, &integer) || (of == COUNT && integer < 0)) return false;
-        *(long long *)to = integer;
+    return is_integer(value, to) && (is_signed || *to >= 0);
+}
+
+static bool take(const json_t *value, td_field_kind kind, void *to)
+{
+    if (kind == TD_TEXT) return take_text(value, to);
+    if (kind == TD_LETTER) return take_letter(value, to);
+    if (kind == TD_INTEGER || kind == TD_COUNT) return take_count(value, kind == TD_INTEGER, to);
+    if (kind == TD_SECONDS || kind == TD_NUMBER) return take_number(value, to);
+    *(bool *)to = json_is_true(value);
+    return json_is_boolean(value);
+}
+
+/* What a member is that is null, or lacks. */
+static void take_nothing(const td_field *field, void *to)
+{
+    const bool is_null = field->null != TD_NULL_NEVER;
+    if (field->kind == TD_TEXT) *(const char **)to = "";
+    if (field->kind == TD_COUNT && is_null) *(long long *)to = TD_UNKNOWN;
+    if ((field->kind == TD_SECONDS || field->kind == TD_NUMBER) && is_null)
+        *(double *)to = field->null == TD_NULL_INFINITE ? INFINITY : TD_UNKNOWN;
+}
+
+static bool take_field(const json_t *value, const char *where, const td_field *field, void *to,
+                       char why[REPORT_WHY_BYTES])
+{
+    const bool may_be_null = field->null != TD_NULL_NEVER;
+    if (!value && field->need == TD_ALWAYS && !may_be_null)
+        return refuse(why, EBADMSG, "%s lacks \"%s\"", where, field->name);
+    if (!value || (may_be_null && json_is_null(value))) {
+        take_nothing(field, to);
         return true;
     }
+    return take(value, field->kind, to) ||
+           refuse(why, EBADMSG, "\"%s\" of %s is not %s%s", field->name, where,
+                  kind_names[field->kind], may_be_null ? " or null" : "");
 }
 
-static void take_null(kind of, void *to)
-{
-    if (of == TEXT) *(const char **)to = "";
-    if (of == COUNT) *(long long *)to = -1;
-    if (of == NUMBER) *(double *)to = -1.0;
-}
+static bool take_fields(const json_t *object, const char *where, const td_field *fields, void *to,
+                        char why[REPORT_WHY_BYTES]);
 
-/* Members up to one without a name; `where` is what the object is called. */
-static bool take_members(const json_t *object, const char *where, const member *m, void *to,
-                         char why[REPORT_WHY_BYTES])
+/* An object in an object, or null. */
+static bool take_object(const json_t *value, const char *where, const td_field *field, void *to,
+                        char why[REPORT_WHY_BYTES])
 {
-    if (!json_is_object(object)) return refuse(why, EBADMSG, "%s is no object", where);
-    for (; m->name; m++) {
-        const json_t *value = json_object_get(object, m->name);
-        char *place = (char *)to + m->offset;
-        const bool may_be_null = m->need == MAY_BE_NULL;
-        if (!value && m->need == MAY_LACK) continue;
-        if (!value && !may_be_null) return refuse(why, EBADMSG, "%s lacks \"%s\"", where, m->name);
-        if (may_be_null && (!value || json_is_null(value)))
-            take_null(m->kind, place);
-        else if (!take(value, m->kind, place))
-            return refuse(why, EBADMSG, "\"%s\" of %s is not %s%s", m->name, where,
-                          kind_names[m->kind], may_be_null ? " or null" : "");
-    }
+    char part[96];
+    const td_field *members = td_field_members(field);
+    bool *is_known = to;
+    *is_known = value && !json_is_null(value);
+    snprintf(part, sizeof part, "\"%s\" of %s", field->name, where);
+    if (*is_known) return take_fields(value, part, members, to, why);
+    for (; members->name; members++) take_nothing(members, (char *)to + members->offset);
     return true;
 }
 
-#define AT(type, field) offsetof(type, field)
-
-static const member verified_members[] = {
-    {"elements", COUNT, MUST_BE, AT(report_verified, elements)},
-    {"special", COUNT, MUST_BE, AT(report_verified, special)},
-    {"outside", COUNT, MUST_BE, AT(report_verified, outside)},
-    {"unjudged", COUNT, MAY_LACK, AT(report_verified, unjudged)},
-    {"worst", NUMBER, MAY_BE_NULL, AT(report_verified, worst)},
-    {"mean", NUMBER, MAY_BE_NULL, AT(report_verified, mean)},
-    {"worst_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, worst_ulps)},
-    {"mean_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, mean_ulps)},
-    {"bound", NUMBER, MAY_BE_NULL, AT(report_verified, bound)},
-    {"bound_ulps", NUMBER, MAY_BE_NULL, AT(report_verified, bound_ulps)},
-    {NULL, TEXT, MUST_BE, 0},
-};
-
-static const member call_members[] = {
-    {"function", TEXT, MUST_BE, AT(report_call, function)},
-    {"type", TEXT, MUST_BE, AT(report_call, type)},
-    {"side", LETTER, MAY_LACK, AT(report_call, letters.side)},
-    {"uplo", LETTER, MAY_LACK, AT(report_call, letters.triangle)},
-    {"diag", LETTER, MAY_LACK, AT(report_call, letters.diagonal)},
-    {"op_a", LETTER, MUST_BE, AT(report_call, letters.op_a)},
-    {"op_b", LETTER, MUST_BE, AT(report_call, letters.op_b)},
-    {"m", INTEGER, MUST_BE, AT(report_call, m)},
-    {"n", INTEGER, MUST_BE, AT(report_call, n)},
-    {"k", INTEGER, MUST_BE, AT(report_call, k)},
-    {"batch", INTEGER, MUST_BE, AT(report_call, batch)},
-    {"mode", TEXT, MUST_BE, AT(report_call, mode)},
-    {"count", COUNT, MUST_BE, AT(report_call, count)},
-    {"timed", COUNT, MUST_BE, AT(report_call, timed)},
-    {"unread", COUNT, MAY_LACK, AT(report_call, unread)},
-    {"seconds", NUMBER, MAY_BE_NULL, AT(report_call, seconds)},
-    {"repaired", COUNT, MAY_BE_NULL, AT(report_call, repaired)},
-    {"tiles", COUNT, MAY_BE_NULL, AT(report_call, tiles)},
-    {"planes", COUNT, MAY_BE_NULL, AT(report_call, planes)},
-    {"native_reason", TEXT, MAY_BE_NULL, AT(report_call, native_reason)},
-    {"choice", TEXT, MAY_BE_NULL, AT(report_call, choice)},
-    {"native_seconds", NUMBER, MAY_BE_NULL, AT(report_call, native_seconds)},
-    {"site", TEXT, MAY_BE_NULL, AT(report_call, site)},
-    {NULL, TEXT, MUST_BE, 0},
-};
-
-static const member total_members[] = {
-    {"intercepted", COUNT, MUST_BE, AT(report, intercepted)},
-    {"emulated", COUNT, MUST_BE, AT(report, emulated)},
-    {"native", COUNT, MUST_BE, AT(report, native)},
-    {"unlisted", COUNT, MUST_BE, AT(report, unlisted)},
-    {"repaired", COUNT, MAY_BE_NULL, AT(report, repaired)},
-    {NULL, TEXT, MUST_BE, 0},
-};
-
-static const member report_members[] = {
-    {"program", TEXT, MUST_BE, AT(report, program)},
-    {"host", TEXT, MAY_LACK, AT(report, host)},
-    {"started", TEXT, MAY_LACK, AT(report, started)},
-    {"written", TEXT, MAY_LACK, AT(report, written)},
-    {"is_complete", FLAG, MUST_BE, AT(report, is_complete)},
-    {"host_device", FLAG, MUST_BE, AT(report, is_host_device)},
-    {NULL, TEXT, MUST_BE, 0},
-};
+/* Sets all members of an object but lists and totals; `where` is what the object is called. */
+static bool take_fields(const json_t *object, const char *where, const td_field *fields, void *to,
+                        char why[REPORT_WHY_BYTES])
+{
+    bool is_taken = json_is_object(object) || refuse(why, EBADMSG, "%s is no object", where);
+    for (const td_field *f = fields; is_taken && f->name; f++) {
+        const json_t *value = json_object_get(object, f->name);
+        char *place = (char *)to + f->offset;
+        if (f->kind == TD_FORECAST || f->kind == TD_VERIFIED)
+            is_taken = take_object(value, where, f, place, why);
+        else if (f->kind != TD_LIST && f->kind != TD_TOTALS)
+            is_taken = take_field(value, where, f, place, why);
+    }
+    return is_taken;
+}
 
 /* ---- lists ---- */
-
-static bool take_call(const json_t *object, size_t number, report *r, char why[REPORT_WHY_BYTES])
-{
-    char where[64], part[96];
-    report_call *call = &r->calls[number];
-    snprintf(where, sizeof where, "calls[%zu]", number);
-    if (!take_members(object, where, call_members, call, why)) return false;
-    const json_t *verified = json_object_get(object, "verified");
-    call->is_verified = verified && !json_is_null(verified);
-    if (!call->is_verified) return true;
-    snprintf(part, sizeof part, "\"verified\" of %s", where);
-    if (!take_members(verified, part, verified_members, &call->verified, why)) return false;
-    if (call->verified.worst < 0.0) call->verified.worst = INFINITY;
-    if (call->verified.mean < 0.0) call->verified.mean = INFINITY;
-    return true;
-}
 
 static bool take_calls(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
 {
@@ -269,19 +205,27 @@ static bool take_calls(const json_t *list, report *r, char why[REPORT_WHY_BYTES]
     if (!json_is_array(list)) return refuse(why, EBADMSG, "\"calls\" is no list");
     r->calls = calloc(count + 1, sizeof *r->calls);
     if (!r->calls) return refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
-    for (size_t i = 0; i < count; i++)
-        if (!take_call(json_array_get(list, i), i, r, why)) return false;
+    for (size_t i = 0; i < count; i++) {
+        char where[64];
+        snprintf(where, sizeof where, "calls[%zu]", i);
+        if (!take_fields(json_array_get(list, i), where, td_call_fields, &r->calls[i], why))
+            return false;
+    }
     r->call_count = (int)count;
     return true;
 }
 
 static bool take_devices(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
 {
-    static const member name[] = {{"name", TEXT, MUST_BE, 0}, {NULL, TEXT, MUST_BE, 0}};
+    const size_t count = json_array_size(list);
     if (!json_is_array(list)) return refuse(why, EBADMSG, "\"devices\" is no list");
-    for (size_t i = 0; i < json_array_size(list) && i < REPORT_DEVICES; i++, r->device_count++)
-        if (!take_members(json_array_get(list, i), "a device", name, &r->devices[i], why))
+    r->devices = calloc(count + 1, sizeof *r->devices);
+    if (!r->devices) return refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
+    for (size_t i = 0; i < count; i++)
+        if (!take_fields(json_array_get(list, i), "a device", td_device_fields, &r->devices[i],
+                         why))
             return false;
+    r->device_count = (int)count;
     return true;
 }
 
@@ -311,8 +255,8 @@ static bool take_root(report *r, char why[REPORT_WHY_BYTES])
 {
     const json_t *totals = json_object_get(r->root, "totals");
     return take_schema(r->root, why) &&
-           take_members(r->root, "the report", report_members, r, why) &&
-           take_members(totals, "\"totals\"", total_members, r, why) &&
+           take_fields(r->root, "the report", td_head_fields, &r->head, why) &&
+           take_fields(totals, "\"totals\"", td_total_fields, &r->head.totals, why) &&
            take_devices(json_object_get(r->root, "devices"), r, why) &&
            take_command(json_object_get(r->root, "command"), r, why) &&
            take_calls(json_object_get(r->root, "calls"), r, why);
@@ -320,7 +264,7 @@ static bool take_root(report *r, char why[REPORT_WHY_BYTES])
 
 bool report_read(const char *path, report *r, char why[REPORT_WHY_BYTES])
 {
-    *r = (report){.program = "", .host = "", .started = "", .written = ""};
+    *r = (report){0};
     if (load(path, &r->root, why) && take_root(r, why)) return true;
     const int error = errno;
     report_free(r);
@@ -331,27 +275,8 @@ bool report_read(const char *path, report *r, char why[REPORT_WHY_BYTES])
 void report_free(report *r)
 {
     free(r->calls);
+    free(r->devices);
     free(r->command);
     json_decref(r->root);
     *r = (report){0};
-}
-
-/* ---- what follows ---- */
-
-static unsigned long long timed_of(const report_call *c) { return c->seconds < 0.0 ? 0 : c->timed; }
-
-double report_seconds(const report_call *c)
-{
-    if (timed_of(c) == 0) return -1.0;
-    return c->seconds * td_timed_stand_for(c->count, c->timed, c->unread);
-}
-
-double report_timed(const report_call *c)
-{
-    return (double)timed_of(c) * td_timed_stand_for(c->count, timed_of(c), c->unread);
-}
-
-unsigned long long report_untimed(const report_call *c)
-{
-    return td_timed_leave(c->count, timed_of(c), c->unread);
 }

@@ -47,9 +47,9 @@ typedef struct td_device {
      * memory, where TD_CALL_SLOTS for single calls follow. */
     td_counters *counters, *mapped_counters, *device_counters;
 
-    /* The same of what TANDEM_VERIFY measures, TD_SAMPLE_SLOTS each; the first element outside
-     * of its bound; and room for that one's lines, NULL until td_device_keep_lines() has made
-     * it. These two are in host memory. */
+    /* What TANDEM_VERIFY measures, TD_SAMPLE_SLOTS each: in host memory, as kernels see it, and in
+     * the device's memory. In host memory alone: the first element outside of its bound, and room
+     * for the lines of A and B that it is of, NULL until td_device_keep_lines() has made it. */
     td_sample_counts *samples, *mapped_samples, *device_samples;
     td_sample_failure *failure, *mapped_failure;
     double *lines, *mapped_lines;

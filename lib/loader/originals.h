@@ -51,8 +51,8 @@ typedef struct td_library td_library;
  * is none. handle may be NULL. Every wrapper asks once, first of all. */
 td_library *td_library_of(const void *handle, const void *caller, td_original which);
 
-/* The same for Tandem's own handles; loads the newest that the loader finds where none is
- * loaded. */
+/* The cuBLAS that Tandem's own handles are of: the program's, or the newest that is loaded; where
+ * none is, the newest that the loader finds is loaded. */
 td_library *td_library_own(void);
 
 /* True if an address is in the code of a cuBLAS or cublasLt: a call from there is one of its

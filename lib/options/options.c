@@ -382,7 +382,8 @@ static const char *ask(const struct td_option_kind *kind, const char *text,
     return td_nearest_ask(&search, question);
 }
 
-/* The same as td_options_set; consequence: ", so ..." for the message. */
+/* Gives an option the value that `text` says, as td_options_set does; a text that says none is
+ * refused with `consequence` (", so ...") in the message. */
 static bool set(td_options *o, td_option_id id, const char *name, const char *text,
                 td_origin origin, const char *consequence)
 {

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <search.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,14 +22,8 @@ static bool is_moved;  /* ... has not looked yet where its own goes */
 static _Atomic(int64_t)
     due; /* when a product writes the report, in milliseconds of the monotonic clock */
 
-/* Held while the report is written; taken before `lock`. */
+/* Held while the report is written; taken before td_records_lock. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
-
-/* Guards all of the following, the list of records and their counters; not the counts
- * themselves. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *tree; /* all records, for tsearch(3) */
-static unsigned record_count;
 
 /* False where the report is kept for TANDEM_VERIFY alone. */
 static bool has_destination(void) { return report.options->report.text[0] != '\0'; }
@@ -55,27 +47,6 @@ static bool open_destination(bool is_new)
     return false;
 }
 
-static void drop_list(td_counted **list)
-{
-    while (*list) {
-        td_counted *first = *list;
-        *list = first->next;
-        free(first);
-    }
-}
-
-static void drop_counters(td_record *record)
-{
-    drop_list(&record->counters);
-    drop_list(&record->samples);
-}
-
-static void free_record(void *record)
-{
-    drop_counters(record);
-    free(record);
-}
-
 /* A forked child is a process of its own: its counts start at zero. It must not touch the counters
  * in device memory, which the child does not have. */
 static void start_again_in_child(void)
@@ -85,22 +56,19 @@ static void start_again_in_child(void)
     clock_gettime(CLOCK_REALTIME, &report.start);
     atomic_store(&due, 0);
     report.unlisted = 0;
-    for (td_record *record = report.first; record; record = record->next) {
-        record->count = record->timed = record->expected = record->nanoseconds = 0;
-        drop_counters(record);
-    }
+    td_records_empty(&report);
 }
 
 void td_report_before_fork(void)
 {
     pthread_mutex_lock(&writing);
-    pthread_mutex_lock(&lock);
+    td_records_lock();
 }
 
 void td_report_after_fork(bool is_child)
 {
     if (is_child) start_again_in_child();
-    pthread_mutex_unlock(&lock);
+    td_records_unlock();
     pthread_mutex_unlock(&writing);
 }
 
@@ -124,9 +92,9 @@ void td_report_open(const td_options *o, const char *version)
 /* The first text stays. */
 static void set_text(char *known, size_t bytes, const char *text)
 {
-    pthread_mutex_lock(&lock);
+    td_records_lock();
     if (!known[0]) snprintf(known, bytes, "%s", text);
-    pthread_mutex_unlock(&lock);
+    td_records_unlock();
 }
 
 static bool has_place(int number) { return number >= 0 && number < TD_REPORT_DEVICES; }
@@ -142,6 +110,8 @@ void td_report_set_figures(int number, const char *figures)
 }
 
 void td_report_set_host_device(void) { report.is_host_device = true; }
+
+/* ---- calls ---- */
 
 td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_decision *decision,
                                td_sample_bound bound, int device)
@@ -171,155 +141,27 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
     };
 }
 
-static int compare_texts(const char *a, const char *b)
-{
-    if (a == b) return 0;
-    return a && b ? strcmp(a, b) : a ? 1 : -1;
-}
-
-/* Any order, as tsearch(3) wants one. */
-static int compare_keys(const void *left, const void *right)
-{
-    const td_report_key *a = left, *b = right;
-    const int64_t numbers[][2] = {
-        {a->entry, b->entry},
-        {a->m, b->m},
-        {a->n, b->n},
-        {a->k, b->k},
-        {a->op_a, b->op_a},
-        {a->op_b, b->op_b},
-        {a->is_conjugate_a, b->is_conjugate_a},
-        {a->is_conjugate_b, b->is_conjugate_b},
-        {a->batch, b->batch},
-        {a->type, b->type},
-        {a->kind, b->kind},
-        {a->side, b->side},
-        {a->device, b->device},
-        {a->triangle, b->triangle},
-        {a->diagonal, b->diagonal},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;
-    if (a->caller != b->caller) return (uintptr_t)a->caller < (uintptr_t)b->caller ? -1 : 1;
-    const int mode = compare_texts(a->mode, b->mode);
-    return mode ? mode : compare_texts(a->reason, b->reason);
-}
-
-static td_record *add_record(const td_report_key *key, const td_site *site)
-{
-    td_record *record = calloc(1, sizeof *record);
-    if (!record) return NULL;
-    record->key = *key;
-    record->number = record_count;
-    record->site = site;
-    if (!tsearch(record, &tree, compare_keys)) {
-        free(record);
-        return NULL;
-    }
-    *report.last = record;
-    report.last = &record->next;
-    record_count++;
-    return record;
-}
-
-/* The key's record; if it is new and is_added, one is made. */
-static td_record *look_for(const td_report_key *key, bool is_added, const td_site *site)
-{
-    pthread_mutex_lock(&lock);
-    td_record *const *found = tfind(key, &tree, compare_keys);
-    td_record *record = found ? *found : is_added ? add_record(key, site) : NULL;
-    pthread_mutex_unlock(&lock);
-    return record;
-}
-
 td_record *td_report_find(const td_report_key *key)
 {
-    _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    td_record *record = look_for(key, !key->caller, NULL);
-    if (!record && key->caller) record = look_for(key, true, td_site_find(key->caller));
+    td_record *record = td_records_find(&report, key, !key->caller, NULL);
+    if (!record && key->caller)
+        record = td_records_find(&report, key, true, td_site_find(key->caller));
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
 }
 
-bool td_report_wants_native(const td_record *record)
-{
-    return record && !atomic_load_explicit(&record->has_native, memory_order_relaxed);
-}
-
-void td_report_set_native(td_record *record, double seconds)
-{
-    atomic_store_explicit(&record->native_seconds, seconds, memory_order_relaxed);
-    atomic_store_explicit(&record->has_native, true, memory_order_release);
-}
-
 bool td_report_describe(unsigned number, char text[TD_CALL_TEXT])
 {
-    pthread_mutex_lock(&lock);
+    td_records_lock();
     const td_record *record = report.first;
     while (record && record->number != number) record = record->next;
     if (record) td_report_print_call(&record->key, text);
-    pthread_mutex_unlock(&lock);
+    td_records_unlock();
     return record != NULL;
 }
 
-unsigned td_record_number(const td_record *record) { return record->number; }
-
-bool td_report_wants_time(const td_record *record)
-{
-    enum { ALWAYS_TIMED = 16, TIMED_ONE_IN = 16 };
-    if (!record) return false;
-    const unsigned long long count = atomic_load_explicit(&record->count, memory_order_relaxed);
-    return count < ALWAYS_TIMED || count % TIMED_ONE_IN == 0;
-}
-
-void td_report_count(td_record *record)
-{
-    if (record) atomic_fetch_add_explicit(&record->count, 1, memory_order_relaxed);
-}
-
-unsigned long long td_nanoseconds(double seconds)
-{
-    return seconds > 0.0 ? (unsigned long long)(seconds * 1e9 + 0.5) : 0;
-}
-
-void td_report_expect_time(td_record *record)
-{
-    if (record) atomic_fetch_add_explicit(&record->expected, 1, memory_order_relaxed);
-}
-
-void td_report_add_time(td_record *record, double seconds)
-{
-    /* no call takes 30 years: a broken clock, as is a negative or NaN time */
-    const double longest = 1e9;
-    if (!record || !(seconds >= 0 && seconds < longest)) return;
-    atomic_fetch_add_explicit(&record->nanoseconds, td_nanoseconds(seconds), memory_order_relaxed);
-    atomic_fetch_add_explicit(&record->timed, 1, memory_order_relaxed);
-}
-
-/* Adds counts to a list that does not have them. */
-static void add_counts(td_counted **list, const volatile void *counts)
-{
-    pthread_mutex_lock(&lock);
-    const td_counted *known = *list;
-    while (known && known->counts != counts) known = known->next;
-    td_counted *added = known ? NULL : malloc(sizeof *added);
-    if (added) {
-        *added = (td_counted){counts, *list};
-        *list = added;
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-void td_report_add_counters(td_record *record, const volatile td_counters *counters)
-{
-    if (record) add_counts(&record->counters, counters);
-}
-
-void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples)
-{
-    if (record) add_counts(&record->samples, samples);
-}
+/* ---- writing ---- */
 
 /* The whole report as text, which the caller frees; NULL if memory has run out. */
 static char *compose(bool is_table, size_t *length)
@@ -327,9 +169,9 @@ static char *compose(bool is_table, size_t *length)
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     if (!out) return NULL;
-    pthread_mutex_lock(&lock);
+    td_records_lock();
     (is_table ? td_report_print_table : td_report_print_json)(out, &report);
-    pthread_mutex_unlock(&lock);
+    td_records_unlock();
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;
@@ -337,9 +179,9 @@ static char *compose(bool is_table, size_t *length)
 
 static bool is_without_calls(void)
 {
-    pthread_mutex_lock(&lock);
+    td_records_lock();
     const bool is_empty = td_report_add_up(&report).intercepted == 0;
-    pthread_mutex_unlock(&lock);
+    td_records_unlock();
     return is_empty;
 }
 
@@ -433,9 +275,9 @@ static void put_off(int64_t until)
 static bool is_long(void)
 {
     enum { LINES_AT_EVERY_PRODUCT = 256 };
-    pthread_mutex_lock(&lock);
-    const bool has_many = record_count > LINES_AT_EVERY_PRODUCT;
-    pthread_mutex_unlock(&lock);
+    td_records_lock();
+    const bool has_many = td_records_count() > LINES_AT_EVERY_PRODUCT;
+    td_records_unlock();
     return has_many;
 }
 
@@ -460,9 +302,7 @@ void td_report_write_so_far(void)
 void td_report_close(void)
 {
     is_on = false;
-    tdestroy(tree, free_record);
-    tree = NULL;
-    record_count = 0;
+    td_records_free();
     report = (td_report){0};
     if (kept_stderr.copy > 0) close(kept_stderr.copy);
     kept_stderr = (td_report_stderr){.copy = -1};

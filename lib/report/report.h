@@ -82,14 +82,15 @@ void td_report_add_counters(td_record *record, const volatile td_counters *count
 bool td_report_wants_native(const td_record *record);
 void td_report_set_native(td_record *record, double seconds);
 
-/* The same of what TANDEM_VERIFY measures in the record's calls. */
+/* What TANDEM_VERIFY measures in the record's calls is added to *samples by kernels: it is read
+ * when the report is written and stays until then. */
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);
 
 /* A call as text, for a message: function, operations, sizes, mode. */
 enum { TD_CALL_TEXT = 256 };
 void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT]);
 
-/* The same of the record with this number; false if there is none. */
+/* The calls of the record with this number as text; false if there is none. */
 bool td_report_describe(unsigned number, char text[TD_CALL_TEXT]);
 
 /* True if the report goes to a file that is as old as TANDEM_REPORT_EVERY lets it be: once for each

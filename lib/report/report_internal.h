@@ -1,5 +1,5 @@
-/* report_internal.h - what report.c and report_sums.c (counting), report_json.c and report_table.c
- * (the two forms of a report) and report_file.c (the file) share. */
+/* report_internal.h - what report.c, report_records.c and report_sums.c (counting), report_json.c
+ * and report_table.c (the two forms of a report) and report_file.c (the file) share. */
 #ifndef TD_REPORT_INTERNAL_H
 #define TD_REPORT_INTERNAL_H
 
@@ -11,6 +11,7 @@
 #include "../options/file.h"
 #include "../loader/site.h"
 #include "../model/model.h"
+#include "fields.h"
 #include "report.h"
 #include "report_run.h"
 
@@ -26,8 +27,8 @@ struct td_record {
     td_report_key key;
     unsigned number;
     td_record *next; /* in the order of first calls */
-    atomic_ullong count, timed, nanoseconds;
-    atomic_ullong expected; /* calls whose time was to be measured; timed + those not read */
+    atomic_llong count, timed, nanoseconds;
+    atomic_llong expected; /* calls whose time was to be measured; timed + those not read */
     /* Of one call in cuBLAS, predicted; negative: nobody can say. Valid if has_native. */
     _Atomic double native_seconds;
     atomic_bool has_native;
@@ -46,40 +47,54 @@ typedef struct {
     char devices[TD_REPORT_DEVICES][TD_REPORT_DEVICE_BYTES]; /* "": not known */
     char figures[TD_REPORT_DEVICES][TD_SOURCE_BYTES];        /* "": nothing was predicted */
     td_record *first, **last; /* list of all records; where to hang the next one */
-    atomic_ullong unlisted;   /* calls for which there was no memory */
+    atomic_llong unlisted;    /* calls for which there was no memory */
 } td_report;
-
-typedef struct {
-    unsigned long long intercepted, emulated, native, timed, unread, nanoseconds, repaired;
-    unsigned long long unlisted;
-    unsigned long long verified, outside; /* elements; of these, beyond their bounds */
-    bool is_counted;                      /* repaired is known of some calls */
-    bool is_verified;                     /* some elements were compared */
-} td_report_totals;
 
 /* Whole nanoseconds, as times are kept, and printed from integers: a printed double would take the
  * decimal sign of the application's locale. 0 for what is negative. */
-unsigned long long td_nanoseconds(double seconds);
+long long td_nanoseconds(double seconds);
+
+/* Hold this to read or change the list of records, their counters, and the texts of the report. */
+void td_records_lock(void);
+void td_records_unlock(void);
+
+/* How many there are. Under the lock. */
+unsigned td_records_count(void);
+
+/* The record of a key; if it is new, NULL, or one that is made if `is_added`. NULL without memory,
+ * too. Takes the lock. */
+td_record *td_records_find(td_report *report, const td_report_key *key, bool is_added,
+                           const td_site *site);
+
+/* Sets all counts to zero, and forgets the counters in device memory. Under the lock. */
+void td_records_empty(const td_report *report);
+
+/* Frees all records. */
+void td_records_free(void);
 
 /* Sums over all records. */
 td_report_totals td_report_add_up(const td_report *report);
 
 /* Calls whose time was to be measured and is not known: it was lost with its CUDA context, or the
  * device had not passed the call's end. */
-unsigned long long td_record_unread(const td_record *record);
+long long td_record_unread(const td_record *record);
 
-/* Elements of C that the repair kernel recomputed in the record's calls; nothing if they were not
- * counted. */
-unsigned long long td_record_repaired(const td_record *record);
+/* Of the timed calls together; TD_UNKNOWN if none was timed. */
+double td_record_nanoseconds(const td_record *record);
 
-/* Tiles of C, 64 x 64, all of whose elements were made in binary64 in the record's calls. */
-unsigned long long td_record_tiles(const td_record *record);
+/* Elements of C that the repair kernel recomputed in the record's calls; TD_UNKNOWN if they were
+ * not counted. */
+long long td_record_repaired(const td_record *record);
+
+/* Tiles of C, 64 x 64, all of whose elements were made in binary64 in the record's calls;
+ * TD_UNKNOWN if they were not counted. */
+long long td_record_tiles(const td_record *record);
+
+/* The most slices or moduli that operands were cut into; TD_UNKNOWN for modes without them. */
+long long td_record_planes(const td_record *record);
 
 /* What was measured of the record's calls in all contexts; zeros if nothing was. */
 td_sample_counts td_record_samples(const td_record *record);
-
-/* The most slices or moduli that operands were cut into; 0 for modes without them. */
-unsigned long long td_record_planes(const td_record *record);
 
 void td_report_print_json(FILE *out, const td_report *report);
 void td_report_print_table(FILE *out, const td_report *report); /* lines for stderr */

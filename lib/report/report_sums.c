@@ -3,24 +3,39 @@
 
 static const volatile td_counters *counters_of(const td_counted *c) { return c->counts; }
 
-unsigned long long td_record_unread(const td_record *record)
+long long td_record_unread(const td_record *record)
 {
-    const unsigned long long expected = record->expected, timed = record->timed;
+    const long long expected = record->expected, timed = record->timed;
     return expected > timed ? expected - timed : 0;
 }
 
-unsigned long long td_record_repaired(const td_record *record)
+double td_record_nanoseconds(const td_record *record)
+{
+    return record->timed ? (double)record->nanoseconds : TD_UNKNOWN;
+}
+
+long long td_record_repaired(const td_record *record)
 {
     unsigned long long sum = 0;
     for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->repaired;
-    return sum;
+    return record->counters ? (long long)sum : TD_UNKNOWN;
 }
 
-unsigned long long td_record_tiles(const td_record *record)
+long long td_record_tiles(const td_record *record)
 {
     unsigned long long sum = 0;
     for (const td_counted *c = record->counters; c; c = c->next) sum += counters_of(c)->tiles;
-    return sum;
+    return record->counters ? (long long)sum : TD_UNKNOWN;
+}
+
+long long td_record_planes(const td_record *record)
+{
+    unsigned long long most = 0;
+    for (const td_counted *c = record->counters; c; c = c->next) {
+        const unsigned long long planes = counters_of(c)->planes;
+        if (planes > most) most = planes;
+    }
+    return most ? (long long)most : TD_UNKNOWN;
 }
 
 td_sample_counts td_record_samples(const td_record *record)
@@ -40,32 +55,22 @@ td_sample_counts td_record_samples(const td_record *record)
     return sum;
 }
 
-unsigned long long td_record_planes(const td_record *record)
+td_report_totals td_report_add_up(const td_report *report)
 {
-    unsigned long long most = 0;
-    for (const td_counted *c = record->counters; c; c = c->next) {
-        const unsigned long long planes = counters_of(c)->planes;
-        if (planes > most) most = planes;
-    }
-    return most;
-}
-
-td_report_totals td_report_add_up(const td_report *from)
-{
-    td_report_totals totals = {.unlisted = from->unlisted};
-    totals.intercepted = totals.unlisted;
-    for (const td_record *record = from->first; record; record = record->next) {
-        totals.intercepted += record->count;
-        *(record->key.reason ? &totals.native : &totals.emulated) += record->count;
-        totals.timed += record->timed;
-        totals.unread += td_record_unread(record);
-        totals.nanoseconds += record->nanoseconds;
-        totals.repaired += td_record_repaired(record);
-        totals.is_counted |= record->count != 0 && record->counters;
+    td_report_totals totals = {.intercepted = report->unlisted,
+                               .unlisted = report->unlisted,
+                               .seconds = TD_UNKNOWN,
+                               .repaired = TD_UNKNOWN,
+                               .verified = TD_UNKNOWN,
+                               .outside = TD_UNKNOWN};
+    for (const td_record *record = report->first; record; record = record->next) {
         const td_sample_counts samples = td_record_samples(record);
-        totals.verified += samples.elements;
-        totals.outside += samples.outside;
-        totals.is_verified |= samples.elements != 0;
+        const td_report_totals of_line = {
+#define TOTAL(name, type, need, merge, value, ...) .name = (value),
+#include "fields.def"
+        };
+        td_fields_merge(td_total_fields, &totals, &of_line);
     }
+    totals.seconds /= 1e9; /* only now, as sums of whole nanoseconds are exact */
     return totals;
 }

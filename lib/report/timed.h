@@ -7,21 +7,36 @@
 #ifndef TD_TIMED_H
 #define TD_TIMED_H
 
+#include "fields.h"
+
 /* How many calls each of the timed ones stands for; 0 if none was timed. */
-static inline double td_timed_stand_for(unsigned long long count, unsigned long long timed,
-                                        unsigned long long unread)
+static inline double td_timed_stand_for(const td_report_call *line)
 {
-    return timed ? (double)count / ((double)timed + (double)unread) : 0.0;
+    const long long timed = line->seconds < 0.0 ? 0 : line->timed;
+    return timed ? (double)line->count / ((double)timed + (double)line->unread) : 0.0;
+}
+
+/* The calls whose time is known, their own or another one's. */
+static inline double td_timed_calls(const td_report_call *line)
+{
+    return (double)line->timed * td_timed_stand_for(line);
+}
+
+/* Seconds of these calls together on the device; TD_UNKNOWN if none was timed. */
+static inline double td_timed_seconds(const td_report_call *line)
+{
+    if (line->timed == 0 || line->seconds < 0.0) return TD_UNKNOWN;
+    return line->seconds * td_timed_stand_for(line);
 }
 
 /* Calls whose time is not known, from their own or from another one's; all of `count` if none was
  * timed, at least one if one was not read. */
-static inline unsigned long long td_timed_leave(unsigned long long count, unsigned long long timed,
-                                                unsigned long long unread)
+static inline long long td_timed_leave(const td_report_call *line)
 {
-    if (timed == 0 || unread == 0) return timed ? 0 : count;
-    const double left = td_timed_stand_for(count, timed, unread) * (double)unread;
-    return left < 1.0 ? 1 : left < (double)count ? (unsigned long long)left : count;
+    const double each = td_timed_stand_for(line), left = each * (double)line->unread;
+    if (line->timed == 0 || line->seconds < 0.0) return line->count;
+    if (line->unread == 0) return 0;
+    return left < 1.0 ? 1 : left < (double)line->count ? (long long)left : line->count;
 }
 
 #endif

@@ -1,6 +1,6 @@
 """docs/adding.md, done as it says: its edits are made in a copy of the sources, in as many files as
 its headings say, what they reach is built on what the build has already, and the new mode, entry
-point, routine and option are used.
+point, routine, option and field of the report are used.
 
 usage: check_adding.py SOURCE_ROOT BUILD_ROOT CUDA_INCLUDE LAUNCHER_LIBRARIES KERNEL_COMPILER
 COMPILER...
@@ -212,9 +212,22 @@ class Adding(unittest.TestCase):
         return subprocess.run([self.tandem, *arguments], env={**os.environ, **variables},
                               capture_output=True, text=True, check=False)
 
+    def report_of_client(self):
+        report = self.root / "report.json"
+        environment = {
+            **os.environ, "LD_PRELOAD": str(self.library), "TANDEM_MODE": "example",
+            "TANDEM_REPORT": str(report)
+        }
+        done = subprocess.run([self.root / "client"], env=environment, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (0, "7 10 15 22\n5 7 11 7\n", ""))
+        return json.loads(report.read_text(encoding="utf-8"))
+
     def test_each_touches_as_many_files_as_the_page_says(self):
         self.assertEqual([(what, count) for what, count, _ in self.page],
-                         [("A mode", 9), ("An entry point", 2), ("A routine", 5), ("An option", 1)])
+                         [("A mode", 9), ("An entry point", 2), ("A routine", 5), ("An option", 1),
+                          ("A field of the report", 1)])
         for what, count, edits in self.page:
             self.assertEqual(len({path for path, *_ in edits}), count, what)
 
@@ -248,19 +261,28 @@ class Adding(unittest.TestCase):
     def test_entry_point_and_routine_run_the_mode(self):
         self.assertIn("intercepted: cublasDgemmExample, cublasDgemvBatched (in client)",
                       self.run_tandem("doctor", self.root / "client").stdout)
-        report = self.root / "report.json"
-        environment = {
-            **os.environ, "LD_PRELOAD": str(self.library), "TANDEM_MODE": "example",
-            "TANDEM_REPORT": str(report)
-        }
-        done = subprocess.run([self.root / "client"], env=environment, capture_output=True,
-                              text=True, check=False)
-        self.assertEqual((done.returncode, done.stdout, done.stderr),
-                         (0, "7 10 15 22\n5 7 11 7\n", ""))
-        calls = json.loads(report.read_text(encoding="utf-8"))["calls"]
+        calls = self.report_of_client()["calls"]
         self.assertEqual(
             sorted((call["function"], call["mode"], call["native_reason"]) for call in calls),
             [("cublasDgemmExample", "example", None), ("cublasDgemvBatched", "example", None)])
+
+    def test_field_is_written_described_and_read(self):
+        report = self.report_of_client()
+        for call in report["calls"]:
+            self.assertEqual(call["example"], call["count"] * call["batch"])
+        schema = json.loads(self.run_tandem("report", "--schema").stdout)
+        self.assertIn("example", schema["properties"]["calls"]["items"]["required"])
+        self.assertIn("\n| `example` | count | products: `count` times `batch` |\n",
+                      self.run_tandem("report", "--fields").stdout)
+        written = self.root / "report.json"
+        for value, said in ((1, ""), ("1", '"example" of calls[0] is not a count'), (None, "")):
+            report["calls"][0]["example"] = value
+            if value is None:
+                del report["calls"][0]["example"]
+            written.write_text(json.dumps(report), encoding="utf-8")
+            read = self.run_tandem("report", written)
+            self.assertEqual(read.returncode, 1 if said else 0)
+            self.assertIn(said, read.stderr)
 
 
 if __name__ == "__main__":

@@ -323,7 +323,7 @@ class Report(unittest.TestCase):
                                              text=True, check=False)
                     if process.returncode:
                         refused += f'("{name}" of {place} is not {kind}' in process.stderr
-        self.assertEqual(refused, 23 + 9 + 5 + 6)
+        self.assertEqual(refused, 24 + 9 + 10 + 10)
 
     def test_a_fifo_does_not_hang(self):
         os.mkfifo(self.path("fifo"))

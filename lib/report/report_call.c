@@ -1,6 +1,7 @@
-#include "report_fields.h"
+#include "report_call.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 const char td_host_device_note[] =
@@ -21,7 +22,8 @@ static char op_letter(td_op op, bool is_conjugate)
     return (unsigned)op <= TD_OP_C ? "NTC"[op] : '?';
 }
 
-td_letters td_letters_of_call(const td_report_key *key)
+/* Native calls with invalid arguments are listed, too: '?' stands for no operation. */
+static td_letters letters_of(const td_report_key *key)
 {
     const bool has_triangle =
         key->kind >= TD_SYMMETRIC_PRODUCT && key->kind <= TD_TRIANGULAR_PRODUCT;
@@ -36,27 +38,61 @@ td_letters td_letters_of_call(const td_report_key *key)
     return l;
 }
 
-td_number td_count_text(bool is_counted, unsigned long long count, const char *otherwise)
+/* ---- a line of calls ---- */
+
+static const char *text_or_none(const char *text) { return text ? text : ""; }
+
+static const char *find_site(const td_record *record, char text[TD_SITE_TEXT])
 {
-    td_number n;
-    if (is_counted)
-        snprintf(n.text, sizeof n.text, "%llu", count);
-    else
-        snprintf(n.text, sizeof n.text, "%s", otherwise);
-    return n;
+    text[0] = '\0';
+    if (record->site) td_site_print(record->site, text);
+    return text;
 }
 
-double td_mean_error(double sum, const td_sample_counts *samples)
+static td_report_forecast forecast_of(const td_forecast *f)
+{
+    if (!f->mode) return (td_report_forecast){.mode = ""};
+    return (td_report_forecast){
+        .is_known = true,
+#define FORECAST(name, type, need, merge, value, ...) .name = (value),
+#include "fields.def"
+    };
+}
+
+/* The mean of what was added up over the elements of samples that have an error. */
+static double mean_error(double sum, const td_sample_counts *samples)
 {
     const unsigned long long count = samples->elements - samples->special;
     return count ? sum / (double)count : 0.0;
+}
+
+static td_report_verified verified_of(const td_record *record)
+{
+    const td_sample_counts samples = td_record_samples(record), *s = &samples;
+    const td_sample_bound bound = record->key.bound;
+    const bool is_solve = record->key.kind == TD_TRIANGULAR_SOLVE;
+    return (td_report_verified){
+        .is_known = s->elements || s->unjudged,
+#define VERIFIED(name, type, need, merge, value, ...) .name = (value),
+#include "fields.def"
+    };
+}
+
+td_report_call td_report_call_of(const td_record *record, char site[TD_SITE_TEXT])
+{
+    const td_report_key *key = &record->key;
+    const td_letters letters = letters_of(key);
+    return (td_report_call){
+#define CALL(name, type, need, merge, value, ...) .name = (value),
+#include "fields.def"
+    };
 }
 
 void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
 {
     char batch[32] = "";
     if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
-    const td_letters letters = td_letters_of_call(key);
+    const td_letters letters = letters_of(key);
     snprintf(text, TD_CALL_TEXT, "%s %s m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
              td_entries[key->entry].name, td_letters_print(&letters).text, key->m, key->n, key->k,
              batch, key->mode);
