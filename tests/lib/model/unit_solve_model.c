@@ -99,7 +99,7 @@ TEST(auto_knows_what_was_calibrated)
     const td_options o = options_of_auto();
     const td_problem p = solve(TD_BINARY64, 1024, 1024);
     const td_model plain = model_of(H100);
-    assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_accuracy);
+    const td_decision before = decide_call(&o, &p, &plain);
     assert_null(before.reason);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         td_model moved = plain;
@@ -122,7 +122,8 @@ TEST(reproducible_solves_ask_no_device)
     const td_decision d = decide_call(&o, &large, NULL);
     assert_string_equal(d.text, "ozaki2");
     assert_int_equal(d.cut.least_terms, 2048); /* 2048 x 4096 x 2048 are 2^33 products and more */
-    assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_accuracy);
+    assert_string_equal(decide_call(&o, &narrow, NULL).text, "fp64");
+    assert_string_equal(decide_call(&o, &shallow, NULL).text, "fp64");
 }
 
 int main(void) { return test_run(); }
