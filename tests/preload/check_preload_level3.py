@@ -3,13 +3,11 @@
 usage: check_preload_level3.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 """
 
-import json
 import os
 import sys
-import tempfile
 import unittest
 
-from preloading import run, said_by_client
+from preloading import Preloaded, run, said_by_client
 
 
 BLAS = [
@@ -56,23 +54,7 @@ def of_form(form):
                                  for name in ("Dsyrkx", "Zsyrkx", "Zherkx")}
 
 
-class PreloadLevel3(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.plain = run(tandem=False)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def report(self, name, *arguments, **variables):
-        """The client's process under these variables, and the calls of its report."""
-        path = os.path.join(self.folder.name, name + ".json")
-        process = run(*arguments, TANDEM_REPORT=path, **variables)
-        with open(path, encoding="utf-8") as file:
-            return process, json.load(file)["calls"]
-
+class PreloadLevel3(Preloaded):
     def check_results(self, name, process, forms):
         wanted = {
             call: result

@@ -4,13 +4,10 @@ preloaded.
 usage: check_preload_lu.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 """
 
-import json
-import os
 import sys
-import tempfile
 import unittest
 
-from preloading import hostgpu, run
+from preloading import Preloaded, hostgpu, run
 
 
 WORST = 30.0  # where LAPACK's own tests fail
@@ -26,11 +23,10 @@ def lines(process):
     return found
 
 
-class PreloadLu(unittest.TestCase):
+class PreloadLu(Preloaded):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.plain = run(tandem=False)
+        super().setUpClass()
         cls.runs = {}
         for name, variables in {
             "native": {"TANDEM_MODE": "native"},
@@ -38,18 +34,6 @@ class PreloadLu(unittest.TestCase):
             "without": {"TANDEM_MODE": "df", "TANDEM_ENTRY": "gemm"},
         }.items():
             cls.runs[name] = run(TANDEM_REPORT=cls.path(name), **variables)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.folder.name, name + ".json")
-
-    def calls(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return json.load(file)["calls"]
 
     def test_results(self):
         wanted = lines(self.plain)

@@ -4,13 +4,11 @@ preloaded.
 usage: check_preload_xt.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 """
 
-import json
 import os
 import sys
-import tempfile
 import unittest
 
-from preloading import run
+from preloading import Preloaded, run
 
 NAMES = ("gemm", "symm", "syrk", "syrkx", "syr2k", "trmm", "trsm")
 FUNCTIONS = {f"cublasXt{letter}{name}" for name in NAMES for letter in "DZ"}
@@ -26,27 +24,14 @@ def lines(process):
     return dict(line.split(" ; ", 1) for line in process.stdout.splitlines())
 
 
-class PreloadXt(unittest.TestCase):
+class PreloadXt(Preloaded):
     maxDiff = None
 
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.plain = run(tandem=False)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
     def report(self, *arguments, **variables):
-        """The client's process under these variables, and the calls of cublasXt in its report."""
-        path = os.path.join(self.folder.name, "report.json")
-        process = run(*arguments, TANDEM_REPORT=path, **variables)
+        """Of calls of cublasXt alone."""
+        process, calls = super().report("xt", *arguments, **variables)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
-        with open(path, encoding="utf-8") as file:
-            return process, [
-                call for call in json.load(file)["calls"] if call["function"] in FUNCTIONS
-            ]
+        return process, [call for call in calls if call["function"] in FUNCTIONS]
 
     def test_cublasxt_alone(self):
         found = lines(self.plain)

@@ -4,14 +4,12 @@ it preloaded.
 usage: check_preload_zgemm.py CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]
 """
 
-import json
 import os
 import re
 import sys
-import tempfile
 import unittest
 
-from preloading import CUBLAS_MULTIPLIES_BY_0, run, said_by_client, said_by_tandem
+from preloading import CUBLAS_MULTIPLIES_BY_0, Preloaded, run, said_by_client, said_by_tandem
 
 
 FORMS = {"cublasZgemm_v2", "cublasZgemm3m", "cublasZgemmStridedBatched", "cublasZgemmBatched",
@@ -46,24 +44,7 @@ def lines(process):
     return found
 
 
-class PreloadZgemm(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.plain = run(tandem=False)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def report(self, name, *forms, **variables):
-        """The client's process under these variables, and the calls of its report; a form: no
-        others."""
-        path = os.path.join(self.folder.name, name.replace(":", "-") + ".json")
-        process = run(*forms, TANDEM_REPORT=path, **variables)
-        with open(path, encoding="utf-8") as file:
-            return process, json.load(file)["calls"]
-
+class PreloadZgemm(Preloaded):
     def check_results(self, name, process, forms):
         wanted = {
             call: result

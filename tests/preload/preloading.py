@@ -5,9 +5,12 @@ Their arguments are CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]; without the folder 
 the real libraries.
 """
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
+import unittest
 
 client, preload = sys.argv[1:3]
 hostgpu = sys.argv[3] if len(sys.argv) > 3 else None
@@ -41,3 +44,28 @@ def said_by_tandem(process):
         if not (CUBLAS_MULTIPLIES_BY_0 and
                 line.endswith(" of C is nan, and the product is not (said once)"))
     ]
+
+
+class Preloaded(unittest.TestCase):
+    """The client without Tandem, `plain`, and with it."""
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.plain = run(tandem=False)
+
+    @classmethod
+    def path(cls, name):
+        """Of the report that is called so."""
+        return os.path.join(cls.folder.name, name.replace(":", "-") + ".json")
+
+    @classmethod
+    def calls(cls, name):
+        """The calls of that report."""
+        with open(cls.path(name), encoding="utf-8") as file:
+            return json.load(file)["calls"]
+
+    def report(self, name, *arguments, **variables):
+        """The client's process with these arguments and variables, and the calls of its report."""
+        process = run(*arguments, TANDEM_REPORT=self.path(name), **variables)
+        return process, self.calls(name)
