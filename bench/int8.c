@@ -114,9 +114,11 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
                               .pieces = 1,
                               .next_unit = next_unit};
     good = true;
-    const td_route_case any = {.type = TD_PANEL_RESIDUE, .terms.device = td_traits_current()};
+    const td_route_terms terms = {.device = td_traits_current()};
+    td_route_case any;
+    td_route_case_begin(&any, s->m, s->n, s->k, 1, &terms);
     for (int i = 0; i < TD_ROUTE_ROWS && good; i++)
-        if (td_route_rows[i].stage == TD_STAGE_GEMM && td_route_rows[i].serves(&any))
+        if (td_route_rows[i].stage == TD_STAGE_GEMM && td_route_serves(&td_route_rows[i], &any))
             good = run_row(out, &td_route_rows[i], &panels, ceiling);
 out:
     cudaFree(a);

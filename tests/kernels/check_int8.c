@@ -425,9 +425,11 @@ static void check_case(const td_route_row *by, const int8_case *p, const int8_da
 /* True if the row makes such products on the device, whatever their shape. */
 static bool serves(const td_route_row *row, bool is_logarithm)
 {
-    const td_route_case c = {.type = is_logarithm ? TD_PANEL_LOGARITHM : TD_PANEL_RESIDUE,
-                             .terms.device = td_traits_current()};
-    return row->stage == TD_STAGE_GEMM && row->serves(&c);
+    const td_route_terms terms = {.device = td_traits_current()};
+    td_route_case c;
+    td_route_case_begin(&c, 1, 1, 1, 1, &terms);
+    if (is_logarithm) c.type = TD_PANEL_LOGARITHM;
+    return row->stage == TD_STAGE_GEMM && td_route_serves(row, &c);
 }
 
 static void check_all_rows(const int8_case *p)

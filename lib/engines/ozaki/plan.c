@@ -80,8 +80,8 @@ static td_measure_route measure_route_of(const td_ozaki_product *product)
 {
     const td_ozaki_plan *plan = &product->plan;
     const td_problem *p = product->p;
-    const td_route_case c = {
-        .m = p->m, .n = p->n, .k = p->k, .batch = plan->part.batch, .terms = product->terms};
+    td_route_case c;
+    td_route_case_begin(&c, p->m, p->n, p->k, plan->part.batch, &product->terms);
     return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
 }
 

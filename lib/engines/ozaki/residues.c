@@ -169,22 +169,18 @@ static layout layout_of(const td_scheme_part *part)
 static td_route route_of(const td_scheme_part *part, int64_t k_count)
 {
     const td_target *target = &part->finish.target;
-    td_route_case c = {
-        .m = target->m,
-        .n = target->n,
-        .k = part->fixed.operand[0].k,
-        .batch = part->fixed.batch,
-        .k_pass = part->k_pass,
-        .k_count = k_count,
-        .least = base_moduli(part->parameter),
-        .most = most_moduli(part->parameter),
-        .is_complex = part->parameter.is_complex,
-        .kind = part->finish.kind,
-        .reads_c = target->beta.device || target->beta.value.binary64 != 0.0,
-        .has_unwanted = part->wanted.of != NULL,
-        .region = target->region,
-        .terms = part->terms,
-    };
+    td_route_case c;
+    td_route_case_begin(&c, target->m, target->n, part->fixed.operand[0].k, part->fixed.batch,
+                        &part->terms);
+    c.k_pass = part->k_pass;
+    c.k_count = k_count;
+    c.least = base_moduli(part->parameter);
+    c.most = most_moduli(part->parameter);
+    c.is_complex = part->parameter.is_complex;
+    c.kind = part->finish.kind;
+    c.reads_c = target->beta.device || target->beta.value.binary64 != 0.0;
+    c.has_unwanted = part->wanted.of != NULL;
+    c.region = target->region;
     td_route_set_product(&c);
     return td_route_of_case(&c);
 }
