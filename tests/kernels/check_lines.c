@@ -210,11 +210,14 @@ static result run(const lines_case *c, const td_view *operand, way how)
         choose.measured.line_again[o] = measure.line_again[o] = reserve(records);
     }
     if (c->by_digits)
-        td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose.rule);
+        td_scheme_int8_slices.choose(&(td_scheme_case){.scheme = &td_scheme_int8_slices, .k = c->k},
+                                     &choose.rule);
     else
         td_scheme_residues.choose(
-            (td_parameter){.count = c->counted ? c->counted : 14, .is_given = c->counted != 0},
-            c->k, &choose.rule);
+            &(td_scheme_case){&td_scheme_residues,
+                              {.count = c->counted ? c->counted : 14, .is_given = c->counted != 0},
+                              c->k},
+            &choose.rule);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     if (choose.rule.candidates > 1) measure.extremes = (td_extremes *)measure.clear;
     if (how == SHARED) share(c, &measure);

@@ -70,12 +70,12 @@ static int64_t words_of(td_parameter parameter, int which, int64_t m, int64_t n,
 }
 
 /* Passes of less than a word have no map: it would be as large as what they multiply. */
-static int64_t map_words(td_parameter parameter, const td_part_sizes *sizes, int64_t k)
+static int64_t map_words(const td_scheme_case *c, const td_part_sizes *sizes)
 {
-    const int64_t passes = td_ceil_div(k, sizes->k_pass), batch = sizes->batch;
+    const int64_t passes = td_ceil_div(c->k, sizes->k_pass), batch = sizes->batch;
     if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_PIECE_K) return 0;
-    return passes * (words_of(parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
-                     words_of(parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));
+    return passes * (words_of(c->parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
+                     words_of(c->parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));
 }
 
 /* The map of this pass; NULL if there is none. */
@@ -89,17 +89,15 @@ static uint32_t *map_of(const td_scheme_part *part, int which)
     return part->nonzero ? part->nonzero + pass * (a + b) + (which ? a : 0) : NULL;
 }
 
-static int64_t most_k(td_parameter parameter, int64_t k)
+static int64_t most_k(const td_scheme_case *c)
 {
-    (void)parameter, (void)k;
+    (void)c;
     return TD_RESIDUE_K;
 }
 
-static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
-                    int64_t batch)
+static size_t bytes(const td_scheme_case *c, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
 {
-    (void)k;
-    return lay_out(parameter, m, n, k_pass, batch).bytes;
+    return lay_out(c->parameter, m, n, k_pass, batch).bytes;
 }
 
 /* The prices of a mode that the user names are part of its definition: the same on every device. A
@@ -127,22 +125,24 @@ static int level_of(td_parameter parameter, int moduli, int64_t k)
     return parameter.is_complex ? td_complex_level(moduli, k) : td_level(moduli, k);
 }
 
-static void choose_fewer(td_parameter parameter, int64_t k, td_rule *c)
+static void choose_fewer(td_parameter parameter, int64_t k, td_rule *rule)
 {
     if (parameter.is_given) return;
-    c->fewer = base_moduli(parameter) - TD_MIN_MODULI;
-    c->least_of_fewer = TD_MIN_MODULI;
-    for (int i = 0; i < c->fewer; i++)
-        c->level_of_fewer[i] = level_of(parameter, TD_MIN_MODULI + i, k);
+    rule->fewer = base_moduli(parameter) - TD_MIN_MODULI;
+    rule->least_of_fewer = TD_MIN_MODULI;
+    for (int i = 0; i < rule->fewer; i++)
+        rule->level_of_fewer[i] = level_of(parameter, TD_MIN_MODULI + i, k);
 }
 
-static void choose(td_parameter parameter, int64_t k, td_rule *c)
+static void choose(const td_scheme_case *c, td_rule *rule)
 {
-    c->scale = TD_SCALE_BY_NORM;
-    c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
-    for (int i = 0; i < c->candidates; i++) {
+    const td_parameter parameter = c->parameter;
+    const int64_t k = c->k;
+    rule->scale = TD_SCALE_BY_NORM;
+    rule->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
+    for (int i = 0; i < rule->candidates; i++) {
         const int moduli = base_moduli(parameter) + i;
-        c->candidate[i] =
+        rule->candidate[i] =
             (td_choice){.parameter = moduli,
                         .level = level_of(parameter, moduli, k),
                         .need = parameter.is_given ? TD_NEEDS_NOTHING : td_scheme_need(k),
@@ -151,12 +151,12 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
                         .number = i,
                         .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
     }
-    choose_fewer(parameter, k, c);
+    choose_fewer(parameter, k, rule);
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
-    c->level_of_pair = TD_LOG + td_scheme_need(k);
-    c->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
-    c->prices = parameter.is_complex ? complex_prices : defined_prices;
-    if (parameter.prices.binary64 > 0) c->prices = parameter.prices;
+    rule->level_of_pair = TD_LOG + td_scheme_need(k);
+    rule->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
+    rule->prices = parameter.is_complex ? complex_prices : defined_prices;
+    if (parameter.prices.binary64 > 0) rule->prices = parameter.prices;
 }
 
 static layout layout_of(const td_scheme_part *part)
@@ -309,8 +309,9 @@ static cudaError_t finish(const td_scheme_part *part)
                               &part->finish, part->fixed.batch, part->stream);
 }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(const td_scheme *scheme)
 {
+    (void)scheme;
     cudaError_t error = td_residues_prepare();
     if (error == cudaSuccess) error = td_complex_residues_prepare();
     if (error == cudaSuccess) error = td_panels_prepare();

@@ -8,9 +8,15 @@ static const td_parameter moduli = {.count = TD_DENSE_MODULI, .is_given = true};
 
 enum { SMALL_BYTES = 512 << 20 };
 
+static td_scheme_case case_of(int64_t k)
+{
+    return (td_scheme_case){&td_scheme_residues, moduli, k};
+}
+
 size_t td_dense_bytes(const td_part_sizes *sizes, int64_t k, int64_t batch)
 {
-    return td_scheme_residues.bytes(moduli, sizes->m, sizes->n, k, sizes->k_pass, batch);
+    const td_scheme_case c = case_of(k);
+    return td_scheme_residues.bytes(&c, sizes->m, sizes->n, sizes->k_pass, batch);
 }
 
 static bool is_too_small(const td_part_sizes *part, int64_t k)
@@ -45,7 +51,8 @@ static bool shrink(void *of)
 
 td_part_sizes td_dense_sizes(const td_part_sizes *part, int64_t k, size_t bytes)
 {
-    const int64_t most_k = td_scheme_residues.most_k(moduli, k);
+    const td_scheme_case c = case_of(k);
+    const int64_t most_k = td_scheme_residues.most_k(&c);
     dense_plan plan = {.sizes = {.m = part->m,
                                  .n = part->n,
                                  .batch = 1,
@@ -97,7 +104,8 @@ static td_scheme_part piece_of(const td_dense_part *whole, int64_t i, int64_t j)
 {
     const int64_t first[2] = {i, j}, size[2] = {whole->finish.target.m, whole->finish.target.n},
                   row_tiles = td_ceil_div(size[0], TD_TILE);
-    td_scheme_part piece = {.device = whole->device,
+    td_scheme_part piece = {.scheme = &td_scheme_residues,
+                            .device = whole->device,
                             .terms = whole->terms,
                             .parameter = moduli,
                             .fixed = whole->fixed,
@@ -151,8 +159,9 @@ static bool is_along_k(const td_dense_part *part)
 
 static cudaError_t choose(const td_dense_part *part)
 {
+    const td_scheme_case c = case_of(part->fixed.operand[0].k);
     td_rule rule = {0};
-    td_scheme_residues.choose(moduli, part->fixed.operand[0].k, &rule);
+    td_scheme_residues.choose(&c, &rule);
     const td_dense dense = {
         .target = part->finish.target,
         .from = {part->finish.line[0], part->finish.line[1]},
@@ -190,5 +199,5 @@ cudaError_t td_dense_part_run(const td_dense_part *part)
 cudaError_t td_dense_part_prepare(void)
 {
     const cudaError_t error = td_dense_prepare();
-    return error == cudaSuccess ? td_scheme_residues.prepare() : error;
+    return error == cudaSuccess ? td_scheme_residues.prepare(&td_scheme_residues) : error;
 }

@@ -26,7 +26,7 @@ typedef struct {
     td_device *device;
     td_route_terms terms;
     td_fixed fixed;      /* of the part, as for the first product */
-    td_finish finish;    /* the same */
+    td_finish finish;    /* of the part, as for the first product */
     td_part_sizes sizes; /* of what it is cut into */
     char *workspace;     /* of td_dense_bytes(), 256-byte aligned */
     uint32_t *next_unit; /* of td_panels */
