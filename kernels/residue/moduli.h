@@ -44,7 +44,8 @@ TD_BOTH int td_level_of_few(int64_t most, int64_t k)
 /* Logarithm (TD_LOG) of the largest norm that lines of k elements may have before they are rounded
  * to whole numbers: the products of rounded lines are then below P / 2 (1 - 2^-16) in magnitude, P
  * the product of `moduli` moduli (Cauchy and Schwarz; rounding adds sqrt(k) / 2 to a norm). -TD_LOG
- * if there is no room for anything but zeros. 1 <= k < 2^31. */
+ * if there is no room for anything but zeros. 1 <= k < 2^31. scripts/lib/moduli_levels.py prints
+ * the tables, and fails as a test if they are others. */
 TD_BOTH int td_level(int moduli, int64_t k)
 {
     /* floor(sqrt(P / 2 (1 - 2^-16))) for 2 to 7 moduli. */
@@ -57,7 +58,8 @@ TD_BOTH int td_level(int moduli, int64_t k)
     return moduli >= 8 ? level[moduli - 8] : td_level_of_few(most[moduli - 2], k);
 }
 
-/* The same of the first of TD_COMPLEX_MODULI; k counts real elements, two for each complex one. */
+/* td_level for the first of TD_COMPLEX_MODULI; k counts real elements, two for each complex one.
+ * Its tables are printed by that script, too. */
 TD_BOTH int td_complex_level(int moduli, int64_t k)
 {
     const int64_t most[] = {167, 2535, 37694, 539708, 7575164, 105237554};
