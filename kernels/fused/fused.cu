@@ -61,7 +61,8 @@ TD_DEVICE void each_number(const block_task &task, function work)
     }
 }
 
-/* The same with the tile's place. */
+/* Calls work(place) for each tile of C that this block makes with so many moduli; the place has
+ * the tile's number, member, first row and first column. */
 template <int moduli, class function>
 TD_DEVICE void each_tile(const block_task &task, function work)
 {
