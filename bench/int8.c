@@ -14,7 +14,7 @@
 #include "../kernels/residue/split.h"
 #include "../kernels/crt/crt.h"
 #include "../lib/cuda/device.h"
-#include "../lib/engines/ozaki/planes.h"
+#include "../lib/engines/ozaki/panels.h"
 #include "../lib/model/route.h"
 #include "ceiling.h"
 #include "table.h"

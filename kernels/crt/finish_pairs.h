@@ -530,8 +530,8 @@ struct by_rounding {
 static_assert(TD_CRT_PAIRS_BYTES == 2 * stage_bytes(TD_LEAST_PAIRED), "what routes count with");
 static_assert(stage_bytes(TD_MOST_PAIRED) <= TD_CRT_PAIRS_BYTES, "one stage of any");
 
-/* Returns which of the tiles that are counted together has a row of a step's work tile: `turn` steps
- * are counted together, work::steps of each work tile, whose tiles are counted from above. */
+/* Returns which of the tiles that are counted together has a row of a step's work tile: of `turn`
+ * steps, work::steps for each work tile, whose tiles are counted from above. */
 template <class work, int turn> TD_DEVICE int counted_tile(int step, int row)
 {
     return step % turn / work::steps * work::tiles + row / TD_TILE % work::tiles;

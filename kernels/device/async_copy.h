@@ -32,7 +32,7 @@ template <int bytes> TD_DEVICE void td_async_copy(void *shared, const void *glob
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/* Starts a copy of `bytes` to shared memory, whose 32-bit address is as the instructions have it. */
+/* Starts a copy of `bytes` to shared memory, at an address as the instructions have it. */
 template <int bytes> TD_DEVICE void td_async_copy(uint32_t shared, const void *global)
 {
     if (bytes == 16)

@@ -1,5 +1,5 @@
 /* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make:
- * products of residues. cuBLAS is another way to make one (lib/engines/ozaki/planes.h). */
+ * products of residues. cuBLAS is another way to make one (lib/engines/ozaki/panels.h). */
 #ifndef TD_PLANE_GEMM_H
 #define TD_PLANE_GEMM_H
 

@@ -34,8 +34,8 @@ cudaError_t td_residues_run(const td_residues *residues, cudaStream_t stream);
 cudaError_t td_dense_residues_run(const td_residues *residues, cudaStream_t stream);
 
 /* Makes residues of complex products, whose choices are of TD_COMPLEX_MODULI. op(A)'s real lines 2i
- * and 2i + 1 are (re, -im) and (im, re) of its line i, op(B)'s lines are (re, im), all along k (k_step 1);
- * k_first and k_count are even. Of modulus t, planes 2t and 2t + 1 have z+ and z-
+ * and 2i + 1 are (re, -im) and (im, re) of its line i, op(B)'s lines are (re, im), all along k
+ * (k_step 1); k_first and k_count are even. Of modulus t, planes 2t and 2t + 1 have z+ and z-
  * (tables_complex.h) of half as many elements of k, and of half as many lines of op(A). */
 cudaError_t td_complex_residues_run(const td_residues *residues, cudaStream_t stream);
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../../kernels/residue/moduli.h"
-#include "../../lib/engines/ozaki/planes.h"
+#include "../../lib/engines/ozaki/panels.h"
 #include "../../lib/model/route.h"
 #include "../support/random.h"
 #include "support/device.h"

@@ -4,7 +4,7 @@
 #define TD_OZAKI_BOUND_H
 
 #include "../../../kernels/select/estimate.h"
-#include "planes.h"
+#include "panels.h"
 #include "../../model/route.h"
 
 /* A part. The sums, and what is made of them, are in estimate.min_moduli.of,

@@ -10,7 +10,7 @@
 #include "../../../kernels/slice/slices.h"
 #include "../engine.h"
 #include "../../routine/parts.h"
-#include "planes.h"
+#include "panels.h"
 #include "../../model/route.h"
 
 typedef struct td_scheme td_scheme;
@@ -95,8 +95,8 @@ static inline int32_t td_scheme_need(int64_t k)
     return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
 }
 
-/* td_choice.need_of_estimate: errors as td_scheme_need allows, beside what abs(A')abs(B') is at least
- * (../../../kernels/select/estimate.h). */
+/* td_choice.need_of_estimate: what errors as large as td_scheme_need allows need beside the least
+ * that abs(A')abs(B') can be (../../../kernels/select/estimate.h). */
 static inline int32_t td_scheme_need_of_estimate(int64_t k)
 {
     return 51 * TD_LOG - (td_log_below((uint64_t)k) >> 1);

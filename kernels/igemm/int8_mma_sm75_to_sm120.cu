@@ -1,5 +1,5 @@
-/* mma_sm75.cu - products of residues on the tensor cores, by the instructions for a warp (on a host
- * device: in plain C).
+/* int8_mma_sm75_to_sm120.cu - products of residues on the tensor cores, by the instructions for a
+ * warp, which every device from sm_75 to sm_120 has; on a host device in plain C.
  *
  * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k
  * of all lines of both panels pass through shared memory at a time, in stages that are copied

@@ -1,4 +1,4 @@
-#include "planes.h"
+#include "panels.h"
 
 #include "../tiler.h"
 
