@@ -300,8 +300,10 @@ cudaError_t td_resident_run(const td_panels *p, const td_residue_product *produc
     int multiprocessors = 0;
     const cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
-        !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
+    if (!describe_panel(p, p->a, p->m, p->layout.ld_a, p->layout.member_a, p->layout.plane_a, SIDE,
+                        &a) ||
+        !describe_panel(p, p->b, p->n, p->layout.ld_b, p->layout.member_b, p->layout.plane_b, SIDE,
+                        &b))
         return cudaErrorNotSupported;
     const tile_order order = order_of(*p);
     const int64_t tiles = (int64_t)order.count * p->batch,

@@ -76,12 +76,12 @@ template <class tile> struct sources {
     static TD_INSIDE int chunk() { return (int)threadIdx.x % tile::chunks; }
 
     TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared, const td_stages *stages)
-        : a(static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a +
-                chunk() * CHUNK,
-            own.row + line(), (int)p.m, (int)p.ld_a),
-          b(static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b +
-                chunk() * CHUNK,
-            own.column + line(), (int)p.n, (int)p.ld_b),
+        : a(static_cast<const int8_t *>(p.a) + own.plane * p.layout.plane_a +
+                own.member * p.layout.member_a + chunk() * CHUNK,
+            own.row + line(), (int)p.m, (int)p.layout.ld_a),
+          b(static_cast<const int8_t *>(p.b) + own.plane * p.layout.plane_b +
+                own.member * p.layout.member_b + chunk() * CHUNK,
+            own.column + line(), (int)p.n, (int)p.layout.ld_b),
           to(shared + place<tile>(line(), chunk())), list(stages), left(own.end - chunk() * CHUNK)
     {
         begin_run();
@@ -153,9 +153,10 @@ TD_DEVICE void store_residues(const td_panels &p, const job &own, warp_sums<tile
 {
     enum { COLUMNS = 2 * tile::column_mmas, APART = MMA_COLUMNS / 2 };
     const int lane = (int)threadIdx.x % 32, first = column + lane / 4, left = (int)p.n - first;
-    const int64_t step = APART * p.ld_c;
-    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
-                 own.piece * p.piece_c + first * p.ld_c + row + lane % 4 * TD_LANE_LINES;
+    const int64_t step = APART * p.layout.ld_c;
+    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.layout.plane_c +
+                 own.member * p.layout.member_c + own.piece * p.piece_c + first * p.layout.ld_c +
+                 row + lane % 4 * TD_LANE_LINES;
     if (row >= p.m) return;
     if (p.accumulate) {
         TD_UNROLL

@@ -81,9 +81,10 @@ template <class s> int64_t units_of(const td_panels *p, int planes)
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
 {
     CUtensorMap a, b;
-    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, s::rows / s::cluster,
-                        &a) ||
-        !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, s::columns, &b))
+    if (!describe_panel(p, p->a, p->m, p->layout.ld_a, p->layout.member_a, p->layout.plane_a,
+                        s::rows / s::cluster, &a) ||
+        !describe_panel(p, p->b, p->n, p->layout.ld_b, p->layout.member_b, p->layout.plane_b,
+                        s::columns, &b))
         return cudaErrorNotSupported;
     const unsigned blocks = s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster,
                                                        units_of<s>(p, p->planes));

@@ -22,8 +22,9 @@ TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> 
     const int warp = (int)threadIdx.x % s::team_threads / 32, lane = (int)threadIdx.x % 32;
     const int row = unit.row + lane % 4 * TD_LANE_LINES,
               column = unit.column + 16 * warp + lane / 4;
-    int8_t *const c = static_cast<int8_t *>(p.c) + unit.plane * p.plane_c +
-                      unit.member * p.member_c + unit.piece * p.piece_c + column * p.ld_c + row;
+    int8_t *const c = static_cast<int8_t *>(p.c) + unit.plane * p.layout.plane_c +
+                      unit.member * p.layout.member_c + unit.piece * p.piece_c +
+                      column * p.layout.ld_c + row;
     TD_UNROLL
     for (int i = 0; i < s::halves; i++) {
         TD_UNROLL
@@ -31,7 +32,7 @@ TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> 
             TD_UNROLL
             for (int h = 0; h < 2; h++)
                 work(&sums[i][g * TD_LINE_GROUP / 2 + 2 * h],
-                     c + (64 * i + 8 * h) * p.ld_c + g * TD_LINE_GROUP,
+                     c + (64 * i + 8 * h) * p.layout.ld_c + g * TD_LINE_GROUP,
                      column + 64 * i + 8 * h < p.n && row + g * TD_LINE_GROUP < p.m);
         }
     }

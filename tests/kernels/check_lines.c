@@ -180,14 +180,14 @@ static result run(const lines_case *c, const td_view *operand, way how)
                                                                       : TD_MEASURE_THREADS,
                           .counts_rounded = c->counted != 0,
                           .has_parts = c->has_pairs,
-                          .strip_lines = (int)strip,
+                          .scratch.strip_lines = (int)strip,
                           .shift = of.shift,
                           .shifted = of.shifted,
-                          .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
+                          .scratch.rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
                           .begins_early = c->begins_early,
                           .clear = reserve(extremes + steps),
                           .clear_count = (extremes + steps) / 4};
-    measure.steps = (td_step *)((char *)measure.clear + extremes);
+    measure.scratch.steps = (td_step *)((char *)measure.clear + extremes);
     td_choose choose = {.measured = {.lines = {(int)c->lines[0], (int)c->lines[1]},
                                      .batch = c->batch,
                                      .k = c->k,
@@ -200,10 +200,10 @@ static result run(const lines_case *c, const td_view *operand, way how)
         const int64_t records = c->lines[o] * c->batch * (int64_t)sizeof(td_line),
                       chunks = td_ceil_div(c->k, TD_CHUNK) * c->batch * strip *
                                (int64_t)td_chunk_bytes();
-        measure.chunks[o] = reserve(chunks);
-        measure.chunks_again[o] = reserve(chunks);
-        measure.tops[o] = reserve(c->k * c->batch * 4);
-        measure.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
+        measure.scratch.chunks[o] = reserve(chunks);
+        measure.scratch.chunks_again[o] = reserve(chunks);
+        measure.scratch.tops[o] = reserve(c->k * c->batch * 4);
+        measure.scratch.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
         of.line[o] = reserve(records);
         choose.chosen.line[o] = measure.line[o] = of.line[o];
         choose.measured.line[o] = of.line[o];

@@ -77,20 +77,20 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
         .has_parts = product->parameter.is_complex,
         .counts_rounded = counts_rounded(product),
         .extremes = rule->candidates > 1 ? at->counts.extremes : NULL,
-        .strip_lines = product->plan.strip_lines,
+        .scratch.strip_lines = product->plan.strip_lines,
         .shift = at->shift,
         .shifted = at->shifted,
-        .rise = at->rise,
-        .steps = at->counts.steps,
+        .scratch.rise = at->rise,
+        .scratch.steps = at->counts.steps,
         .begins_early = !product->is_captured,
         .clear = at->zeros,
         .clear_count = at->counts.words,
     };
     for (int o = 0; o < 2; o++) {
-        measure.chunks[o] = at->chunks[o];
-        measure.chunks_again[o] = at->chunks_again[o];
-        measure.tops[o] = at->tops[o];
-        measure.bounds[o] = at->bounds[o];
+        measure.scratch.chunks[o] = at->chunks[o];
+        measure.scratch.chunks_again[o] = at->chunks_again[o];
+        measure.scratch.tops[o] = at->tops[o];
+        measure.scratch.bounds[o] = at->bounds[o];
         measure.line[o] = at->line[o];
         measure.line_again[o] = at->line_again[o];
     }

@@ -145,11 +145,10 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
         .planes = 1,
         .batch = part->fixed.batch,
         .pieces = 1,
-        .workspace = part->cublas_workspace,
-        .workspace_bytes = part->cublas_bytes,
+        .workspace = {part->cublas_workspace, part->cublas_bytes},
         .m = l->lines[0],
         .n = l->lines[1],
-        .ld_c = l->lines[0],
+        .layout.ld_c = l->lines[0],
     };
 }
 
@@ -175,10 +174,10 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
     td_panels panels = panels_of(part, l, TD_PANEL_INT8);
     panels.region = part->finish.target.region;
     panels.a = a;
-    panels.ld_a = panels.ld_b = line_step;
-    panels.member_a = split.member_step[0];
-    panels.member_b = split.member_step[1];
-    panels.member_c = (l->carries + l->s.weights) * l->sums;
+    panels.layout.ld_a = panels.layout.ld_b = line_step;
+    panels.layout.member_a = split.member_step[0];
+    panels.layout.member_b = split.member_step[1];
+    panels.layout.member_c = (l->carries + l->s.weights) * l->sums;
     panels.accumulate = part->fixed.k_first > 0;
     int32_t *const sum = sums_of(part, l).sum + l->carries * l->sums;
     cudaError_t error = td_slices_run(&split, part->stream);
@@ -203,8 +202,8 @@ static cudaError_t multiply_triangles(const td_scheme_part *part, const layout *
     digit.m = l->lines[0];
     digit.n = l->lines[1];
     digit.planes = l->s.slices;
-    digit.plane_b = split->slice_step[1];
-    digit.plane_c = l->lines[1] * whole->ld_c;
+    digit.layout.plane_b = split->slice_step[1];
+    digit.layout.plane_c = l->lines[1] * whole->layout.ld_c;
     for (int64_t p = 0; p < count && error == cudaSuccess; p++) {
         digit.a = (const float *)whole->a + p * split->slice_step[0];
         digit.c = (float *)whole->c + p * l->lines[0];
@@ -223,23 +222,23 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
     const float *const a = split->plane[0], *const b = split->plane[1];
     float *const product = (float *)(part->workspace + l->product);
     td_panels panels = panels_of(part, l, TD_PANEL_FLOAT);
-    panels.m = panels.ld_c = p_count * l->lines[0];
+    panels.m = panels.layout.ld_c = p_count * l->lines[0];
     panels.n = slices * l->lines[1];
     panels.k = td_round_up(count, TD_K_PAD);
     panels.a = a + p_first * split->slice_step[0] + first;
     panels.b = b + first;
     panels.c = product;
-    panels.ld_a = panels.ld_b = split->line_step;
-    panels.member_a = split->member_step[0];
-    panels.member_b = split->member_step[1];
-    panels.member_c = panels.m * panels.n;
+    panels.layout.ld_a = panels.layout.ld_b = split->line_step;
+    panels.layout.member_a = split->member_step[0];
+    panels.layout.member_b = split->member_step[1];
+    panels.layout.member_c = panels.m * panels.n;
     const td_slice_products products = {
         .sums = sums_of(part, l),
         .product = product,
-        .member_step = panels.member_c,
+        .member_step = panels.layout.member_c,
         .p_step = l->lines[0],
-        .q_step = l->lines[1] * panels.ld_c,
-        .ld = panels.ld_c,
+        .q_step = l->lines[1] * panels.layout.ld_c,
+        .ld = panels.layout.ld_c,
         .slices = slices,
         .p_first = p_first,
         .p_count = p_count,

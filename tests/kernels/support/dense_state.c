@@ -128,20 +128,20 @@ static void measure(dense_state *s, const dense_case *c)
                           .route = TD_MEASURE_THREADS,
                           .alpha = s->target.alpha,
                           .batch = c->batch,
-                          .strip_lines = (int)strip,
+                          .scratch.strip_lines = (int)strip,
                           .shift = reserve(s, k * c->batch * 2),
                           .shifted = reserve(s, c->batch * 4),
-                          .rise = reserve(s, c->batch * (int64_t)sizeof(td_rise)),
+                          .scratch.rise = reserve(s, c->batch * (int64_t)sizeof(td_rise)),
                           .clear = reserve(s, 4),
                           .clear_count = 1};
     for (int o = 0; o < 2; o++) {
         const int64_t records = size[o] * c->batch * (int64_t)sizeof(td_line);
-        measure.chunks[o] =
+        measure.scratch.chunks[o] =
             reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
-        measure.chunks_again[o] =
+        measure.scratch.chunks_again[o] =
             reserve(s, td_ceil_div(k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
-        measure.tops[o] = reserve(s, k * c->batch * 4);
-        measure.bounds[o] = reserve(s, td_bounds(k) * c->batch * 8);
+        measure.scratch.tops[o] = reserve(s, k * c->batch * 4);
+        measure.scratch.bounds[o] = reserve(s, td_bounds(k) * c->batch * 8);
         measure.line[o] = reserve(s, records);
         measure.line_again[o] = reserve(s, records);
         s->line[o] = measure.line[o];

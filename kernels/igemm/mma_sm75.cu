@@ -1,0 +1,283 @@
+/* mma_sm75.cu - products of residues on the tensor cores, by the instructions for a warp (on a host
+ * device: in plain C).
+ *
+ * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k
+ * of all lines of both panels pass through shared memory at a time, in stages that are copied
+ * ahead. */
+#include "plane_gemm.h"
+
+#include "../device/async_copy.h"
+#include "../view/raster.h"
+#include "epilogue.h"
+#include "skip.h"
+#include "warp_products.h"
+
+namespace
+{
+
+/* The large tile takes all registers, and least of what shared memory and the L2 can do; with
+ * shorter stages two blocks fit devices with little shared memory. */
+using large = shape<2, 2, 96, 128, 2, 2>;
+using large_short = shape<2, 2, 96, 64, 2, 2>;
+using small = shape<1, 1, 64, 64, 4, 7>;
+static_assert((int)large::rows == (int)TD_MMA_LARGE_ROWS &&
+                  (int)large::columns == (int)TD_MMA_LARGE_COLUMNS &&
+                  (int)large::shared_bytes == (int)TD_MMA_LARGE_BYTES &&
+                  (int)small::rows == (int)TD_MMA_SMALL_SIDE &&
+                  (int)small::columns == (int)TD_MMA_SMALL_SIDE,
+              "those that routes count with");
+
+/* What a block makes. */
+struct job {
+    int row, column, plane, piece, member;
+    int first, end; /* of k */
+};
+
+/* A panel as a thread copies it, from the first chunk of the thread on. */
+struct source {
+    const int8_t *chunk;
+    int ld, left; /* lines from there to the panel's last one */
+
+    TD_INSIDE source(const int8_t *panel, int line, int lines, int ld_panel) : ld(ld_panel)
+    {
+        const int own = min(line, lines - 1);
+        chunk = panel + (int64_t)own * ld;
+        left = lines - 1 - own;
+    }
+
+    /* Returns the address `lines` lines further. Lines beyond the panel's end give the last
+     * line; what is computed from these is not stored. */
+    TD_INSIDE const int8_t *further(int lines) const
+    {
+        return chunk + (uint64_t)(uint32_t)min(lines, left) * (uint32_t)ld;
+    }
+
+    /* From here on the compiler does not know `left`: else it would keep the distances of all
+     * lines, for which there are too few registers. */
+    TD_INSIDE void forget()
+    {
+#if TD_HAS_CUDA_DEVICE
+        asm volatile("" : "+r"(left));
+#endif
+    }
+};
+
+/* What a thread copies to each stage: one chunk of every APART-th line. A stage is [columns,
+ * then rows][k_step]. */
+template <class tile> struct sources {
+    enum { APART = tile::threads / tile::chunks };
+    static_assert(APART % 8 == 0, "a thread's places differ by whole lines");
+    source a, b;
+    int8_t *to;            /* in the first stage */
+    const td_stages *list; /* of the stages after those under way */
+    int left, run; /* bytes of k from the chunk on; steps of the run of stages that is under way */
+
+    static TD_INSIDE int line() { return (int)threadIdx.x / tile::chunks; }
+    static TD_INSIDE int chunk() { return (int)threadIdx.x % tile::chunks; }
+
+    TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared, const td_stages *stages)
+        : a(static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a +
+                chunk() * CHUNK,
+            own.row + line(), (int)p.m, (int)p.ld_a),
+          b(static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b +
+                chunk() * CHUNK,
+            own.column + line(), (int)p.n, (int)p.ld_b),
+          to(shared + place<tile>(line(), chunk())), list(stages), left(own.end - chunk() * CHUNK)
+    {
+        begin_run();
+    }
+
+    TD_INSIDE void pass(int bytes)
+    {
+        a.chunk += bytes;
+        b.chunk += bytes;
+        left -= bytes;
+    }
+
+    TD_INSIDE void begin_run()
+    {
+        pass(list->passed * TD_PIECE_K);
+        run = list->count * (TD_PIECE_K / tile::k_step);
+        list++;
+    }
+
+    /* Starts the copies of the next step to a stage, with zeros past the end of k. */
+    TD_INSIDE void copy(int stage)
+    {
+        const bool inside = left > 0;
+        a.forget();
+        b.forget();
+        TD_UNROLL
+        for (int i = 0; i < tile::lines; i += APART)
+            td_async_copy_inside<16>(
+                to + stage + i * tile::k_step,
+                i < tile::columns ? b.further(i) : a.further(i - tile::columns), inside);
+        pass(tile::k_step);
+        if (--run == 0) begin_run();
+    }
+};
+
+/* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage;
+ * columns and rows: how many there are in C from these on. */
+template <class tile>
+TD_DEVICE void multiply_panels(warp_sums<tile> &sums, sources<tile> &from, int steps,
+                               const int8_t *x0, const int8_t *y0, int columns, int rows)
+{
+    TD_UNROLL
+    for (int s = 0; s < tile::stages; s++) {
+        if (s < steps) from.copy(s * tile::stage_bytes);
+        td_async_copy_commit();
+    }
+    td_async_copy_wait<tile::stages - 1>();
+    __syncthreads();
+    warp_products<tile> products(sums, x0, y0, columns, rows);
+    int stage = 0;
+    TD_ROLLED
+    for (int left = steps; left > 0; left--) {
+        const int next =
+            stage + tile::stage_bytes < tile::shared_bytes ? stage + tile::stage_bytes : 0;
+        products.read(stage);
+        td_async_copy_wait<tile::stages - 2>();
+        __syncthreads(); /* the next stage is there, and nobody reads this one any more */
+        if (left > tile::stages) from.copy(stage);
+        td_async_copy_commit();
+        products.finish(next);
+        stage = next;
+    }
+}
+
+/* row and column are those of the warp's tile. */
+template <td_reduction how, class tile>
+TD_DEVICE void store_residues(const td_panels &p, const job &own, warp_sums<tile> &sums, int row,
+                              int column, const td_sum_modulus &modulus)
+{
+    enum { COLUMNS = 2 * tile::column_mmas, APART = MMA_COLUMNS / 2 };
+    const int lane = (int)threadIdx.x % 32, first = column + lane / 4, left = (int)p.n - first;
+    const int64_t step = APART * p.ld_c;
+    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
+                 own.piece * p.piece_c + first * p.ld_c + row + lane % 4 * TD_LANE_LINES;
+    if (row >= p.m) return;
+    if (p.accumulate) {
+        TD_UNROLL
+        for (int i = 0; i < COLUMNS; i++)
+            if (i * APART < left) td_add_residues<4>(&sums[i / 2][0][i % 2 * 2], to + i * step);
+    }
+    TD_UNROLL
+    for (int i = 0; i < COLUMNS; i++) {
+        if (td_skips(i * APART >= left)) return;
+        const td_quad<uint32_t> residues =
+            td_residues_of_lane<how, 4>(&sums[i / 2][0][i % 2 * 2], modulus);
+        if (i * APART < left) *reinterpret_cast<td_quad<uint32_t> *>(to) = residues;
+        to += step;
+    }
+}
+
+template <class tile> TD_DEVICE job job_of_block(const td_panels &p)
+{
+    int row_tile, column_tile;
+    job own = {};
+    own.plane = (int)blockIdx.y;
+    own.member = (int)blockIdx.z;
+    own.end = (int)p.k;
+    td_tile_of_block(((int)p.m + tile::rows - 1) / tile::rows,
+                     ((int)p.n + tile::columns - 1) / tile::columns, &row_tile, &column_tile);
+    own.row = row_tile * tile::rows;
+    own.column = column_tile * tile::columns;
+    if (p.pieces > 1) {
+        own.piece = own.plane % p.pieces;
+        own.plane /= p.pieces;
+        own.first = TD_PIECE_K * td_first_of_piece(&p, own.piece);
+        own.end = min(own.end, TD_PIECE_K * td_first_of_piece(&p, own.piece + 1));
+    }
+    return own;
+}
+
+/* Lists the stages that a block goes through, and tells how many steps these have. */
+template <class tile> TD_DEVICE int list_steps(const td_panels &p, const job &own, td_stages *list)
+{
+    TD_SHARED(int, steps, );
+    if (threadIdx.x == 0) {
+        const td_listed stages = td_list_stages<tile::rows, tile::columns>(
+            p, own.member, own.row, own.column, own.first / TD_PIECE_K,
+            (own.end + TD_PIECE_K - 1) / TD_PIECE_K, list);
+        const int past_end = max(stages.end * TD_PIECE_K - own.end, 0);
+        steps = (stages.count * TD_PIECE_K - past_end + tile::k_step - 1) / tile::k_step;
+    }
+    __syncthreads();
+    return steps;
+}
+
+/* Grid: tile, plane * pieces + piece, batch member. */
+template <class tile>
+__global__ void __launch_bounds__(tile::threads, tile::blocks)
+    residue_products_kernel(const td_panels p)
+{
+    TD_DYNAMIC_SHARED(int8_t, shared);
+    td_begin_kernel();
+    const job own = job_of_block<tile>(p);
+    if (own.plane >= td_planes_wanted(&p, own.member) ||
+        !td_has_wanted(&p, own.member, own.row, own.column, tile::rows, tile::columns))
+        return; /* the whole block, before any barrier */
+    const int warp = td_uniform((int)threadIdx.x / 32), warp_rows = tile::rows / WARP_ROWS;
+    const int x0 = warp / warp_rows * tile::column_mmas * MMA_COLUMNS,
+              y0 = warp % warp_rows * WARP_ROWS;
+    TD_SHARED(td_stages, list, [TD_MOST_RUNS]);
+    const int steps = list_steps<tile>(p, own, list);
+    warp_sums<tile> sums = {};
+    sources<tile> from(p, own, shared, list);
+    const int row = own.row + y0, column = own.column + x0;
+    multiply_panels<tile>(sums, from, steps, shared + x0 * tile::k_step,
+                          shared + (tile::columns + y0) * tile::k_step, (int)p.n - column,
+                          (int)p.m - row);
+    if (p.type == TD_PANEL_LOGARITHM) {
+        store_residues<TD_LOGARITHM_OF_SUM, tile>(p, own, sums, row, column, {});
+        return;
+    }
+    const td_sum_modulus modulus = td_modulus_of_plane(p, own.plane);
+    if (p.k <= modulus.short_k)
+        store_residues<TD_SHORT_SUM, tile>(p, own, sums, row, column, modulus);
+    else
+        store_residues<TD_LONG_SUM, tile>(p, own, sums, row, column, modulus);
+}
+
+template <class tile> int64_t tiles_of(const td_panels *p)
+{
+    return td_region_blocks(&p->region, p->m, p->n, tile::rows, tile::columns);
+}
+
+template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream)
+{
+    const dim3 grid((unsigned)((p->m + tile::rows - 1) / tile::rows *
+                               ((p->n + tile::columns - 1) / tile::columns)),
+                    (unsigned)(p->planes * p->pieces), (unsigned)p->batch);
+    return TD_LAUNCH_NEXT(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes,
+                          stream, *p);
+}
+
+template <class tile> cudaError_t prepare(cudaError_t error)
+{
+    return td_allow_shared(error, residue_products_kernel<tile>, tile::shared_bytes);
+}
+
+} // namespace
+
+cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream)
+{
+    switch (panels->gemm) {
+    case TD_GEMM_MMA_LARGE:
+        return launch<large>(panels, stream);
+    case TD_GEMM_MMA_LARGE_SHORT:
+        return launch<large_short>(panels, stream);
+    case TD_GEMM_MMA_SMALL:
+        return launch<small>(panels, stream);
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+cudaError_t td_mma_prepare(void)
+{
+    cudaError_t error = prepare<large>(cudaSuccess);
+    error = prepare<large_short>(error);
+    return prepare<small>(error);
+}

@@ -1,0 +1,158 @@
+/* engine.c - batches of small factorisations, solutions and inverses by Tandem's own kernels, in
+ * the arithmetic of the matrices' type. No mode: whatever the mode, the routines of family `lu`
+ * come here. */
+#include "../../../kernels/lu/lu.h"
+#include "../../cuda/device.h"
+#include "../engine.h"
+
+static td_lu_type type_of(const td_problem *p)
+{
+    switch (p->type) {
+    case TD_BINARY32:
+        return TD_LU_S;
+    case TD_COMPLEX_BINARY32:
+        return TD_LU_C;
+    case TD_COMPLEX_BINARY64:
+        return TD_LU_Z;
+    default:
+        return TD_LU_D;
+    }
+}
+
+static cudaError_t factor(const td_problem *p)
+{
+    const td_lu_factors f = {.type = type_of(p),
+                             .n = (int)p->n,
+                             .a = p->a.array,
+                             .lda = (int)p->a.ld,
+                             .pivots = p->pivots,
+                             .info = p->info,
+                             .batch = (int)p->batch,
+                             .shape = -1};
+    return td_lu_factor(&f, p->stream);
+}
+
+static cudaError_t invert(const td_problem *p)
+{
+    const td_lu_inverses i = {.type = type_of(p),
+                              .n = (int)p->n,
+                              .a = (const void *const *)p->a.array,
+                              .lda = (int)p->a.ld,
+                              .c = p->c.array,
+                              .ldc = (int)p->c.ld,
+                              .info = p->info,
+                              .batch = (int)p->batch};
+    return td_lu_invert(&i, p->stream);
+}
+
+/* What solutions of all kinds have in common. */
+static td_lu_vectors vectors_of(const td_problem *p, const td_matrix *b)
+{
+    return (td_lu_vectors){.type = type_of(p),
+                           .op = (td_lu_operation)p->op_a,
+                           .n = (int)p->n,
+                           .a = (const void *const *)p->a.array,
+                           .lda = (int)p->a.ld,
+                           .b = b->array,
+                           .ldb = (int)b->ld,
+                           .batch = (int)p->batch,
+                           .pivots = p->pivots};
+}
+
+static cudaError_t invert_factors(const td_problem *p)
+{
+    td_lu_vectors v = vectors_of(p, &p->c);
+    v.what = TD_VECTORS_INVERSE;
+    v.vectors = v.n;
+    v.info = p->info;
+    return td_lu_solve(&v, p->stream);
+}
+
+static cudaError_t solve(const td_problem *p)
+{
+    td_lu_vectors v = vectors_of(p, &p->b);
+    v.what = TD_VECTORS_SOLUTION;
+    v.vectors = (int)p->k;
+    return td_lu_solve(&v, p->stream);
+}
+
+static void set_alpha(td_lu_vectors *v, const td_problem *p)
+{
+    const td_value *alpha = &p->alpha.value;
+    v->device_alpha = p->alpha.device;
+    if (v->device_alpha) return;
+    switch (v->type) {
+    case TD_LU_S:
+        v->alpha_re = (double)alpha->binary32;
+        break;
+    case TD_LU_D:
+        v->alpha_re = alpha->binary64;
+        break;
+    case TD_LU_C:
+        v->alpha_re = (double)alpha->complex_binary32.re;
+        v->alpha_im = (double)alpha->complex_binary32.im;
+        break;
+    default:
+        v->alpha_re = alpha->complex_binary64.re;
+        v->alpha_im = alpha->complex_binary64.im;
+    }
+}
+
+static cudaError_t solve_triangle(const td_problem *p)
+{
+    td_lu_vectors v = vectors_of(p, &p->b);
+    v.what = TD_VECTORS_TRIANGLE;
+    v.is_right = p->side == TD_RIGHT;
+    v.n = (int)(v.is_right ? p->n : p->m);
+    v.vectors = (int)(v.is_right ? p->m : p->n);
+    v.is_upper = p->triangle == TD_UPPER;
+    v.is_unit = p->diagonal == TD_UNIT_DIAGONAL;
+    set_alpha(&v, p);
+    return td_lu_solve(&v, p->stream);
+}
+
+static bool is_countable(const td_problem *p)
+{
+    const int64_t most = INT32_MAX;
+    return p->m <= most && p->n <= most && p->k <= most && p->batch <= most && p->a.ld <= most &&
+           p->b.ld <= most && p->c.ld <= most;
+}
+
+static td_run_status run(const td_problem *p, td_parameter parameter, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    cudaError_t error;
+    (void)parameter, (void)device, (void)workspace_limit, (void)counters;
+    if (!is_countable(p)) return TD_RUN_TOO_LARGE;
+    switch (p->kind) {
+    case TD_LU_FACTOR:
+        error = factor(p);
+        break;
+    case TD_LU_SOLVE:
+        error = solve(p);
+        break;
+    case TD_LU_INVERT:
+        error = invert_factors(p);
+        break;
+    case TD_INVERT:
+        error = invert(p);
+        break;
+    default:
+        error = solve_triangle(p);
+    }
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+static cudaError_t prepare(int is_other_way)
+{
+    (void)is_other_way;
+    return td_lu_prepare();
+}
+
+const td_engine td_engine_lu = {
+    .name = "lu",
+    .summary = "batches of small LU factorisations, in the matrices' own arithmetic",
+    .bound = "LAPACK's",
+    .prepare = prepare,
+    .run = run,
+};

@@ -1,0 +1,14 @@
+/* planes.h - products of planes of small numbers, by whom the route says. */
+#ifndef TD_OZAKI_PLANES_H
+#define TD_OZAKI_PLANES_H
+
+#include "cublas.h"
+
+/* Loads the kernels that are Tandem's own on the current device: once, before the first product. */
+cudaError_t td_panels_prepare(void);
+
+/* Enqueues a product on the current device, as panels->gemm says. Or returns an error: then C may
+ * hold anything. */
+cudaError_t td_panels_run(td_device *device, const td_panels *panels, cudaStream_t stream);
+
+#endif
