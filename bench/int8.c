@@ -111,7 +111,7 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
                               .planes = TD_COMMON_MODULI,
                               .batch = 1,
                               .choice = on_device,
-                              .pieces = 1,
+                              .slices = 1,
                               .next_unit = next_unit};
     good = true;
     const td_route_terms terms = {.device = td_traits_current()};

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (s::cluster > 1) td_cluster_meet();
     td_wait_for_last();
     /* What mostly ends at once, or where it costs little to ask. */
-    const bool may_end = p.leaves_resident || p.type == TD_PANEL_LOGARITHM || p.batch == 1;
+    const bool may_end = p.leaves_fused || p.type == TD_PANEL_LOGARITHM || p.batch == 1;
     if (may_end && !wants_planes(p)) return;
     const units_of_clusters<s> units = td_units_of<s::rows, s::cluster * s::columns>(p);
     if (group == TEAMS * s::groups) {
@@ -75,7 +75,7 @@ template <class s> int64_t units_of(const td_panels *p, int planes)
 {
     const int columns = s::cluster * s::columns;
     return td_region_blocks(&p->region, p->m, p->n, s::rows, columns) * planes * p->batch *
-           p->pieces;
+           p->slices;
 }
 
 template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, cudaStream_t stream)
@@ -88,7 +88,7 @@ template <class s> cudaError_t launch(const td_panels *p, int multiprocessors, c
         return cudaErrorNotSupported;
     const unsigned blocks = s::cluster * (unsigned)min((int64_t)multiprocessors / s::cluster,
                                                        units_of<s>(p, p->planes));
-    /* Products of the bound's magnitudes are not put in place early. Mostly they end at once,
+    /* Products of an estimate's magnitudes are not put in place early. Mostly they end at once,
      * and the blocks of the next kernels, which stay, would get their places beside them. */
     if (p->type == TD_PANEL_LOGARITHM)
         return TD_LAUNCH(residue_products_kernel<s>, blocks, s::threads, s::shared_bytes, stream, a,

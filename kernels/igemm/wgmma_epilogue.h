@@ -1,5 +1,5 @@
 /* wgmma_epilogue.h - the sums of a team of warpgroups on their way from registers to C:
- * residues, or logarithms of the bound, a byte each, of the elements of a work tile that C has. */
+ * residues, or an estimate's logarithms, a byte each, of the elements of a work tile that C has. */
 #ifndef TD_WGMMA_EPILOGUE_H
 #define TD_WGMMA_EPILOGUE_H
 
@@ -23,7 +23,7 @@ TD_DEVICE void each_group(const td_panels &p, const td_unit &unit, unit_sums<s> 
     const int row = unit.row + lane % 4 * TD_LANE_LINES,
               column = unit.column + 16 * warp + lane / 4;
     int8_t *const c = static_cast<int8_t *>(p.c) + unit.plane * p.layout.plane_c +
-                      unit.member * p.layout.member_c + unit.piece * p.piece_c +
+                      unit.member * p.layout.member_c + unit.slice * p.slice_c +
                       column * p.layout.ld_c + row;
     TD_UNROLL
     for (int i = 0; i < s::halves; i++) {

@@ -95,7 +95,7 @@ TD_DEVICE int read_once(const int &queued)
 }
 TD_DEVICE td_unit read_once(const td_unit &queued)
 {
-    return {read_once(queued.plane), read_once(queued.member), read_once(queued.piece),
+    return {read_once(queued.plane), read_once(queued.member), read_once(queued.slice),
             read_once(queued.row), read_once(queued.column)};
 }
 

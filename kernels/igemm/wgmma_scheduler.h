@@ -109,7 +109,7 @@ template <class s> TD_DEVICE int clusters() { return (int)gridDim.x / s::cluster
  * out in turn. */
 template <class s> TD_DEVICE int lanes_of(const td_panels &p, const units_of_clusters<s> &units)
 {
-    const int stages = (int)((p.k / p.pieces + TD_PIECE_K - 1) / TD_PIECE_K),
+    const int stages = (int)((p.k / p.slices + TD_SLICE_K - 1) / TD_SLICE_K),
               most = units.count > FEW_UNITS * clusters<s>() ? SHORT_STAGES : 2 * SHORT_STAGES;
     return td_leaves_tiles(&p) || stages > most ? 1 : LANES;
 }
@@ -168,8 +168,8 @@ TD_DEVICE queued find_unit(const td_panels &p, const units_of_clusters<s> &units
 {
     td_unit tile = td_unit_of(p, units, index);
     const int count = td_list_stages<s::rows, s::cluster * s::columns>(
-                          p, tile.member, tile.row, tile.column, td_first_of_piece(&p, tile.piece),
-                          td_first_of_piece(&p, tile.piece + 1), list)
+                          p, tile.member, tile.row, tile.column, td_first_of_slice(&p, tile.slice),
+                          td_first_of_slice(&p, tile.slice + 1), list)
                           .count;
     tile.column += td_block_of_cluster<s::cluster>() * s::columns;
     return {count, tile};

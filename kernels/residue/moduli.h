@@ -16,7 +16,7 @@ enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
 #define TD_MORE_MODULI                                                                             \
     167, 163, 157, 151, 149, 139, 137, 131, 127, 113, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71,  \
         67, 61
-enum { TD_DENSE_MODULI = 42 };
+enum { TD_SECOND_MODULI = 42 };
 
 /* The best pairwise coprime numbers up to 256 modulo which -1 has a square root j: all of their
  * primes are 1 modulo 4. A complex product is two products of residues there, of a + jb and of
@@ -54,7 +54,7 @@ TD_BOTH int td_level(int moduli, int64_t k)
      * rounding can add. */
     const int level[] = {8008,  9012,  10013, 11012, 12005, 12994, 13971,
                          14947, 15919, 16888, 17848, 18806, 19758};
-    if (moduli == TD_DENSE_MODULI) return 38765;
+    if (moduli == TD_SECOND_MODULI) return 38765;
     return moduli >= 8 ? level[moduli - 8] : td_level_of_few(most[moduli - 2], k);
 }
 

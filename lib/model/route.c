@@ -118,7 +118,7 @@ static bool is_for_wgmma(const td_route_case *c)
     return is_for_mma(c) && c->terms.device.has_wgmma;
 }
 
-/* Pairs are not for the bound, whose blocks mostly end at once. */
+/* Pairs are not for the estimate, whose blocks mostly end at once. */
 static bool is_for_pairs(const td_route_case *c)
 {
     return is_for_wgmma(c) && c->type != TD_PANEL_LOGARITHM && c->terms.device.multiprocessors >= 2;
@@ -126,7 +126,7 @@ static bool is_for_pairs(const td_route_case *c)
 
 static int slices_of(const td_route_case *c)
 {
-    return (int)td_smaller(c->route.of[TD_STAGE_SLICES], td_ceil_div(c->depth, TD_PIECE_K));
+    return (int)td_smaller(c->route.of[TD_STAGE_SLICES], td_ceil_div(c->depth, TD_SLICE_K));
 }
 
 /* Units of all planes that there may be: mostly so many of these are wanted. */
@@ -513,7 +513,7 @@ td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms
     c.rows = panels->m;
     c.depth = panels->k;
     c.planes = panels->planes;
-    c.route.of[TD_STAGE_SLICES] = panels->pieces;
+    c.route.of[TD_STAGE_SLICES] = panels->slices;
     return (td_gemm_route)td_route_choose(TD_STAGE_GEMM, &c);
 }
 

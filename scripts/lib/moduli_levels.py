@@ -3,7 +3,7 @@
 usage: moduli_levels.py HEADER
 
 Reads the moduli from HEADER and prints, for the real and the complex ones, the tables `most` (2 to
-7 moduli) and `level` (from 8 moduli on), and the level of TD_DENSE_MODULI. The exit status is 1 if
+7 moduli) and `level` (from 8 moduli on), and the level of TD_SECOND_MODULI. The exit status is 1 if
 HEADER has others: they are then to be replaced by what was printed.
 """
 
@@ -47,10 +47,11 @@ def tables(moduli, most):
 
 
 def tables_of(header, function):
-    """The tables, and the level of TD_DENSE_MODULI if there is one, that a function has."""
-    body = re.search(rf"int {function}\(.*?\n}}", header, re.S)[0]
-    dense = re.search(r"TD_DENSE_MODULI\) return (\d+);", body)
-    found = [numbers(re.search(rf"{name}\[\] = {{(.*?)}}", body, re.S)[1]) for name in ("most", "level")]
+    """The tables, and the level of TD_SECOND_MODULI if there is one, that a function has."""
+    body = re.search(rf"int {function}\(.*?\n}}", header, re.DOTALL)[0]
+    dense = re.search(r"TD_SECOND_MODULI\) return (\d+);", body)
+    found = [numbers(re.search(rf"{name}\[\] = {{(.*?)}}", body, re.DOTALL)[1])
+             for name in ("most", "level")]
     return found + [int(dense[1]) if dense else None]
 
 
@@ -67,7 +68,7 @@ def main(arguments):
     }
     is_right = True
     for function, (most, levels, dense) in wanted.items():
-        print(f"{function}: most {most}\n  level {levels}\n  of TD_DENSE_MODULI: {dense}")
+        print(f"{function}: most {most}\n  level {levels}\n  of TD_SECOND_MODULI: {dense}")
         if tables_of(header, function) != [most, levels, dense]:
             print(f"{arguments[0]}: {function} has others: {tables_of(header, function)}")
             is_right = False

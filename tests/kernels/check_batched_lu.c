@@ -1,9 +1,9 @@
-/* check_batched_lu.c - batched LU, inverses and triangular solutions: bit for bit against the reference,
- * for every kernel shape, and residuals against LAPACK's.
+/* check_batched_lu.c - batched LU, inverses and triangular solutions: bit for bit against the
+ * reference, for every kernel shape, and residuals against LAPACK's.
  *
- * Usage: check_batched_lu [STEP]; with STEP only every so many orders, and fewer triangles: for tools that
- * are slow; with STEP 0 residuals of every type for large orders, too, of which each is otherwise
- * one type's. */
+ * Usage: check_batched_lu [STEP]; with STEP only every so many orders, and fewer triangles: for
+ * tools that are slow; with STEP 0 residuals of every type for large orders, too, of which each is
+ * otherwise one type's. */
 #include "../support/test.h"
 
 #include <math.h>

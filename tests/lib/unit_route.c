@@ -35,7 +35,7 @@ static td_route_case case_of(const char *mode, const td_problem *p, const td_tra
 }
 
 /* Who multiplies magnitudes; "-" if nothing does. */
-static const char *gemm_of_bound(const td_route_case *c)
+static const char *gemm_of_estimate(const td_route_case *c)
 {
     const td_panels panels = {.type = TD_PANEL_LOGARITHM,
                               .m = c->rows,
@@ -43,7 +43,7 @@ static const char *gemm_of_bound(const td_route_case *c)
                               .k = td_estimate_length(c->k),
                               .planes = (int)td_estimate_sums(c->k),
                               .batch = (int)c->batch,
-                              .pieces = 1};
+                              .slices = 1};
     const bool is_certified = c->kind == TD_FINISH_ROUND && c->least < c->most;
     return is_certified ? td_route_name(TD_STAGE_GEMM, (int)td_route_gemm(&panels, &c->terms))
                         : "-";
@@ -91,7 +91,7 @@ static void choices_are_what_was_recorded(void **state)
         for (int i = FIRST; i < COLUMNS; i++) {
             const td_stage stage = stages[i - FIRST];
             const char *got =
-                stage == TD_STAGES ? gemm_of_bound(&c) : td_route_name(stage, route.of[stage]);
+                stage == TD_STAGES ? gemm_of_estimate(&c) : td_route_name(stage, route.of[stage]);
             if (strcmp(got, w.of[i]) == 0) continue;
             wrong++;
             print_error("column %d is %s, not %s: %s", i, got, w.of[i], line);
@@ -214,7 +214,7 @@ static void other_products_have_their_own(void **state)
     const td_traits device = traits_of("NVIDIA H200");
     const td_problem p = product(1000, 1000, 100, 1);
     td_route_case c = case_of("faithful", &p, &device);
-    c.most = c.least = TD_DENSE_MODULI;
+    c.most = c.least = TD_SECOND_MODULI;
     assert_int_equal(td_route_choose(TD_STAGE_SPLIT, &c), TD_SPLIT_WIDE);
     for (int type = TD_PANEL_INT8; type <= TD_PANEL_FLOAT; type++) {
         const td_panels panels = {.type = (td_panel_type)type,
@@ -223,7 +223,7 @@ static void other_products_have_their_own(void **state)
                                   .k = 64,
                                   .planes = 1,
                                   .batch = 1,
-                                  .pieces = 1};
+                                  .slices = 1};
         assert_int_equal(td_route_gemm(&panels, &c.terms), TD_GEMM_CUBLAS);
     }
 }

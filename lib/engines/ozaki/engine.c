@@ -6,7 +6,7 @@
 
 #include "../../../kernels/residue/moduli.h"
 #include "second_product.h"
-#include "bound.h"
+#include "estimate.h"
 #include "branch.h"
 #include "cublas.h"
 #include "../native_knows.h"
@@ -133,12 +133,12 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
                    .counts_rounded = counts_rounded(product),
                    .defers_tiles = product->mode->defers_tiles},
     };
-    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->dense.m == 0)
+    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->second.m == 0)
         s.finish.defers_tiles = TD_DEFERS_NO_TILES;
     s.finish.target.open_count = at->counts.tiles + part->number * plan->part.batch;
     s.finish.min_moduli = td_min_moduli_of(at->min_moduli, part->m, part->n);
     s.finish.target.open_tile = at->open_tile;
-    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND) s.finish.target.is_dense = at->dense_scratch;
+    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND) s.finish.target.is_dense = at->second_scratch;
     const int64_t first[2] = {part->i, part->j};
     for (int o = 0; o < 2; o++) s.finish.line[o] = s.fixed.line[o] = at->line[o] + first[o];
     return s;
@@ -210,19 +210,19 @@ static cudaError_t decide(const td_ozaki_product *product, const td_part *member
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
-static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_part *s,
-                             unsigned long long *repaired)
+static cudaError_t run_second(const td_ozaki_product *product, const td_scheme_part *s,
+                              unsigned long long *repaired)
 {
-    const td_dense_part dense = {.device = product->device,
-                                 .terms = product->terms,
-                                 .fixed = s->fixed,
-                                 .finish = s->finish,
-                                 .sizes = product->plan.dense,
-                                 .workspace = s->workspace,
-                                 .next_unit = s->next_unit,
-                                 .repaired = repaired,
-                                 .stream = s->stream};
-    return td_dense_part_run(&dense);
+    const td_second_part second = {.device = product->device,
+                                   .terms = product->terms,
+                                   .fixed = s->fixed,
+                                   .finish = s->finish,
+                                   .sizes = product->plan.second,
+                                   .workspace = s->workspace,
+                                   .next_unit = s->next_unit,
+                                   .repaired = repaired,
+                                   .stream = s->stream};
+    return td_second_part_run(&second);
 }
 
 /* ---- native products ---- */
@@ -286,9 +286,9 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     if (error != cudaSuccess) return error;
     *touched = true; /* by the first of several kernels, even if another fails */
     unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
-    const bool has_dense = s.finish.defers_tiles == TD_DEFERS_TO_SECOND;
+    const bool has_second = s.finish.defers_tiles == TD_DEFERS_TO_SECOND;
     error = product->mode->scheme->finish(&s);
-    if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
+    if (error == cudaSuccess && has_second) error = run_second(product, &s, repaired);
     if (error != cudaSuccess) return error;
     const bool has_whole = run_native(product, part, &s);
     const td_repair repair = {
@@ -297,7 +297,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .kind = TD_REPAIR_EXACT,
         .binary64 =
             td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
-        .takes_dense = has_dense,
+        .takes_dense = has_second,
         .is_bounded = s.finish.defers_tiles == TD_DEFERS_TO_BINARY64,
         .repaired = repaired,
         .tiles = product->counters ? &product->counters->tiles : NULL,
@@ -348,7 +348,7 @@ static cudaError_t prepare_mode(const td_ozaki_mode *mode)
         if (error == cudaSuccess) error = td_panels_prepare();
     }
     if (error == cudaSuccess && mode->defers_tiles == TD_DEFERS_TO_SECOND)
-        error = td_dense_part_prepare();
+        error = td_second_part_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
     return error == cudaSuccess ? mode->scheme->prepare(mode->scheme) : error;
 }

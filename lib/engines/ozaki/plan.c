@@ -1,7 +1,7 @@
 #include "plan.h"
 
 #include "second_product.h"
-#include "bound.h"
+#include "estimate.h"
 #include "../tiler.h"
 
 static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
@@ -96,7 +96,7 @@ static void carve_part(td_ozaki_product *product, carving *from)
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
     at->masks = take(from, s->batch * mask_bytes);
     at->open_tile = take(from, s->batch * tiles * (int64_t)sizeof(int32_t));
-    at->dense_scratch = take(from, (int64_t)td_dense_scratch_bytes(s->m, s->n, s->batch));
+    at->second_scratch = take(from, (int64_t)td_second_scratch_bytes(s->m, s->n, s->batch));
     at->cublas = take(from, (int64_t)s->cublas_bytes);
     at->min_moduli = NULL;
     if (td_ozaki_certifies(product))
@@ -120,8 +120,8 @@ void td_ozaki_carve(td_ozaki_product *product, char *workspace) { (void)carve(pr
 
 /* ---- the plan ---- */
 
-/* Bytes that one after the other the planes of a part, the magnitudes of its bound and the second
- * product's planes have. */
+/* Returns the bytes of memory that the planes of a part, the magnitudes of its estimate and the
+ * planes of its second product have one after another. */
 static size_t plane_bytes_of(const td_ozaki_product *product)
 {
     const td_ozaki_plan *plan = &product->plan;
@@ -132,7 +132,7 @@ static size_t plane_bytes_of(const td_ozaki_product *product)
         const size_t least = td_estimate_least_bytes(s->m, s->n, c.k, s->batch);
         if (bytes < least) bytes = least;
     }
-    return bytes < plan->dense_bytes ? plan->dense_bytes : bytes;
+    return bytes < plan->second_bytes ? plan->second_bytes : bytes;
 }
 
 /* Of all lines, of as many members as a part has. */
@@ -158,9 +158,9 @@ static size_t lay_out(void *of)
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, k, s->batch) : 0;
     plan->measure = measure_route_of(product);
     plan->plane_bytes = plane_bytes_of(product);
-    plan->dense = (td_part_sizes){0};
+    plan->second = (td_part_sizes){0};
     if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
-        plan->dense = td_dense_sizes(s, k, plan->plane_bytes);
+        plan->second = td_second_sizes(s, k, plan->plane_bytes);
     plan->bytes = carve(product, NULL);
     return plan->bytes;
 }
@@ -182,13 +182,13 @@ size_t td_ozaki_plan_make(void *of, size_t limit)
     const td_problem *p = product->p;
     td_ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
-    plan->dense_bytes = 0;
+    plan->second_bytes = 0;
     const td_scheme_case c = td_ozaki_case(product);
     plan->part = td_scheme_largest(p, c.scheme->most_k(&c));
     if (!c.scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
     if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
-        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k);
-    if (lay_out(product) > limit) plan->dense_bytes = 0;
+        plan->second_bytes = td_second_small_bytes(&plan->part, p->k);
+    if (lay_out(product) > limit) plan->second_bytes = 0;
     return td_fit(product, limit, lay_out, shrink);
 }

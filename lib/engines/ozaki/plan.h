@@ -21,8 +21,8 @@ typedef struct {
     /* Words of 32 bits of a part's maps of what is not zero. */
     int64_t scheme_map, estimate_map;
 
-    td_part_sizes dense; /* m is 0 if dense tiles have no product of their own */
-    size_t dense_bytes;  /* that planes have for it at least */
+    td_part_sizes second; /* m is 0 if dense tiles have no product of their own */
+    size_t second_bytes;  /* that planes have for it at least */
 } td_ozaki_plan;
 
 /* What kernels count of an estimate: zeros before it. */
@@ -60,7 +60,7 @@ typedef struct {
 
     uint16_t *masks;
     int32_t *open_tile;
-    uint8_t *dense_scratch;
+    uint8_t *second_scratch;
     char *cublas;
     uint8_t *min_moduli; /* NULL unless td_ozaki_certifies */
     char *planes;

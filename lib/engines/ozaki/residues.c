@@ -20,7 +20,7 @@ static int planes_of(td_parameter parameter)
     return most_moduli(parameter) << parameter.is_complex;
 }
 
-/* True if one kernel may multiply and finish some members (td_is_resident): the fewest moduli are
+/* True if one kernel may multiply and finish some members (td_is_fused): the fewest moduli are
  * what most products take. */
 static bool may_be_fused(td_parameter parameter)
 {
@@ -37,8 +37,8 @@ static int64_t depth_of(td_parameter parameter, int64_t k)
 /* Where things are, and how far apart. */
 typedef struct {
     int64_t lines[2]; /* padded, of a member */
-    int64_t member_c, plane_c, piece_c;
-    int pieces; /* of k */
+    int64_t member_c, plane_c, slice_c;
+    int slices; /* of k */
     size_t plane[2], residue, deferred, bytes;
 } layout;
 
@@ -47,15 +47,15 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
     const int planes = planes_of(parameter);
     const int64_t rows = m >> parameter.is_complex, depth = depth_of(parameter, k_pass);
     layout l = {.lines = {td_round_up(rows, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)},
-                .pieces = 1};
+                .slices = 1};
     if (most_moduli(parameter) <= TD_MAX_MODULI && !parameter.is_complex)
-        l.pieces = td_route_slices(m, n, k_pass, batch, parameter.without_routes);
+        l.slices = td_route_slices(m, n, k_pass, batch, parameter.without_routes);
     for (int o = 0; o < 2; o++)
         l.plane[o] = td_reserve(&l.bytes, planes * l.lines[o] * depth * batch);
     l.member_c = l.lines[0] * n;
     l.plane_c = l.member_c * batch;
-    l.piece_c = l.plane_c * planes;
-    l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
+    l.slice_c = l.plane_c * planes;
+    l.residue = td_reserve(&l.bytes, l.slice_c * l.slices);
     if (may_be_fused(parameter))
         l.deferred = td_reserve(&l.bytes, (int64_t)td_deferred_bytes(m, n, batch));
     return l;
@@ -73,7 +73,7 @@ static int64_t words_of(td_parameter parameter, int which, int64_t m, int64_t n,
 static int64_t map_words(const td_scheme_case *c, const td_part_sizes *sizes)
 {
     const int64_t passes = td_ceil_div(c->k, sizes->k_pass), batch = sizes->batch;
-    if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_PIECE_K) return 0;
+    if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_SLICE_K) return 0;
     return passes * (words_of(c->parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
                      words_of(c->parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));
 }
@@ -199,7 +199,7 @@ static cudaError_t split(const td_scheme_part *part, const td_route *route, cons
     }
     switch (residues.route) {
     case TD_SPLIT_WIDE:
-        return td_dense_residues_run(&residues, part->stream);
+        return td_second_residues_run(&residues, part->stream);
     case TD_SPLIT_COMPLEX:
         return td_complex_residues_run(&residues, part->stream);
     default:
@@ -238,9 +238,9 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
         .accumulate = part->fixed.k_first > 0,
         .is_complex = is_complex,
         .choice = part->fixed.choice,
-        .pieces = (int)td_smaller(
-            l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
-        .piece_c = l->piece_c,
+        .slices = (int)td_smaller(
+            l->slices, td_ceil_div(k_padded, TD_SLICE_K)), /* the last pass may be short */
+        .slice_c = l->slice_c,
         .wanted = part->wanted,
         .region = region,
         .next_unit = part->next_unit,
@@ -256,9 +256,9 @@ static td_residue_product product_of(const td_scheme_part *part, const td_route 
         .residue = (int8_t *)(part->workspace + l->residue),
         .plane_step = l->plane_c,
         .batch_step = l->member_c,
-        .piece_step = l->piece_c,
+        .slice_step = l->slice_c,
         .ld = l->lines[0],
-        .pieces = l->pieces,
+        .slices = l->slices,
         .is_complex = part->parameter.is_complex,
         .crt = (td_crt_route)route->of[TD_STAGE_CRT],
     };
@@ -289,11 +289,11 @@ static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
     const td_route route = route_of(part, part->fixed.k_count);
     const td_residue_product product = product_of(part, &route, l);
     td_panels panels = panels_of(part, &route, l, k_padded);
-    panels.leaves_resident = route.of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT;
+    panels.leaves_fused = route.of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT;
     cudaError_t error = split(part, &route, l, k_padded);
     if (error == cudaSuccess) error = td_panels_run(part->device, &panels, part->stream);
-    if (error != cudaSuccess || !panels.leaves_resident) return error;
-    return td_resident_run(&panels, &product, &part->finish, 0, part->stream);
+    if (error != cudaSuccess || !panels.leaves_fused) return error;
+    return td_fused_run(&panels, &product, &part->finish, 0, part->stream);
 }
 
 static cudaError_t multiply(const td_scheme_part *part)
@@ -315,7 +315,7 @@ static cudaError_t prepare(const td_scheme *scheme)
     cudaError_t error = td_residues_prepare();
     if (error == cudaSuccess) error = td_complex_residues_prepare();
     if (error == cudaSuccess) error = td_panels_prepare();
-    if (error == cudaSuccess) error = td_resident_prepare();
+    if (error == cudaSuccess) error = td_fused_prepare();
     return error == cudaSuccess ? td_crt_prepare() : error;
 }
 

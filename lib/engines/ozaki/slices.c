@@ -144,7 +144,7 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
         .gemm = TD_GEMM_CUBLAS,
         .planes = 1,
         .batch = part->fixed.batch,
-        .pieces = 1,
+        .slices = 1,
         .workspace = {part->cublas_workspace, part->cublas_bytes},
         .m = l->lines[0],
         .n = l->lines[1],

@@ -218,7 +218,7 @@ dense_state dense_make(const dense_case *c)
         .masks = upload(&s, s.masks, tiles * TD_SUBTILES * (int64_t)sizeof *s.masks),
         .open_count = upload(&s, s.counts, c->batch * (int64_t)sizeof *s.counts),
         .open_tile = upload(&s, s.open, tiles * (int64_t)sizeof *s.open),
-        .is_dense = reserve(&s, (int64_t)td_dense_scratch_bytes(c->of.m, c->of.n, c->batch)),
+        .is_dense = reserve(&s, (int64_t)td_second_scratch_bytes(c->of.m, c->of.n, c->batch)),
     };
     CHECK_CUDA(cudaMemcpy(s.target.is_dense, s.is_dense, (size_t)tiles, cudaMemcpyHostToDevice));
     const unsigned long long none = 0;
@@ -243,7 +243,7 @@ void dense_free(dense_state *s, const dense_case *c)
 void dense_run(dense_state *s, const dense_case *c)
 {
     const int64_t k = c->of.k;
-    td_dense_part part = {
+    td_second_part part = {
         .device = td_device_current(),
         .terms.device = td_traits_current(),
         .fixed = {.operand = {s->operand[0], s->operand[1]},
@@ -264,10 +264,10 @@ void dense_run(dense_state *s, const dense_case *c)
                   .k_pass = c->k_pass ? c->k_pass : td_round_up(k, TD_K_PAD)},
         .repaired = s->repaired,
     };
-    part.workspace = reserve(s, (int64_t)td_dense_bytes(&part.sizes, k, c->batch));
+    part.workspace = reserve(s, (int64_t)td_second_bytes(&part.sizes, k, c->batch));
     part.next_unit = reserve(s, sizeof *part.next_unit);
     CHECK_CUDA(cudaMemset(part.next_unit, 0, sizeof *part.next_unit));
-    CHECK_CUDA(td_dense_part_run(&part));
+    CHECK_CUDA(td_second_part_run(&part));
 }
 
 void dense_repair(dense_state *s, const dense_case *c)

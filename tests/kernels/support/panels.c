@@ -118,7 +118,7 @@ td_panels panels_of(const panels_case *p, const panels_data *d, size_t workspace
         .layout.plane_c = panels_stride_c(p),
         .planes = p->count,
         .batch = 1,
-        .pieces = 1,
+        .slices = 1,
         .accumulate = p->accumulate,
         .workspace = {d->workspace, workspace_bytes},
     };

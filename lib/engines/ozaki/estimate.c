@@ -1,4 +1,4 @@
-#include "bound.h"
+#include "estimate.h"
 
 #include "../tiler.h"
 
@@ -84,7 +84,7 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .planes = (int)count,
         .batch = (int)batch,
         .choice = part->fixed.choice,
-        .pieces = 1,
+        .slices = 1,
         .region = target->region,
         .next_unit = part->next_unit,
         .nonzero = {magnitudes.nonzero[0], magnitudes.nonzero[1]},
