@@ -21,8 +21,9 @@ Usage = collections.namedtuple("Usage", "registers stores loads")
 # Options that a compilation to PTX does not take, and how many arguments follow each.
 DROPPED = {"-c": 0, "-MD": 0, "-MF": 1, "-o": 1}
 
-# Names that the compiler made, or made of the sources' names; labels, which count functions.
-NAME = re.compile(r"\b(?:_Z|__nv|_GLOBAL_|td_|\w*_cu_)[\w$]*|\$L__\w+|__local_depot\d+")
+# Names that the compiler made, or made of the sources' names; labels, which count functions;
+# virtual registers, which it numbers as it comes across them.
+NAME = re.compile(r"\b(?:_Z|__nv|_GLOBAL_|td_|\w*_cu_)[\w$]*|\$L__\w+|__local_depot\d+|%[a-z]+\d+")
 
 # Where a function or a table of PTX begins.
 BEGINS = re.compile(r"\n(?=\.(?:visible|weak|entry|func|global|const|extern|common))")
@@ -82,7 +83,7 @@ def make_ptx(entry, source, arch, build):
 
 
 def functions(text):
-    """Functions and tables of PTX, sorted, without comments, with names that only count."""
+    """Functions and tables of PTX, sorted, without comments; names and registers only count."""
     lines = (re.sub(r"//.*", "", line).rstrip() for line in text.split("\n"))
     text = "\n".join(line for line in lines if line and ".file" not in line and ".loc" not in line)
     found = []
