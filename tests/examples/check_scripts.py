@@ -119,7 +119,9 @@ $L__BB0_1:
         self.assertEqual(registers.functions(self.PTX), registers.functions(swapped))
 
     def test_instructions_and_tables_count(self):
-        for old, new in (("%r2, 1", "%r2, 2"), ("%r2", "%r1"), ("{1, 2", "{0, 2"), (".u64 _Z", ".u32 _Z")):
+        changes = (("%r2, 1", "%r2, 2"), ("%r2", "%r1"), ("{1, 2", "{0, 2"),
+                   (".u64 _Z", ".u32 _Z"))
+        for old, new in changes:
             changed = self.PTX.replace(old, new)
             self.assertNotEqual(registers.functions(self.PTX), registers.functions(changed))
 
@@ -134,8 +136,9 @@ $L__BB0_1:
                          ["  old: (40, 8, 8) -> none"])
 
     def test_the_command_makes_ptx(self):
-        entry = {"file": "../a.cu", "command": "ccache nvcc -O3 -gencode=arch=compute_90a,code=sm_90a"
-                 " -MD -MF a.d --threads=2 -Ik -o a.o -c ../a.cu"}
+        command = ("ccache nvcc -O3 -gencode=arch=compute_90a,code=sm_90a -MD -MF a.d "
+                   "--threads=2 -Ik -o a.o -c ../a.cu")
+        entry = {"file": "../a.cu", "command": command}
         self.assertEqual(
             registers.ptx_command(entry, "80", "x.ptx"),
             "nvcc -O3 -Ik -ptx -arch=compute_80 -MD -MF x.ptx.d -o x.ptx ../a.cu".split())
