@@ -14,7 +14,7 @@
 #include "../kernels/residue/split.h"
 #include "../kernels/crt/crt.h"
 #include "../lib/cuda/device.h"
-#include "../lib/engines/ozaki/planes.h"
+#include "../lib/engines/ozaki/panels.h"
 #include "../lib/model/route.h"
 #include "ceiling.h"
 #include "harness/options.h"
@@ -92,14 +92,15 @@ static td_panels panels_of(const shape *s, const void *const operand[2], void *c
                        .a = operand[0],
                        .b = operand[1],
                        .c = c,
-                       .ld_a = s->k,
-                       .ld_b = s->k,
-                       .ld_c = s->m,
-                       .plane_a = (int64_t)s->m * s->k,
-                       .plane_b = (int64_t)s->n * s->k,
-                       .plane_c = (int64_t)s->m * s->n,
+                       .layout.ld_a = s->k,
+                       .layout.ld_b = s->k,
+                       .layout.ld_c = s->m,
+                       .layout.plane_a = (int64_t)s->m * s->k,
+                       .layout.plane_b = (int64_t)s->n * s->k,
+                       .layout.plane_c = (int64_t)s->m * s->n,
                        .planes = TD_COMMON_MODULI,
                        .batch = 1,
+                       .slices = 1,
                        .choice = choice,
                        .pieces = 1,
                        .next_unit = next_unit};
@@ -121,9 +122,11 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
     CHECK_CUDA(cudaMemset(next_unit, 0, sizeof(uint32_t)));
     const td_panels panels = panels_of(s, (const void *[]){a, b}, c, on_device, next_unit);
     good = true;
-    const td_route_case any = {.type = TD_PANEL_RESIDUE, .terms.device = td_traits_current()};
+    const td_route_terms terms = {.device = td_traits_current()};
+    td_route_case any;
+    td_route_case_begin(&any, s->m, s->n, s->k, 1, &terms);
     for (int i = 0; i < TD_ROUTE_ROWS && good; i++)
-        if (td_route_rows[i].stage == TD_STAGE_GEMM && td_route_rows[i].serves(&any))
+        if (td_route_rows[i].stage == TD_STAGE_GEMM && td_route_serves(&td_route_rows[i], &any))
             good = run_row(out, &td_route_rows[i], &panels, ceiling);
 out:
     cudaFree(a);

@@ -1,4 +1,4 @@
-"""Prints the tables of kernels/lu/shapes.cu from the CSV of `bench/lu --shapes`.
+"""Prints the tables of kernels/batched_lu/shapes.cu from the CSV of `bench/lu --shapes`.
 
 usage: lu_shapes.py FILE.csv
 

@@ -1,11 +1,11 @@
-/* lu_work.h - stacks of random matrices, and every batched LU routine on them, Tandem's and
+/* lu_work.h - batches of random matrices, and every batched LU routine on them, Tandem's and
  * cuBLAS's. */
 #ifndef BENCH_LU_WORK_H
 #define BENCH_LU_WORK_H
 
 #include <cublas_v2.h>
 
-#include "../kernels/lu/lu.h"
+#include "../kernels/batched_lu/batched_lu.h"
 
 typedef enum { LU_GETRF, LU_GETRI, LU_GETRS, LU_TRSM, LU_MATINV, LU_ROUTINES } lu_routine;
 extern const char *const lu_routine_names[LU_ROUTINES];
@@ -15,7 +15,7 @@ extern const char *const lu_routine_names[LU_ROUTINES];
 typedef struct {
     td_lu_type type;
     int n, batch;
-    size_t bytes; /* of each stack */
+    size_t bytes; /* of each batch */
     cublasHandle_t handle;
     char *random;
     size_t random_bytes;

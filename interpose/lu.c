@@ -92,10 +92,10 @@
                 A, lda, B, ldb, batchCount);                                                       \
     }
 
-#define STACK_OF_TYPES(shape, ...)        DEFINE_##shape(__VA_ARGS__)
-#define STACK_alone(shape, function, ...) STACK_OF_TYPES(shape, function, __VA_ARGS__)
-#define STACK_sized(shape, function, ...)                                                          \
-    STACK_OF_TYPES(shape, function, int, __VA_ARGS__)                                              \
-    STACK_OF_TYPES(shape, function##_64, int64_t, __VA_ARGS__)
-#define STACK(name, forms, shape, kind, types, family) STACK_##forms(shape, cublas##name, types)
+#define LU_OF_TYPES(shape, ...)        DEFINE_##shape(__VA_ARGS__)
+#define LU_alone(shape, function, ...) LU_OF_TYPES(shape, function, __VA_ARGS__)
+#define LU_sized(shape, function, ...)                                                             \
+    LU_OF_TYPES(shape, function, int, __VA_ARGS__)                                                 \
+    LU_OF_TYPES(shape, function##_64, int64_t, __VA_ARGS__)
+#define BATCHED_LU(name, forms, shape, kind, types, family) LU_##forms(shape, cublas##name, types)
 #include "../lib/routine/routines.def"

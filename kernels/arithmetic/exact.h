@@ -59,7 +59,7 @@ TD_BOTH uint32_t td_exact_limb(td_exact_term term, int i)
     return i < 0 || i > 3 ? 0 : (uint32_t)(i & 1 ? half >> 32 : half);
 }
 
-/* The same bits of the term times 2^shift; 0 <= shift < 32. */
+/* Bits 32 i .. 32 i + 31 of the term times 2^shift; 0 <= shift < 32. */
 TD_BOTH uint32_t td_exact_digit(td_exact_term term, int i, int shift)
 {
     const uint64_t pair = (uint64_t)td_exact_limb(term, i) << 32 | td_exact_limb(term, i - 1);
@@ -344,7 +344,7 @@ TD_BOTH double td_exact_axpby_of(double alpha, const uint32_t *limb, int limbs, 
     return td_exact_round(y, td_bits64(alpha) >> 63 != 0);
 }
 
-/* The same of TD_EXACT_LIMBS. */
+/* td_exact_axpby_of for a whole number of TD_EXACT_LIMBS limbs. */
 TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS], int e, double beta,
                               double c, int eta_log, bool *is_certified)
 {

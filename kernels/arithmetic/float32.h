@@ -98,7 +98,8 @@ TD_BOTH float td_two_prod(float a, float b, float *error)
     return p;
 }
 
-/* The same in binary64; the product is exact if |a b| is 0 or in [2^-968, 2^1024 (1 - 2^-54)). */
+/* TwoSum and TwoProd in binary64: the sum is exact unless it overflows, the product if |a b| is 0
+ * or in [2^-968, 2^1024 (1 - 2^-54)). */
 TD_BOTH double td_two_sum64(double a, double b, double *error)
 {
     double s = td_add64(a, b), bb = td_sub64(s, a);

@@ -71,8 +71,8 @@ TD_BOTH void PAIR_NAME(accumulate)(REAL *sum, REAL *rest, PAIR a, PAIR b)
     *sum = t;
 }
 
-/* The same for the first term of a block, which starts the sums: what accumulate makes of zeros,
- * but for the sign of a zero. 4 operations. */
+/* Sets *sum and *rest to the first term a b of a block: what accumulate makes of zeros, but for the
+ * sign of a zero. 4 operations. */
 TD_BOTH void PAIR_NAME(start)(REAL *sum, REAL *rest, PAIR a, PAIR b)
 {
     REAL dp, h = REAL_NAME(two_prod)(a.hi, b.hi, &dp);
@@ -91,7 +91,8 @@ TD_BOTH void PAIR_NAME(flush)(PAIR *s, REAL sum, REAL rest)
     s->lo = REAL_NAME(add)(error, REAL_NAME(add)(s->lo, rest));
 }
 
-/* The same value with |lo| <= ulp(hi) / 2; does nothing to a pair that has it. 3 additions. */
+/* Brings |lo| to at most ulp(hi) / 2 and leaves hi + lo as it is; does nothing to a pair that is so
+ * already. 3 additions. */
 TD_BOTH void PAIR_NAME(renormalise)(PAIR *s)
 {
     s->hi = REAL_NAME(fast_two_sum)(s->hi, s->lo, &s->lo);

@@ -21,9 +21,9 @@ TD_BOTH tandem_ts td_ts(float x, float y, float z)
     return r;
 }
 
-/* The same value with |y| <= ulp(x) / 2, |z| <= ulp(y) / 2, also after cancellation: that may leave
- * x = 0 or below y, and a tie y above ulp(x) / 2, before the last two steps. 24 additions,
- * exact. */
+/* Returns a triple of a's value with |y| <= ulp(x) / 2 and |z| <= ulp(y) / 2, also after
+ * cancellation: that may leave x = 0 or below y, and a tie y above ulp(x) / 2, before the last two
+ * steps. 24 additions, exact. */
 TD_BOTH tandem_ts td_ts_normalise(tandem_ts a)
 {
     a.y = td_two_sum(a.y, a.z, &a.z);
@@ -70,7 +70,8 @@ TD_BOTH void td_ts_accumulate(tandem_ts *s, tandem_ts a, tandem_ts b)
     s->z = td_add(s->z, low);
 }
 
-/* The same for the first term of a block, which starts the sums. 21 operations. */
+/* Sets *s to the first term a b of a block, to which td_ts_accumulate adds the others. 21
+ * operations. */
 TD_BOTH void td_ts_start(tandem_ts *s, tandem_ts a, tandem_ts b)
 {
     s->x = td_two_prod(a.x, b.x, &s->y);

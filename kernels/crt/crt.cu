@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS, TD_CRT_PAIRS_BLOCKS)
     td_let_next_begin();
     const td_choice choice = load_early(finish.choice[blockIdx.z]);
     const int moduli = choice.parameter;
-    if (!fewest::is_complex && product.deferred.word && td_is_resident(&choice)) {
+    if (!fewest::is_complex && product.deferred.word && td_is_fused(&choice)) {
         td_wait_for_last();
         finish_deferred(product, finish, moduli);
     } else if (moduli == fewest::count && grid.are_single) {
@@ -152,7 +152,7 @@ static const struct {
      finish_kernel<true, 5, 5, TD_MOST_COMPLEX_MODULI, 2, TD_FINISH_EXACT>},
 };
 
-/* ---- pieces ---- */
+/* ---- slices ---- */
 
 enum { FOLD_THREADS = 256, FOLD_BLOCKS = 256 };
 
@@ -160,8 +160,8 @@ enum { FOLD_THREADS = 256, FOLD_BLOCKS = 256 };
 TD_DEVICE void fold(const td_residue_product &p, int8_t *at, const td_sum_modulus &modulus)
 {
     int32_t sum[TD_SUBTILE] = {};
-    for (int piece = 0; piece < p.pieces; piece++) {
-        const uint32_t residues = *reinterpret_cast<const uint32_t *>(at + piece * p.piece_step);
+    for (int slice = 0; slice < p.slices; slice++) {
+        const uint32_t residues = *reinterpret_cast<const uint32_t *>(at + slice * p.slice_step);
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) sum[e] += (int8_t)(residues >> (8 * e));
     }
@@ -182,11 +182,11 @@ static __global__ void __launch_bounds__(FOLD_THREADS)
         fold(product, at + i * TD_SUBTILE, td_moduli_of_sums.of[t]);
 }
 
-static cudaError_t fold_pieces(const td_residue_product *product, int moduli,
+static cudaError_t fold_slices(const td_residue_product *product, int moduli,
                                const td_finish *finish, int batch, cudaStream_t stream)
 {
     const dim3 grid(FOLD_BLOCKS, (unsigned)moduli, (unsigned)batch);
-    if (product->pieces == 1) return cudaSuccess;
+    if (product->slices == 1) return cudaSuccess;
     return TD_LAUNCH_NEXT(fold_kernel, grid, FOLD_THREADS, 0, stream, *product, *finish);
 }
 
@@ -202,7 +202,7 @@ cudaError_t td_residues_finish(const td_residue_product *product, int least, int
                                const td_finish *finish, int batch, cudaStream_t stream)
 {
     int multiprocessors = 0;
-    cudaError_t error = fold_pieces(product, most, finish, batch, stream);
+    cudaError_t error = fold_slices(product, most, finish, batch, stream);
     if (error == cudaSuccess) error = td_multiprocessors(&multiprocessors);
     for (const auto &one : finish_kernels) {
         /* What is seldom needed has few blocks: they end sooner. */

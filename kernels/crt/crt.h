@@ -14,22 +14,22 @@
 extern "C" {
 #endif
 
-/* What of C a kernel has deferred of members that td_is_resident says are its own (deferred.h);
+/* What of C a kernel has deferred of members that td_is_fused says are its own (deferred.h);
  * `word` is NULL if there is none. */
 typedef struct {
     uint32_t *word;
     uint8_t *tile;
 } td_deferred;
 
-/* Residues of the products, [piece of k][plane][batch][n][ld], in bytes with a sign, within 5 p / 8
- * of 0. A modulus has one plane; of complex products, which are in one piece, two: of Z+ and of Z-
+/* Residues of the products, [slice of k][plane][batch][n][ld], in bytes with a sign, within 5 p / 8
+ * of 0. A modulus has one plane; of complex products, which are in one slice, two: of Z+ and of Z-
  * (../residue/tables_complex.h), of half as many rows as C has. */
 typedef struct {
     int8_t *residue;
     int64_t plane_step, batch_step,
-        piece_step; /* from plane to plane, member to member, piece to piece */
+        slice_step; /* from plane to plane, member to member, slice to slice */
     int64_t ld;     /* a multiple of TD_LINE_GROUP */
-    int pieces;
+    int slices;
     bool is_complex;
     td_crt_route crt;
     td_deferred deferred;

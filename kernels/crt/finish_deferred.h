@@ -127,7 +127,7 @@ TD_DEVICE void finish_deferred_tiles(const td_residue_product &product, const td
 TD_DEVICE_CALL void finish_deferred(const td_residue_product &product, const td_finish &finish,
                                     int moduli)
 {
-    static_assert(TD_MOST_RESIDENT == TD_COMMON_MODULI + 2, "of three");
+    static_assert(TD_MOST_FUSED == TD_COMMON_MODULI + 2, "of three");
     const int rows = fused_tiles_along(finish.target.m),
               tiles = rows * fused_tiles_along(finish.target.n);
     if (moduli == TD_COMMON_MODULI)
@@ -135,7 +135,7 @@ TD_DEVICE_CALL void finish_deferred(const td_residue_product &product, const td_
     else if (moduli == TD_COMMON_MODULI + 1)
         finish_deferred_octets<td_first_moduli<TD_COMMON_MODULI + 1>>(product, finish, rows, tiles);
     else
-        finish_deferred_octets<td_first_moduli<TD_MOST_RESIDENT>>(product, finish, rows, tiles);
+        finish_deferred_octets<td_first_moduli<TD_MOST_FUSED>>(product, finish, rows, tiles);
     finish_deferred_tiles(product, finish, moduli, rows, tiles);
 }
 

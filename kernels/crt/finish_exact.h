@@ -83,8 +83,7 @@ template <bool is_plain> struct by_exact_rounding {
     {
         if (own.rows <= 0 || own.cols <= 0) return 0;
         if ((own.row | own.col) % TD_TILE == 0)
-            td_begin_tile(finish.target,
-                          own.col / TD_TILE * td_tiles(finish.target.m) + own.row / TD_TILE);
+            td_begin_tile(finish.target, td_tile_with(finish.target.m, own.row, own.col));
         const unsigned whole = td_whole_mask(finish.target, own.row, own.col);
         if (!whole) return td_finish_none(finish.target, own.row, own.col);
         unsigned unsure = whole, mask = 0;

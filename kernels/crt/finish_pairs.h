@@ -530,6 +530,13 @@ struct by_rounding {
 static_assert(TD_CRT_PAIRS_BYTES == 2 * stage_bytes(TD_LEAST_PAIRED), "what routes count with");
 static_assert(stage_bytes(TD_MOST_PAIRED) <= TD_CRT_PAIRS_BYTES, "one stage of any");
 
+/* Returns which of the tiles that are counted together is in row tile_row of tiles and is made in a
+ * step: of `turn` steps, work::steps for each work tile, whose tiles are counted from above. */
+template <class work, int turn> TD_DEVICE int counted_tile(int step, int tile_row)
+{
+    return step % turn / work::steps * work::tiles + tile_row % work::tiles;
+}
+
 template <class how, class set, class work>
 TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_finish &finish,
                                  const finish_grid &grid, td_deferred_counts &counts)
@@ -570,9 +577,8 @@ TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_fin
             if (step + 1 < steps)
                 how::template load<set, false>(records, finish, choice, then.row + in_row,
                                                then.col + in_col);
-            td_count_deferred(counts,
-                              step % TURN / work::steps * work::tiles + tile_row % work::tiles,
-                              col / TD_TILE * td_tiles(target.m) + tile_row, mask,
+            td_count_deferred(counts, counted_tile<work, TURN>(step, tile_row),
+                              td_tile_with(target.m, row, col), mask,
                               td_density_of(finish, row, col, mask));
             if (++step % TURN == 0 || step == steps) td_list_counted(target, counts);
         });

@@ -11,7 +11,7 @@
 
 enum { THREADS = 256 };
 
-TD_DEVICE bool is_worth_it(const td_dense &p)
+TD_DEVICE bool is_worth_it(const td_second_rule &p)
 {
     const td_open_counts *const counts = p.target.open_count + blockIdx.z;
     const int64_t tiles = (int64_t)td_tiles(p.target.m) * td_tiles(p.target.n),
@@ -23,7 +23,7 @@ TD_DEVICE bool is_worth_it(const td_dense &p)
 }
 
 /* Grid: blocks over lines, 1, batch member. */
-static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_dense p)
+static __global__ void __launch_bounds__(THREADS) second_choose_kernel(const td_second_rule p)
 {
     td_begin_kernel();
     const int64_t member = blockIdx.z;
@@ -41,24 +41,24 @@ static __global__ void __launch_bounds__(THREADS) dense_choose_kernel(const td_d
     }
 }
 
-cudaError_t td_dense_choose(const td_dense *dense, int batch, cudaStream_t stream)
+cudaError_t td_second_choose(const td_second_rule *dense, int batch, cudaStream_t stream)
 {
     const int lines = max(dense->target.m, dense->target.n);
     const dim3 grid((unsigned)min(64, (lines + THREADS - 1) / THREADS), 1, (unsigned)batch);
-    return TD_LAUNCH_NEXT(dense_choose_kernel, grid, THREADS, 0, stream, *dense);
+    return TD_LAUNCH_NEXT(second_choose_kernel, grid, THREADS, 0, stream, *dense);
 }
 
 /* ---- finish ---- */
 
 /* X of four elements of a column, of which the block's residues begin at (row, col) = (0, 0). */
-TD_DEVICE void load_x(const td_residue_product &p, int row, int col, td_wide<TD_DENSE_LIMBS> *x)
+TD_DEVICE void load_x(const td_residue_product &p, int row, int col, td_wide<TD_SECOND_LIMBS> *x)
 {
     const int8_t *at = p.residue + blockIdx.z * p.batch_step + (int64_t)col * p.ld + row;
     uint64_t fraction[TD_SUBTILE] = {};
-    int64_t column[TD_SUBTILE][TD_DENSE_LIMBS] = {};
+    int64_t column[TD_SUBTILE][TD_SECOND_LIMBS] = {};
     TD_UNROLL_N(1)
-    for (int g = 0; g < TD_DENSE_GROUPS; g++) {
-        const td_group<TD_DENSE_LIMBS> &group = td_dense_table.group[g];
+    for (int g = 0; g < TD_SECOND_GROUPS; g++) {
+        const td_group<TD_SECOND_LIMBS> &group = td_second_table.group[g];
         uint32_t residues[TD_GROUP], y[TD_SUBTILE];
         TD_UNROLL
         for (int t = 0; t < TD_GROUP; t++, at += p.plane_step)
@@ -68,19 +68,19 @@ TD_DEVICE void load_x(const td_residue_product &p, int row, int col, td_wide<TD_
         for (int e = 0; e < TD_SUBTILE; e++) {
             fraction[e] += (uint64_t)(y[e] << group.raise) * group.fraction;
             TD_UNROLL
-            for (int c = 0; c < TD_DENSE_LIMBS; c++)
+            for (int c = 0; c < TD_SECOND_LIMBS; c++)
                 column[e][c] = (int64_t)((uint64_t)column[e][c] + (uint64_t)y[e] * group.limb[c]);
         }
     }
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++)
         x[e] =
-            td_less_multiple<TD_DENSE_LIMBS>(td_dense_table.less_product, column[e], fraction[e]);
+            td_less_multiple<TD_SECOND_LIMBS>(td_second_table.less_product, column[e], fraction[e]);
 }
 
 /* Makes the masked elements of one column of a subtile. Returns the bits of those that the
  * second product certifies. */
-TD_DEVICE unsigned finish_column(const td_dense_finish &p, int row, int col, unsigned mask)
+TD_DEVICE unsigned finish_column(const td_second_finish &p, int row, int col, unsigned mask)
 {
     const td_finish &finish = p.finish;
     const td_target &target = finish.target;
@@ -89,7 +89,7 @@ TD_DEVICE unsigned finish_column(const td_dense_finish &p, int row, int col, uns
     const td_line *const a = finish.line[0] + blockIdx.z * finish.lines_of_member[0] + row;
     const td_line b = finish.line[1][blockIdx.z * finish.lines_of_member[1] + col];
     double *const c = td_target_c<double>(target) + row + (int64_t)col * target.c.ld;
-    td_wide<TD_DENSE_LIMBS> x[TD_SUBTILE];
+    td_wide<TD_SECOND_LIMBS> x[TD_SUBTILE];
     unsigned done = 0;
     load_x(p.product, row - p.row, col - p.column, x);
     TD_UNROLL_N(1)
@@ -104,7 +104,7 @@ TD_DEVICE unsigned finish_column(const td_dense_finish &p, int row, int col, uns
 }
 
 /* Returns how many elements of the thread's subtile are done. */
-TD_DEVICE int finish_subtile(const td_dense_finish &p, int row, int col)
+TD_DEVICE int finish_subtile(const td_second_finish &p, int row, int col)
 {
     const td_target &target = p.finish.target;
     if (row >= target.m || col >= target.n) return 0;
@@ -122,7 +122,7 @@ TD_DEVICE int finish_subtile(const td_dense_finish &p, int row, int col)
 
 /* Grid: blocks over dense tiles, 1, batch member. */
 static __global__ void __launch_bounds__(TD_FINISH_THREADS)
-    dense_finish_kernel(TD_PARAMETER td_dense_finish p)
+    second_finish_kernel(TD_PARAMETER td_second_finish p)
 {
     TD_SHARED(int, total, );
     td_begin_kernel();
@@ -146,14 +146,14 @@ static __global__ void __launch_bounds__(TD_FINISH_THREADS)
     if (p.repaired && threadIdx.x == 0 && total) atomicAdd(p.repaired, (unsigned long long)total);
 }
 
-cudaError_t td_dense_finish_run(const td_dense_finish *finish, int batch, cudaStream_t stream)
+cudaError_t td_second_finish_run(const td_second_finish *finish, int batch, cudaStream_t stream)
 {
-    return TD_LAUNCH_NEXT(dense_finish_kernel, td_grid_of_turns(finish->finish.target, 1, batch),
+    return TD_LAUNCH_NEXT(second_finish_kernel, td_grid_of_turns(finish->finish.target, 1, batch),
                           TD_FINISH_THREADS, 0, stream, *finish);
 }
 
-cudaError_t td_dense_prepare(void)
+cudaError_t td_second_prepare(void)
 {
-    const cudaError_t error = td_load(cudaSuccess, dense_choose_kernel, dense_finish_kernel);
-    return error == cudaSuccess ? td_dense_residues_prepare() : error;
+    const cudaError_t error = td_load(cudaSuccess, second_choose_kernel, second_finish_kernel);
+    return error == cudaSuccess ? td_second_residues_prepare() : error;
 }

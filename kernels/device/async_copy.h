@@ -32,7 +32,7 @@ template <int bytes> TD_DEVICE void td_async_copy(void *shared, const void *glob
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-/* The same to an address as the instructions have it. */
+/* Starts a copy of `bytes` to shared memory, at an address as the instructions have it. */
 template <int bytes> TD_DEVICE void td_async_copy(uint32_t shared, const void *global)
 {
     if (bytes == 16)

@@ -37,7 +37,7 @@ TD_DEVICE void td_barrier_arrive(uint64_t *barrier)
     td_barrier_arrive(td_shared_address(barrier));
 }
 
-/* The same when the thread's asynchronous copies up to here are done (async_copy.h). */
+/* Has the thread arrive as soon as its asynchronous copies up to here are done (async_copy.h). */
 TD_DEVICE void td_barrier_arrive_with_copies(uint64_t *barrier)
 {
     asm volatile(

@@ -148,7 +148,8 @@ TD_DEVICE double *place_of_pairs(const td_target &target, const lane_tile &own, 
     return td_global(own.c + beside.row + beside.column * target.c.ld);
 }
 
-/* The same of pairs in a tile. */
+/* Stores the lane's pair of the octet with that number of the group's, in a tile that C may not
+ * have all of. */
 TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int number,
                           const shared_pairs &pairs)
 {

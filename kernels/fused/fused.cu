@@ -39,11 +39,11 @@ namespace
 /* ---- tiles ---- */
 
 /* What members there are: a bit for each number of moduli of such, and one for all others. */
-enum { OTHER_MEMBERS = 1 << (TD_MOST_RESIDENT + 1 - TD_COMMON_MODULI) };
+enum { OTHER_MEMBERS = 1 << (TD_MOST_FUSED + 1 - TD_COMMON_MODULI) };
 TD_DEVICE unsigned kind_of_moduli(int moduli) { return 1u << (moduli - TD_COMMON_MODULI); }
 TD_DEVICE unsigned kind_of(const td_choice &choice)
 {
-    return td_is_resident(&choice) ? kind_of_moduli(choice.parameter) : (unsigned)OTHER_MEMBERS;
+    return td_is_fused(&choice) ? kind_of_moduli(choice.parameter) : (unsigned)OTHER_MEMBERS;
 }
 
 /* Calls work(number, member) for the block's tiles of members of so many moduli, which all have if
@@ -61,7 +61,8 @@ TD_DEVICE void each_number(const block_task &task, function work)
     }
 }
 
-/* The same with the tile's place. */
+/* Calls work(place) for each tile of C that this block makes with so many moduli; the place has
+ * the tile's number, member, first row and first column. */
 template <int moduli, class function>
 TD_DEVICE void each_tile(const block_task &task, function work)
 {
@@ -251,9 +252,9 @@ struct all_barriers {
 /* Grid: as many blocks as there are places. Does nothing on other devices, where it has no static
  * shared memory. */
 __global__ void __launch_bounds__(THREADS, 1)
-    resident_kernel(TD_PARAMETER CUtensorMap a, TD_PARAMETER CUtensorMap b,
-                    TD_PARAMETER td_panels p, TD_PARAMETER tile_order order,
-                    TD_PARAMETER td_residue_product product, TD_PARAMETER td_finish finish)
+    fused_kernel(TD_PARAMETER CUtensorMap a, TD_PARAMETER CUtensorMap b, TD_PARAMETER td_panels p,
+                 TD_PARAMETER tile_order order, TD_PARAMETER td_residue_product product,
+                 TD_PARAMETER td_finish finish)
 {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     TD_DYNAMIC_SHARED(int8_t, dynamic);
@@ -292,38 +293,40 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 } // namespace
 
-cudaError_t td_resident_run(const td_panels *p, const td_residue_product *product,
-                            const td_finish *finish, int most_blocks, cudaStream_t stream)
+cudaError_t td_fused_run(const td_panels *p, const td_residue_product *product,
+                         const td_finish *finish, int most_blocks, cudaStream_t stream)
 {
     CUtensorMap a, b;
     int multiprocessors = 0;
     const cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error != cudaSuccess) return error;
-    if (!describe_panel(p, p->a, p->m, p->ld_a, p->member_a, p->plane_a, SIDE, &a) ||
-        !describe_panel(p, p->b, p->n, p->ld_b, p->member_b, p->plane_b, SIDE, &b))
+    if (!describe_panel(p, p->a, p->m, p->layout.ld_a, p->layout.member_a, p->layout.plane_a, SIDE,
+                        &a) ||
+        !describe_panel(p, p->b, p->n, p->layout.ld_b, p->layout.member_b, p->layout.plane_b, SIDE,
+                        &b))
         return cudaErrorNotSupported;
     const tile_order order = order_of(*p);
     const int64_t tiles = (int64_t)order.count * p->batch,
                   places = most_blocks ? min(most_blocks, multiprocessors) : multiprocessors;
-    return TD_LAUNCH_NEXT(resident_kernel, (unsigned)min(places, tiles), THREADS, SHARED, stream, a,
-                          b, *p, order, *product, *finish);
+    return TD_LAUNCH_NEXT(fused_kernel, (unsigned)min(places, tiles), THREADS, SHARED, stream, a, b,
+                          *p, order, *product, *finish);
 }
 
-cudaError_t td_resident_prepare(void)
+cudaError_t td_fused_prepare(void)
 {
-    const cudaError_t error = td_load(cudaSuccess, resident_kernel);
-    if (error != cudaSuccess || !td_has_code<resident_kernel>()) return error;
-    return td_allow_shared(error, resident_kernel, SHARED);
+    const cudaError_t error = td_load(cudaSuccess, fused_kernel);
+    if (error != cudaSuccess || !td_has_code<fused_kernel>()) return error;
+    return td_allow_shared(error, fused_kernel, SHARED);
 }
 
 #else
 
-cudaError_t td_resident_run(const td_panels *, const td_residue_product *, const td_finish *, int,
-                            cudaStream_t)
+cudaError_t td_fused_run(const td_panels *, const td_residue_product *, const td_finish *, int,
+                         cudaStream_t)
 {
     return cudaErrorNotSupported;
 }
 
-cudaError_t td_resident_prepare(void) { return cudaSuccess; }
+cudaError_t td_fused_prepare(void) { return cudaSuccess; }
 
 #endif

@@ -35,13 +35,13 @@ static constexpr td_sum_modulus td_make_sum_modulus(uint32_t p)
 }
 
 struct td_sum_moduli {
-    td_sum_modulus of[TD_DENSE_MODULI], of_complex[TD_MOST_COMPLEX_MODULI];
+    td_sum_modulus of[TD_SECOND_MODULI], of_complex[TD_MOST_COMPLEX_MODULI];
 };
 
 static constexpr td_sum_moduli td_make_sum_moduli()
 {
     td_sum_moduli moduli = {};
-    for (int t = 0; t < TD_DENSE_MODULI; t++) moduli.of[t] = td_make_sum_modulus(td_moduli[t]);
+    for (int t = 0; t < TD_SECOND_MODULI; t++) moduli.of[t] = td_make_sum_modulus(td_moduli[t]);
     for (int t = 0; t < TD_MOST_COMPLEX_MODULI; t++)
         moduli.of_complex[t] = td_make_sum_modulus(td_complex_moduli[t]);
     return moduli;

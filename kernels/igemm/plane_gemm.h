@@ -1,5 +1,5 @@
 /* plane_gemm.h - products of panels of small numbers, and those that kernels of Tandem's own make:
- * products of residues. cuBLAS is another way to make one (lib/engines/ozaki/planes.h). */
+ * products of residues. cuBLAS is another way to make one (lib/engines/ozaki/panels.h). */
 #ifndef TD_PLANE_GEMM_H
 #define TD_PLANE_GEMM_H
 
@@ -30,49 +30,59 @@ typedef struct {
     int64_t ld, batch_step;
 } td_wanted_tiles;
 
-/* C = A B^T for each plane of each member of a batch: A is m lines, B is n lines, elements of k
- * next to each other; C is m x n, column-major. Sizes and leading dimensions are below 2^31; all
- * count elements, not bytes. Tensor cores take int8 panels of which leading dimensions and
- * distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes; cuBLAS's also
- * want m and n to be multiples of 16. */
+/* Distances in memory, in elements: of the lines of A and B and the columns of C, from one plane to
+ * the next, and from one member to the next. */
+typedef struct {
+    int64_t ld_a, ld_b, ld_c;
+    int64_t plane_a, plane_b, plane_c;
+    int64_t member_a, member_b, member_c;
+} td_panel_layout;
+
+/* Device memory that is cuBLAS's until a product is done, 256-byte aligned. Without enough of it
+ * cuBLAS takes slower ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never takes
+ * memory of another stream. Tandem's own kernels need none. */
+typedef struct {
+    void *memory;
+    size_t bytes;
+} td_panel_workspace;
+
+/* A product to be made: C = A B^T for each plane of each member of a batch. A is m lines, B is n
+ * lines, elements of k next to each other; C is m x n, column-major. Sizes and leading dimensions
+ * are below 2^31; all count elements, not bytes. Tensor cores take int8 panels of which leading
+ * dimensions and distances are multiples of 16, k is one of TD_K_PAD, and pointers of 256 bytes;
+ * cuBLAS's also want m and n to be multiples of 16. */
 typedef struct {
     td_panel_type type;
     td_gemm_route gemm; /* who multiplies; one that serves such panels on the current device */
     int64_t m, n, k;
-    const void *a, *b; /* [m][ld_a], [n][ld_b] */
-    void *c;           /* [n][ld_c] */
-    int64_t ld_a, ld_b, ld_c;
-    int64_t plane_a, plane_b, plane_c;    /* from one plane to the next */
-    int64_t member_a, member_b, member_c; /* from one member to the next */
+    const void *a, *b; /* [m][layout.ld_a], [n][layout.ld_b] */
+    void *c;           /* [n][layout.ld_c] */
+    td_panel_layout layout;
     int planes, batch;
     bool accumulate; /* C += A B^T; else C need not hold numbers */
 
     /* TD_PANEL_RESIDUE. Plane t belongs to modulus t (../residue/moduli.h), and is wanted if
      * t < choice.parameter of its member; if is_complex, planes 2t and 2t + 1 belong to modulus t
-     * of TD_COMPLEX_MODULI. Line i of C is line td_place_of_line(i) of A; m and ld_c
-     * are multiples of TD_LINE_GROUP. C's numbers are residues within 5 p / 8 of 0; elements of k
-     * are at most TD_RESIDUE_K, and cut into so many pieces with a C of their own.
-     * TD_PANEL_LOGARITHM is laid out the same, in one piece, does not accumulate, and is wanted if
-     * td_wants_estimate(choice). */
+     * of TD_COMPLEX_MODULI. Line i of C is line td_place_of_line(i) of A; m and
+     * layout.ld_c are multiples of TD_LINE_GROUP. C's numbers are residues within 5 p / 8 of 0;
+     * elements of k are at most TD_RESIDUE_K, and cut into so many slices with a C of their own.
+     * TD_PANEL_LOGARITHM is laid out as these are, in one slice, does not accumulate, and is wanted
+     * if td_wants_estimate(choice). */
     bool is_complex;
     const td_choice *choice; /* [batch] */
-    bool leaves_resident; /* members that are td_is_resident have been made, and are not wanted */
-    int pieces;
-    int64_t piece_c; /* from one piece's C to the next */
+    bool leaves_fused;       /* members that are td_is_fused have been made, and are not wanted */
+    int slices;
+    int64_t slice_c; /* from one slice's C to the next */
     td_wanted_tiles wanted;
     td_region region;    /* of C: products of tiles that it does not meet are passed over */
     uint32_t *next_unit; /* 0 before, and after: what blocks count by that share out the work */
 
-    /* What of A and B is not 0 in any plane: a bit for each TD_PIECE_K elements of k of
+    /* What of A and B is not 0 in any plane: a bit for each TD_SLICE_K elements of k of
      * TD_LINE_GROUP lines, [batch][group of lines][word of 32 bits], set where a number may be.
      * Where it is 0 of either, products are passed over. NULL: numbers may be anywhere. */
     const uint32_t *nonzero[2];
 
-    /* Device memory that is cuBLAS's until the product is done, 256-byte aligned. Without enough of
-     * it cuBLAS takes slower ways, or, below TD_CUBLAS_LEAST_WORKSPACE, may find none; it never
-     * takes memory of another stream. */
-    void *workspace;
-    size_t workspace_bytes;
+    td_panel_workspace workspace;
 } td_panels;
 
 /* Planes of a member that are wanted; on the device. */
@@ -80,7 +90,7 @@ TD_BOTH int td_planes_wanted(const td_panels *p, int member)
 {
     const td_choice *choice = &p->choice[member];
     if (p->type == TD_PANEL_LOGARITHM) return td_wants_estimate(choice) ? p->planes : 0;
-    if (p->leaves_resident && td_is_resident(choice)) return 0;
+    if (p->leaves_fused && td_is_fused(choice)) return 0;
     return p->is_complex ? 2 * choice->parameter : choice->parameter;
 }
 
@@ -105,12 +115,12 @@ TD_BOTH bool td_has_wanted(const td_panels *p, int member, int64_t row, int64_t 
     return any != 0;
 }
 
-/* The multiple of TD_PIECE_K that `piece` of p->pieces begins with: a piece ends where the next
+/* The multiple of TD_SLICE_K that `slice` of p->slices begins with: a slice ends where the next
  * begins. */
-TD_BOTH int td_first_of_piece(const td_panels *p, int piece)
+TD_BOTH int td_first_of_slice(const td_panels *p, int slice)
 {
-    const int all = ((int)p->k + TD_PIECE_K - 1) / TD_PIECE_K * piece;
-    return p->pieces == 1 ? all : all / p->pieces;
+    const int all = ((int)p->k + TD_SLICE_K - 1) / TD_SLICE_K * slice;
+    return p->slices == 1 ? all : all / p->slices;
 }
 
 /* Enqueue panels whose `gemm` is one of TD_GEMM_MMA_..., and of TD_GEMM_WGMMA_...: the latter where

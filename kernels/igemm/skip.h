@@ -1,4 +1,4 @@
-/* skip.h - lists the stages of TD_PIECE_K elements of k in which lines of both operands have
+/* skip.h - lists the stages of TD_SLICE_K elements of k in which lines of both operands have
  * numbers other than 0: a tile's products go through no others. */
 #ifndef TD_SKIP_H
 #define TD_SKIP_H
@@ -11,7 +11,7 @@
 struct td_stages {
     uint16_t passed, count;
 };
-enum { TD_MOST_RUNS = (TD_RESIDUE_K / TD_PIECE_K + 2) / 2 + 1 };
+enum { TD_MOST_RUNS = (TD_RESIDUE_K / TD_SLICE_K + 2) / 2 + 1 };
 
 /* How many stages a list has, and where its last run ends. */
 struct td_listed {

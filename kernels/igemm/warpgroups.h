@@ -20,7 +20,7 @@ namespace
 {
 
 enum {
-    K_STEP = TD_PIECE_K, /* bytes of a line in one stage */
+    K_STEP = TD_SLICE_K, /* bytes of a line in one stage */
     PRODUCT_K = 32,      /* of one instruction */
     GROUP_THREADS = 128
 };

@@ -1,4 +1,5 @@
-/* wgmma.h - the instructions of sm_90a that wgmma_sm90a.cu is made of: products of a warpgroup, and
+/* wgmma.h - the instructions of sm_90a that int8_wgmma_sm90a.cu is made of: products of a
+ * warpgroup, and
  * who goes on when. Copies are ../device/tma_copy.h's. (PTX ISA 8.0: wgmma, setmaxnreg, bar.) */
 #ifndef TD_WGMMA_H
 #define TD_WGMMA_H

@@ -1,5 +1,5 @@
 /* work_tiles.h - what blocks that stay on their multiprocessors work on, one unit after the other:
- * a tile of C of one piece of k, one member and one plane, the tiles of a plane being
+ * a tile of C of one slice of k, one member and one plane, the tiles of a plane being
  * neighbours. */
 #ifndef TD_WORK_TILES_H
 #define TD_WORK_TILES_H
@@ -8,7 +8,7 @@
 #include "plane_gemm.h"
 
 struct td_unit {
-    int plane, member, piece, row, column; /* the tile's first elements */
+    int plane, member, slice, row, column; /* the tile's first elements */
 };
 
 /* How the work tiles of a launch are numbered, if tiles are tile_rows x tile_columns. Tiles are
@@ -67,7 +67,7 @@ TD_DEVICE td_units<tile_rows, tile_columns> td_units_of(const td_panels &p)
         return false;
     });
     const int planes = p.batch == 1 ? min(p.planes, td_planes_wanted(&p, 0)) : p.planes;
-    units.count = units.tiles * p.pieces * p.batch * planes;
+    units.count = units.tiles * p.slices * p.batch * planes;
     return units;
 }
 
@@ -85,9 +85,9 @@ TD_DEVICE td_unit td_unit_of(const td_panels &p, const td_units<tile_rows, tile_
         unit.column = (unit.column + columns.first) * tile_columns;
         return true;
     });
-    if (p.pieces > 1) {
-        unit.piece = rest % p.pieces;
-        rest /= p.pieces;
+    if (p.slices > 1) {
+        unit.slice = rest % p.slices;
+        rest /= p.slices;
     }
     unit.plane = rest;
     if (p.batch > 1) {
@@ -103,7 +103,7 @@ template <int tile_rows, int tile_columns>
 TD_DEVICE bool td_is_wanted(const td_panels &p, const td_units<tile_rows, tile_columns> &units,
                             int index)
 {
-    const int member = p.batch == 1 ? 0 : index / units.tiles / p.pieces;
+    const int member = p.batch == 1 ? 0 : index / units.tiles / p.slices;
     if (p.batch > 1 && member / p.batch >= td_planes_wanted(&p, member % p.batch)) return false;
     if (!td_leaves_tiles(&p)) return true;
     const td_unit unit = td_unit_of(p, units, index);

@@ -159,9 +159,9 @@ template <int lines> struct block_lines {
     TD_INSIDE chunks_of_line<THREADS / lines> share(const td_measure &p, const void *strip,
                                                     int chunks) const
     {
-        const chunk *const first =
-            static_cast<const chunk *>(strip) + (int64_t)batch * chunks * p.strip_lines + in_strip;
-        return {first, p.strip_lines, group, exists ? chunks : 0};
+        const chunk *const first = static_cast<const chunk *>(strip) +
+                                   (int64_t)batch * chunks * p.scratch.strip_lines + in_strip;
+        return {first, p.scratch.strip_lines, group, exists ? chunks : 0};
     }
 };
 
@@ -172,7 +172,7 @@ TD_DEVICE td_line make_records(const td_measure &p, const block_lines<lines> &ow
                                bool is_shifted, line_parts<lines> &parts)
 {
     const int64_t k = p.operand[own.which].k;
-    const void *const strip = (is_shifted ? p.chunks_again : p.chunks)[own.which];
+    const void *const strip = (is_shifted ? p.scratch.chunks_again : p.scratch.chunks)[own.which];
     const chunks_of_line<THREADS / lines> share = own.share(p, strip, chunks);
     td_line made = measure_lines<lines>(share, k, parts);
     if (p.counts_rounded)

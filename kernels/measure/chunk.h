@@ -83,7 +83,7 @@ template <bool along> TD_DEVICE void find_tops(const uint64_t *tile, int line0, 
     }
 }
 
-/* The same of lines that do not exist, which are zeros. */
+/* Sets the largest exponents of lines that do not exist, which are zeros, to below all others. */
 TD_DEVICE void clear_tops(int *top)
 {
     TD_UNROLL
@@ -133,12 +133,13 @@ TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_CHUNK],
     if (below > seen.bounds[1]) atomicMax(&bounds[1], below);
 }
 
-/* Of some elements of a chunk. */
+/* Sums of some elements of a chunk: of their magnitudes and of their squares. */
 struct sums_of_chunk {
     uint32_t magnitudes, squares;
 };
 
-/* The same; a chunk, or a line, is all of its parts. */
+/* What else is known of some elements of a chunk; that of a chunk, or of a line, is joined of all
+ * of its parts. */
 struct summary {
     int peak, low; /* as in td_line, but for a peak of zeros */
     int zeros;     /* how many */
@@ -454,8 +455,8 @@ TD_DEVICE sums_of_chunk sum_other(const elements &e, bool is_normal, int top)
     return sums_of_normal<has_shifts>(e, bits, top);
 }
 
-/* The same out of the way of what is usual: blocks that measure little wait for each piece of code
- * that they have not had yet. */
+/* summarise_other and sum_other as calls, so that their code is out of the way of what is usual:
+ * blocks that measure little wait for each piece of code that they have not had yet. */
 template <bool has_shifts, class elements>
 TD_DEVICE_CALL other_part summarise_other_away(const elements e)
 {

@@ -107,7 +107,7 @@ TD_DEVICE void copy_tops(const td_measure &p, const place &at, tops_of_tile &top
 {
     const int o = (int)threadIdx.x / TD_CHUNK, own = (int)threadIdx.x % TD_CHUNK;
     const int64_t l = (int64_t)at.chunk * TD_CHUNK + own, k = p.operand[0].k;
-    if (o < 2 && l < k) td_async_copy<4>(&tops.of[o][own], &p.tops[o][at.batch * k + l]);
+    if (o < 2 && l < k) td_async_copy<4>(&tops.of[o][own], &p.scratch.tops[o][at.batch * k + l]);
 }
 
 /* Sets the shifts of a tile's elements of k. The first tiles of op(A) store them for later
@@ -135,8 +135,8 @@ struct shared_tops {
 TD_DEVICE raised_tops raised_by(const td_measure &p, const place &at)
 {
     const int64_t l0 = (int64_t)at.chunk * TD_CHUNK, k = p.operand[0].k;
-    return {p.tops[at.which] + at.batch * k + l0,
-            p.bounds[at.which] + 2 * (at.batch * td_bounds(k) + l0 / TD_BOUND),
+    return {p.scratch.tops[at.which] + at.batch * k + l0,
+            p.scratch.bounds[at.which] + 2 * (at.batch * td_bounds(k) + l0 / TD_BOUND),
             (int)min((int64_t)TD_CHUNK, k - l0), p.has_parts};
 }
 
@@ -166,8 +166,9 @@ TD_DEVICE void measure_chunks(const td_measure &p, const place &at, int chunks,
 {
     const int line = td_fresh((int)threadIdx.x / 32) * WARP_LINES;
     const int64_t left = p.operand[0].k - (int64_t)at.chunk * TD_CHUNK;
-    chunk *const to = static_cast<chunk *>((again ? p.chunks_again : p.chunks)[at.which]) +
-                      ((int64_t)at.batch * chunks + at.chunk) * p.strip_lines + at.in_strip + line;
+    chunk *const to =
+        static_cast<chunk *>((again ? p.scratch.chunks_again : p.scratch.chunks)[at.which]) +
+        ((int64_t)at.batch * chunks + at.chunk) * p.scratch.strip_lines + at.in_strip + line;
     measure_lines_of_tile<again, along>(tile, line, p.operand[at.which].lines - at.line0 - line,
                                         (int)min((int64_t)TD_CHUNK, left), shifts, to);
 }
@@ -384,10 +385,10 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
     const int lines = max(lines_read(*p, 0), lines_read(*p, 1));
-    const bool together = lines <= p->strip_lines && !p->is_gram;
+    const bool together = lines <= p->scratch.strip_lines && !p->is_gram;
     cudaError_t error = cudaSuccess;
-    for (int first = 0; first < lines && error == cudaSuccess; first += p->strip_lines) {
-        const int count = min(p->strip_lines, lines - first);
+    for (int first = 0; first < lines && error == cudaSuccess; first += p->scratch.strip_lines) {
+        const int count = min(p->scratch.strip_lines, lines - first);
         const tiles all = tiles_of(p, first, count);
         error = measure_tiles(p, all, again, stream);
         if (error != cudaSuccess || (together && !again)) continue;

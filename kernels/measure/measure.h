@@ -60,6 +60,21 @@ typedef struct {
     int32_t taken, done;
 } td_step;
 
+/* Device memory that holds what is known of lines while they are measured: a workspace, which needs
+ * no values before and has none after but for `steps`. */
+typedef struct {
+    /* td_chunk_bytes() for each TD_CHUNK elements of k of each line, strip_lines lines at a time;
+     * without shifts and with them. Not if lines are measured whole. */
+    void *chunks[2], *chunks_again[2];
+    int strip_lines; /* TD_TILE times 1 to 65535 */
+
+    int32_t *tops[2];   /* [batch][k] */
+    int32_t *bounds[2]; /* [batch][td_bounds(k)][2] */
+    td_rise *rise;      /* [batch] */
+    td_step *steps;     /* [batch][TD_STEPS], zeros before; if lines are measured whole */
+} td_measure_scratch;
+
+/* What is to be measured, how, and where the records go. */
 typedef struct {
     td_view operand[2];
 
@@ -77,24 +92,19 @@ typedef struct {
 
     td_measure_route route; /* one that serves on the current device */
 
-    td_scaling scaling;    /* by which the next two know which elements are rounded */
-    bool counts_rounded;   /* lines are to know how many elements are (td_line.rounded) */
-    td_extremes *extremes; /* [batch]: zeros before; raised, if it is not NULL */
-
-    /* Scratch: td_chunk_bytes() for each TD_CHUNK elements of k of each line, strip_lines lines at
-     * a time; without shifts and with them. Not if lines are measured whole. */
-    void *chunks[2], *chunks_again[2];
-    int strip_lines; /* TD_TILE times 1 to 65535 */
+    td_scaling scaling;  /* by which the next two know which elements are rounded */
+    bool counts_rounded; /* lines are to know how many elements are (td_line.rounded) */
 
     /* Elements 2l and 2l + 1 of a line are the parts of a complex number, and have one shift; k is
      * even. */
     bool has_parts;
-    int32_t *tops[2];       /* scratch: [batch][k] */
-    int32_t *bounds[2];     /* scratch: [batch][td_bounds(k)][2] */
-    td_rise *rise;          /* scratch: [batch] */
-    td_step *steps;         /* scratch: [batch][TD_STEPS], zeros; if lines are measured whole */
+
+    td_extremes *extremes; /* [batch]: zeros before; raised, if it is not NULL */
+
+    td_measure_scratch scratch;
+
     td_line *line[2];       /* [batch][lines]: without shifts */
-    td_line *line_again[2]; /* the same with them, of members that are measured again */
+    td_line *line_again[2]; /* [batch][lines]: with shifts, of members that are measured again */
     int16_t *shift;         /* [batch][k] */
     int32_t *shifted;       /* [batch]: 0 if the shifts are not used */
 

@@ -112,11 +112,13 @@ TD_DEVICE void clear_share(const td_measure &p, int64_t first, int64_t step)
 {
     const int64_t tops = p.operand[0].k * p.batch, bounds = 2 * td_bounds(p.operand[0].k) * p.batch;
     TD_UNROLL_N(1) /* little code: each multiprocessor fetches it for some words */
-    for (int64_t i = first; i < tops; i += step) p.tops[0][i] = p.tops[1][i] = INT32_MIN;
+    for (int64_t i = first; i < tops; i += step)
+        p.scratch.tops[0][i] = p.scratch.tops[1][i] = INT32_MIN;
     TD_UNROLL_N(1)
-    for (int64_t i = first; i < bounds; i += step) p.bounds[0][i] = p.bounds[1][i] = INT32_MIN;
+    for (int64_t i = first; i < bounds; i += step)
+        p.scratch.bounds[0][i] = p.scratch.bounds[1][i] = INT32_MIN;
     TD_UNROLL_N(1)
-    for (int64_t i = first; i < p.batch; i += step) p.rise[i] = {}, p.shifted[i] = 0;
+    for (int64_t i = first; i < p.batch; i += step) p.scratch.rise[i] = {}, p.shifted[i] = 0;
     TD_UNROLL_N(1)
     for (int64_t i = first; i < p.clear_count; i += step) p.clear[i] = 0;
 }

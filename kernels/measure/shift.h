@@ -40,7 +40,7 @@ struct limits {
         const int64_t bounds = td_bounds(p.operand[0].k);
         for (int64_t i = own; i < members * bounds; i += step) TD_UNROLL
         for (int o = 0; o < 2; o++) {
-            const int32_t *const bound = p.bounds[o] + 2 * (first * bounds + i);
+            const int32_t *const bound = p.scratch.bounds[o] + 2 * (first * bounds + i);
             of[o] = {max(of[o].most, bound[0]), min(of[o].least, bound[1])};
         }
     }
@@ -78,7 +78,7 @@ TD_DEVICE bool may_spread_by_warp(const td_measure &p, int batch)
 TD_DEVICE bool spreads(const td_measure &p, int batch)
 {
     const int64_t k = p.operand[0].k;
-    const int32_t *a = p.tops[0] + batch * k, *b = p.tops[1] + batch * k;
+    const int32_t *a = p.scratch.tops[0] + batch * k, *b = p.scratch.tops[1] + batch * k;
     difference seen = NO_DIFFERENCE;
     TD_UNROLL_N(8) /* loads under way together */
     for (int64_t l = threadIdx.x; l < k; l += blockDim.x) {
@@ -107,7 +107,7 @@ TD_DEVICE bool close_lines(const td_measure &p, int which, int batch, const td_l
 {
     TD_SHARED(unsigned long long, sum, ); /* modulo 2^64 */
     TD_SHARED(unsigned, lines, );
-    td_rise *const rise = &p.rise[batch];
+    td_rise *const rise = &p.scratch.rise[batch];
     const int64_t own = ((again.norm + again.sum) >> 1) - ((line.norm + line.sum) >> 1);
     int blocks = 0;
     for (int o = 0; o < 2; o++)

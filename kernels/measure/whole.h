@@ -87,7 +87,7 @@ struct lane_place {
 TD_DEVICE void raise_tops(const td_measure &p, int which, int batch, int line0)
 {
     const lane_place place(p, which, batch, line0);
-    int32_t *const tops = p.tops[which] + (int64_t)batch * place.k;
+    int32_t *const tops = p.scratch.tops[which] + (int64_t)batch * place.k;
     TD_ROLLED
     for (int l0 = (int)threadIdx.x / 32 * TD_CHUNK; l0 < place.k; l0 += WARPS * TD_CHUNK) {
         const operand_elements mine = place.chunk_at(l0);
@@ -119,7 +119,7 @@ TD_DEVICE void measure_chunks(const td_measure &p, int which, int batch, int lin
         operand_elements mine = place.chunk_at(l0);
         TD_UNROLL
         for (int o = 0; o < 2 && again; o++)
-            mine.tops[o] = p.tops[o] + (int64_t)batch * k + l0 + part;
+            mine.tops[o] = p.scratch.tops[o] + (int64_t)batch * k + l0 + part;
         part_of_chunk seen = {};
         const int least = summarise_part<again>(mine, seen);
         const summary all = join_parts(seen.own);
@@ -131,7 +131,7 @@ TD_DEVICE void measure_chunks(const td_measure &p, int which, int batch, int lin
         } else {
             if (l0 < WARPS * TD_CHUNK) td_wait_for_last(); /* what is raised is cleared */
             raise_bounds(all, least, k - l0,
-                         p.bounds[which] + 2 * (batch * td_bounds(k) + l0 / TD_BOUND));
+                         p.scratch.bounds[which] + 2 * (batch * td_bounds(k) + l0 / TD_BOUND));
         }
     }
 }

@@ -1,6 +1,6 @@
 /* binary64.cu - the masked elements of C, or all, in binary64: a whole tile, or two one below the
  * other, for each block. */
-#include "special_values.h"
+#include "nan_infinity.h"
 
 #include "../view/raster.h"
 

@@ -21,7 +21,7 @@ struct spans {
 };
 enum { NO_TOP = -30000, NO_BOTTOM = 30000, TOP_SPECIAL = 30000 };
 
-/* The same of numbers as they come. */
+/* Exponents of the highest and the lowest bit of the numbers that one thread has read so far. */
 struct range {
     int top, bottom;
 };

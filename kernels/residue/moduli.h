@@ -16,7 +16,7 @@ enum { TD_MIN_MODULI = 2, TD_MAX_MODULI = 20 };
 #define TD_MORE_MODULI                                                                             \
     167, 163, 157, 151, 149, 139, 137, 131, 127, 113, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71,  \
         67, 61
-enum { TD_DENSE_MODULI = 42 };
+enum { TD_SECOND_MODULI = 42 };
 
 /* The best pairwise coprime numbers up to 256 modulo which -1 has a square root j: all of their
  * primes are 1 modulo 4. A complex product is two products of residues there, of a + jb and of
@@ -44,7 +44,8 @@ TD_BOTH int td_level_of_few(int64_t most, int64_t k)
 /* Logarithm (TD_LOG) of the largest norm that lines of k elements may have before they are rounded
  * to whole numbers: the products of rounded lines are then below P / 2 (1 - 2^-16) in magnitude, P
  * the product of `moduli` moduli (Cauchy and Schwarz; rounding adds sqrt(k) / 2 to a norm). -TD_LOG
- * if there is no room for anything but zeros. 1 <= k < 2^31. */
+ * if there is no room for anything but zeros. 1 <= k < 2^31. scripts/lib/moduli_levels.py prints
+ * the tables, and fails as a test if they are others. */
 TD_BOTH int td_level(int moduli, int64_t k)
 {
     /* floor(sqrt(P / 2 (1 - 2^-16))) for 2 to 7 moduli. */
@@ -53,11 +54,12 @@ TD_BOTH int td_level(int moduli, int64_t k)
      * rounding can add. */
     const int level[] = {8008,  9012,  10013, 11012, 12005, 12994, 13971,
                          14947, 15919, 16888, 17848, 18806, 19758};
-    if (moduli == TD_DENSE_MODULI) return 38765;
+    if (moduli == TD_SECOND_MODULI) return 38765;
     return moduli >= 8 ? level[moduli - 8] : td_level_of_few(most[moduli - 2], k);
 }
 
-/* The same of the first of TD_COMPLEX_MODULI; k counts real elements, two for each complex one. */
+/* td_level for the first of TD_COMPLEX_MODULI; k counts real elements, two for each complex one.
+ * Its tables are printed by that script, too. */
 TD_BOTH int td_complex_level(int moduli, int64_t k)
 {
     const int64_t most[] = {167, 2535, 37694, 539708, 7575164, 105237554};

@@ -303,7 +303,7 @@ TD_DEVICE tile_place place_of(const td_fixed &fixed, const tiles &t, int number)
 /* Leaves where a tile is, and which bit of the map is its own. */
 TD_DEVICE void leave_place(const td_residues &p, const tile_place &at, tile_lines &to)
 {
-    static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % LINES == 0,
+    static_assert((int)TILE_K == TD_SLICE_K && TD_LINE_GROUP % LINES == 0,
                   "a bit is of whole tiles");
     const int stage = at.in_pass / TILE_K, lines = padded_lines(p.fixed, at.which),
               place = at.which ? at.line0 : td_place_of_line(at.line0);

@@ -9,7 +9,7 @@ TD_CONSTANT(td_complex_residue_weights, td_complex_weight_table, td_make_complex
 
 /* A block has a tile of LINES lines x TILE_K complex elements of k, a warp one line of it at a
  * time, a lane RUN neighbouring elements of that: their residues are one word. */
-enum { TILE_K = TD_PIECE_K, LINES = 32, THREADS = 128, WARPS = THREADS / 32, RUN = TILE_K / 32 };
+enum { TILE_K = TD_SLICE_K, LINES = 32, THREADS = 128, WARPS = THREADS / 32, RUN = TILE_K / 32 };
 static_assert((int)RUN == 4 && TD_LINE_GROUP % LINES == 0, "a word; and a bit is of whole tiles");
 static_assert((1 << 20) / LINES <= 65535, "a grid has a strip of any line of the largest part");
 

@@ -1,4 +1,4 @@
-/* split_wide.cu - operands into residues modulo TD_DENSE_MODULI moduli, for dense tiles; split.cu
+/* split_wide.cu - operands into residues modulo TD_SECOND_MODULI moduli, for dense tiles; split.cu
  * makes those of fewer, faster. */
 #include "../device/async_copy.h"
 #include "split.h"
@@ -14,37 +14,37 @@ struct alignas(RUN) run_of_residues {
     uint32_t of[RUN / 4];
 };
 
-/* RN(x 2^exponent) + 2^TD_DENSE_OFFSET. */
-TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[TD_DENSE_WORDS])
+/* RN(x 2^exponent) + 2^TD_SECOND_OFFSET. */
+TD_DEVICE void to_words(uint64_t bits, int exponent, uint32_t (&word)[TD_SECOND_WORDS])
 {
     int q;
     const uint64_t x = td_significand64(bits, &q);
-    const int h = q + exponent; /* less than 32 TD_DENSE_WORDS - 53 */
+    const int h = q + exponent; /* less than 32 TD_SECOND_WORDS - 53 */
     const uint64_t m = h < 0 ? td_shift_rounding(x, -h) : x;
     const int64_t sign = -(int64_t)(bits >> 63);
     int64_t carry = 0;
     TD_UNROLL
-    for (int i = 0; i < TD_DENSE_WORDS; i++) {
+    for (int i = 0; i < TD_SECOND_WORDS; i++) {
         const int up = max(h, 0) - 32 * i; /* m 2^up: its last word */
         const uint64_t part = up >= 0 ? m << min(up, 63) : m >> min(-up, 63);
         const uint32_t own = up < 32 ? (uint32_t)part : 0u;
         carry += ((int64_t)own ^ sign) - sign;
-        if (i == TD_DENSE_OFFSET / 32) carry += 1ll << (TD_DENSE_OFFSET % 32);
+        if (i == TD_SECOND_OFFSET / 32) carry += 1ll << (TD_SECOND_OFFSET % 32);
         word[i] = (uint32_t)carry;
         carry >>= 32;
     }
 }
 
 /* The residues of four numbers as bytes. */
-TD_DEVICE uint32_t residues_of(const uint32_t (*word)[TD_DENSE_WORDS],
-                               const td_dense_weights &weights, const td_modulus &modulus)
+TD_DEVICE uint32_t residues_of(const uint32_t (*word)[TD_SECOND_WORDS],
+                               const td_second_weights &weights, const td_modulus &modulus)
 {
     uint32_t r[4];
     TD_UNROLL
     for (int i = 0; i < 4; i++) {
         uint32_t sum = weights.start;
         TD_UNROLL
-        for (int w = 0; w < TD_DENSE_WORDS; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
+        for (int w = 0; w < TD_SECOND_WORDS; w++) sum = __dp4a(word[i][w], weights.word[w], sum);
         r[i] = td_residue_of(sum, modulus.inverse, modulus.minus_p);
     }
     return td_lowest_bytes(r);
@@ -54,16 +54,16 @@ TD_DEVICE uint32_t residues_of(const uint32_t (*word)[TD_DENSE_WORDS],
 template <int which>
 TD_DEVICE void store_residues(const uint64_t *bits, const int *exponent, int8_t *at, int64_t step)
 {
-    uint32_t word[RUN][TD_DENSE_WORDS];
+    uint32_t word[RUN][TD_SECOND_WORDS];
     TD_UNROLL
     for (int i = 0; i < RUN; i++) to_words(bits[i], exponent[i], word[i]);
     TD_UNROLL_N(1)
-    for (int t = 0; t < TD_DENSE_MODULI; t++, at += step) {
-        const td_dense_weights &weights = which ? td_dense_table.b[t] : td_dense_table.a[t];
+    for (int t = 0; t < TD_SECOND_MODULI; t++, at += step) {
+        const td_second_weights &weights = which ? td_second_table.b[t] : td_second_table.a[t];
         run_of_residues residues;
         TD_UNROLL
         for (int i = 0; i < RUN / 4; i++)
-            residues.of[i] = residues_of(word + 4 * i, weights, td_dense_table.modulus[t]);
+            residues.of[i] = residues_of(word + 4 * i, weights, td_second_table.modulus[t]);
         *reinterpret_cast<run_of_residues *>(at) = residues;
     }
 }
@@ -179,7 +179,8 @@ enum { TILE_BYTES = LINES * TILE_K * 8, BLOCKS = 4 };
 /* With two stages a tile is copied while the one before is worked on. Grid: as many blocks as there
  * are places. */
 template <int stages>
-static __global__ void __launch_bounds__(THREADS, BLOCKS) dense_residues_kernel(const td_residues p)
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
+    second_residues_kernel(const td_residues p)
 {
     TD_DYNAMIC_SHARED(double, shared);
     td_begin_kernel();
@@ -201,20 +202,20 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) dense_residues_kernel(
         });
 }
 
-cudaError_t td_dense_residues_run(const td_residues *p, cudaStream_t stream)
+cudaError_t td_second_residues_run(const td_residues *p, cudaStream_t stream)
 {
     int multiprocessors = 0, stages = 1;
     cudaError_t error = td_multiprocessors(&multiprocessors);
     if (error == cudaSuccess) error = td_stages_of_blocks(BLOCKS, TILE_BYTES, 2, &stages);
     if (error != cudaSuccess) return error;
     const unsigned blocks = (unsigned)min(BLOCKS * multiprocessors, tiles_of(p->fixed).count);
-    return TD_LAUNCH_NEXT(stages == 2 ? dense_residues_kernel<2> : dense_residues_kernel<1>, blocks,
-                          THREADS, stages * TILE_BYTES, stream, *p);
+    return TD_LAUNCH_NEXT(stages == 2 ? second_residues_kernel<2> : second_residues_kernel<1>,
+                          blocks, THREADS, stages * TILE_BYTES, stream, *p);
 }
 
-cudaError_t td_dense_residues_prepare(void)
+cudaError_t td_second_residues_prepare(void)
 {
     const cudaError_t error =
-        td_load(cudaSuccess, dense_residues_kernel<1>, dense_residues_kernel<2>);
-    return td_allow_shared(error, dense_residues_kernel<2>, 2 * TILE_BYTES);
+        td_load(cudaSuccess, second_residues_kernel<1>, second_residues_kernel<2>);
+    return td_allow_shared(error, second_residues_kernel<2>, 2 * TILE_BYTES);
 }

@@ -49,7 +49,7 @@ template <int most> struct td_residue_tables {
     uint32_t less_product[most + 1][TD_P_LIMBS];  /* -P modulo 2^(32 TD_P_LIMBS) by N */
 };
 
-static constexpr uint32_t td_moduli[TD_DENSE_MODULI] = {TD_MODULI, TD_MORE_MODULI};
+static constexpr uint32_t td_moduli[TD_SECOND_MODULI] = {TD_MODULI, TD_MORE_MODULI};
 
 /* factor 2^exponent mod p */
 static constexpr uint32_t td_power_mod(uint32_t factor, int exponent, uint32_t p)

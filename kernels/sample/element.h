@@ -62,7 +62,8 @@ TD_DEVICE bool go_to(const td_sample &s, int64_t i, element *at)
     return !takes_all(s);
 }
 
-/* The same of real number i. */
+/* Sets *at to where the sample's real number i is: part i % parts_of(s) of its place
+ * i / parts_of(s). False if C has no such element. */
 TD_DEVICE bool go_to_number(const td_sample &s, int64_t i, element *at)
 {
     const bool is_there = go_to(s, i / parts_of(s), at);

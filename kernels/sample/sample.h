@@ -104,9 +104,9 @@ typedef struct {
     td_sample_counts *counts;   /* in device memory */
     td_sample_failure *failure; /* in host memory, as kernels see it */
 
-    /* The same: the failure's terms, `width` numbers each: those of the row of op(A) and of the
-     * column of op(B), each of them re and im if complex, and where adds_mirror the same of the
-     * element's mirror image. NULL: not kept. */
+    /* In host memory, as kernels see it: the failure's terms, `width` numbers each. Those of the
+     * row of op(A) and of the column of op(B), each of them re and im if complex, and where
+     * adds_mirror those of the element's mirror image. NULL: not kept. */
     double *failed_lines;
 } td_sample;
 

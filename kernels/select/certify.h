@@ -436,7 +436,7 @@ TD_DEVICE unsigned left_of_tile(const tile_state &state)
 
 /* ---- the choice ---- */
 
-TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_PIECE_K - 1) / TD_PIECE_K); }
+TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_SLICE_K - 1) / TD_SLICE_K); }
 
 /* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };

@@ -55,10 +55,10 @@ enum { TD_COMMON_MODULI = 14, TD_EXACT_MODULI = 20 };
 /* True of members that one kernel multiplies and finishes where it suits their shape
  * (../fused/fused.h): those of up to so many moduli, of which nothing is estimated. On the
  * device. */
-enum { TD_MOST_RESIDENT = TD_COMMON_MODULI + 2 };
-TD_BOTH bool td_is_resident(const td_choice *choice)
+enum { TD_MOST_FUSED = TD_COMMON_MODULI + 2 };
+TD_BOTH bool td_is_fused(const td_choice *choice)
 {
-    return choice->parameter >= TD_COMMON_MODULI && choice->parameter <= TD_MOST_RESIDENT &&
+    return choice->parameter >= TD_COMMON_MODULI && choice->parameter <= TD_MOST_FUSED &&
            !choice->is_estimated;
 }
 

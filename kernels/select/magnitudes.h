@@ -203,7 +203,7 @@ TD_DEVICE bool store_magnitudes(const td_fixed &fixed, int64_t k_padded, const t
  * not. */
 TD_DEVICE void mark_nonzero(const td_magnitudes &p, const td_fixed_place &at)
 {
-    static_assert((int)TILE_K == TD_PIECE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,
+    static_assert((int)TILE_K == TD_SLICE_K && TD_LINE_GROUP % TD_FIXED_LINES == 0,
                   "a bit is of whole tiles");
     const int stage = (int)(at.in_pass / TILE_K);
     const int64_t place =

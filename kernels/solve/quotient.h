@@ -3,7 +3,7 @@
 #ifndef TD_QUOTIENT_H
 #define TD_QUOTIENT_H
 
-#include "../lu/number.h"
+#include "../batched_lu/number.h"
 
 /* What td_quotient divides by t with: the reciprocal of t, or 0 where t is 0, infinite, NaN, or not
  * within 2^-TD_MILD .. 2^TD_MILD. */

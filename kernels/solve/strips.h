@@ -5,7 +5,7 @@
 #define TD_SOLVE_STRIPS_H
 
 #include "../device/dmma.h"
-#include "../lu/number.h"
+#include "../batched_lu/number.h"
 #include "solve.h"
 
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)

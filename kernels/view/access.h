@@ -9,6 +9,13 @@
 /* Strips of some lines, tiles of some rows or columns. */
 TD_HOST_DEVICE int td_tiles(int lines) { return (lines + TD_TILE - 1) / TD_TILE; }
 
+/* Returns the number of the tile with element (row, col) of a C of m rows: tiles are numbered down
+ * each column of tiles. */
+TD_DEVICE int td_tile_with(int m, int row, int col)
+{
+    return col / TD_TILE * td_tiles(m) + row / TD_TILE;
+}
+
 /* A scalar of the type of the matrices' elements: binary64 where no other is named. */
 template <class number = double> TD_DEVICE number td_scalar_value(const td_scalar &s)
 {

@@ -28,14 +28,14 @@ TD_BOTH int td_padded_lines(int lines, int which)
     return (lines + pad - 1) / pad * pad;
 }
 
-/* A piece has a multiple of so many elements of k, one at least; the last one may end with k. */
-enum { TD_PIECE_K = 128 };
+/* A slice has a multiple of so many elements of k, one at least; the last one may end with k. */
+enum { TD_SLICE_K = 128 };
 
 /* The map of a plane: words of a group of lines; groups; words of a member; the word of a stage of
- * TD_PIECE_K elements, and its bit. */
+ * TD_SLICE_K elements, and its bit. */
 TD_BOTH int td_nonzero_words(int64_t k)
 {
-    return (int)((k + 32 * TD_PIECE_K - 1) / (32 * TD_PIECE_K));
+    return (int)((k + 32 * TD_SLICE_K - 1) / (32 * TD_SLICE_K));
 }
 TD_BOTH int td_groups(int64_t lines) { return (int)((lines + TD_LINE_GROUP - 1) / TD_LINE_GROUP); }
 TD_BOTH int64_t td_nonzero_of_member(int64_t lines, int64_t k)

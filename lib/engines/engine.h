@@ -23,7 +23,7 @@ td_run_status td_engine_run_in_place(const td_engine *engine, const td_problem *
                                      size_t workspace_limit, td_counters *counters);
 
 /* No mode: its routines are the same in all but native. */
-extern const td_engine td_engine_lu;
+extern const td_engine td_engine_batched_lu;
 
 /* No mode, either: what mode auto makes of an update of a triangle where cuBLAS's own routine is
  * slower than its products (dgemm/engine.c). */

@@ -82,16 +82,17 @@ static double cost_of_binary64(const td_route_case *c)
 /* Blocks that stay take turns of units: this many rounds until the last one is done. */
 static int64_t rounds_of(int64_t units, int64_t places) { return td_ceil_div(units, places); }
 
-static bool can_slice(const td_route_case *c, int slices)
+static bool can_slice(const td_route_case *c)
 {
+    const int slices = c->row->value;
     return slices == 1 || (is_narrow(c) && slices <= c->k_pass / (int64_t)td_tuned_slice_least_k);
 }
 
 /* Time of the products, each unit of which a pair of blocks with large tiles makes, in that of an
  * element of k of one; and of adding up the slices' residues. */
-static double cost_of_slices(const td_route_case *c, int slices)
+static double cost_of_slices(const td_route_case *c)
 {
-    const int64_t planes = TD_COMMON_MODULI * c->batch,
+    const int64_t slices = c->row->value, planes = TD_COMMON_MODULI * c->batch,
                   units = td_ceil_div(c->m, TD_WGMMA_LARGE_ROWS) *
                           td_ceil_div(c->n, INT64_C(2) * TD_WGMMA_COLUMNS) * planes,
                   rest = (int64_t)td_tuned_wgmma_large_pair_rest,
@@ -101,22 +102,6 @@ static double cost_of_slices(const td_route_case *c, int slices)
     if (slices == 1) return (double)products;
     return (double)(products + (int64_t)td_tuned_slice_begins + adding);
 }
-
-#define SLICES(count)                                                                              \
-    static bool can_slice_##count(const td_route_case *c) { return can_slice(c, count); }          \
-    static double cost_of_slices_##count(const td_route_case *c)                                   \
-    {                                                                                              \
-        return cost_of_slices(c, count);                                                           \
-    }
-SLICES(1)
-SLICES(2)
-SLICES(3)
-SLICES(4)
-SLICES(5)
-SLICES(6)
-SLICES(7)
-SLICES(8)
-#undef SLICES
 
 /* ---- int8 products ---- */
 
@@ -134,7 +119,7 @@ static bool is_for_wgmma(const td_route_case *c)
     return is_for_mma(c) && c->terms.device.has_wgmma;
 }
 
-/* Pairs are not for the bound, whose blocks mostly end at once. */
+/* Pairs are not for the estimate, whose blocks mostly end at once. */
 static bool is_for_pairs(const td_route_case *c)
 {
     return is_for_wgmma(c) && c->type != TD_PANEL_LOGARITHM && c->terms.device.multiprocessors >= 2;
@@ -142,7 +127,7 @@ static bool is_for_pairs(const td_route_case *c)
 
 static int slices_of(const td_route_case *c)
 {
-    return (int)td_smaller(c->route.of[TD_STAGE_SLICES], td_ceil_div(c->depth, TD_PIECE_K));
+    return (int)td_smaller(c->route.of[TD_STAGE_SLICES], td_ceil_div(c->depth, TD_SLICE_K));
 }
 
 /* Units of all planes that there may be: mostly so many of these are wanted. */
@@ -346,7 +331,7 @@ static double poor(const td_route_case *c)
 
 #define SLICES(count)                                                                              \
     {                                                                                              \
-        TD_STAGE_SLICES, count, #count, can_slice_##count, cost_of_slices_##count                  \
+        TD_STAGE_SLICES, count, #count, can_slice, cost_of_slices                                  \
     }
 const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
     {TD_STAGE_MEASURE, TD_MEASURE_WHOLE, "whole", can_be_whole, cost_of_whole},
@@ -399,71 +384,6 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 };
 #undef SLICES
 
-/* ---- choosing ---- */
-
-/* The first row that serves and costs least, of those whose bit `without` has not; NULL: there is
- * none. */
-static const td_route_row *cheapest(td_stage stage, const td_route_case *c, uint64_t without)
-{
-    const td_route_row *best = NULL;
-    double least = 0.0;
-    for (int i = 0; i < TD_ROUTE_ROWS; i++) {
-        const td_route_row *row = &td_route_rows[i];
-        if (row->stage != stage || without >> i & 1 || !row->serves(c)) continue;
-        const double own = row->cost(c);
-        if (best && own >= least) continue;
-        best = row;
-        least = own;
-    }
-    return best;
-}
-
-int td_route_choose(td_stage stage, const td_route_case *c)
-{
-    const td_route_row *row = cheapest(stage, c, c->terms.without);
-    if (!row) row = cheapest(stage, c, 0);
-    return row->value;
-}
-
-td_route td_route_of_case(const td_route_case *given)
-{
-    td_route_case c = *given;
-    for (int stage = 0; stage < TD_STAGES; stage++)
-        c.route.of[stage] = td_route_choose((td_stage)stage, &c);
-    return c.route;
-}
-
-int td_route_slices(int64_t m, int64_t n, int64_t k_pass, int64_t batch, uint64_t without)
-{
-    const td_route_case c = {
-        .m = m, .n = n, .k_pass = k_pass, .batch = batch, .terms.without = without};
-    return td_route_choose(TD_STAGE_SLICES, &c);
-}
-
-td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms)
-{
-    const td_route_case c = {.n = panels->n,
-                             .batch = panels->batch,
-                             .type = panels->type,
-                             .rows = panels->m,
-                             .depth = panels->k,
-                             .planes = panels->planes,
-                             .terms = *terms,
-                             .route.of[TD_STAGE_SLICES] = panels->pieces};
-    return (td_gemm_route)td_route_choose(TD_STAGE_GEMM, &c);
-}
-
-td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t batch,
-                                     const td_route_terms *terms)
-{
-    td_route_case c = {.m = m, .n = n, .k = k, .batch = batch, .terms = *terms};
-    const int tiles = td_route_choose(TD_STAGE_REPAIR_TILES, &c);
-    c.route.of[TD_STAGE_REPAIR_TILES] = tiles;
-    return (td_binary64_launch){.route = (td_binary64_route)td_route_choose(TD_STAGE_REPAIR, &c),
-                                .tiles = tiles,
-                                .blocks = (int)binary64_blocks(&c)};
-}
-
 /* ---- cases ---- */
 
 /* The tensor memory accelerator copies from addresses, and over steps, that are multiples of 16
@@ -495,29 +415,119 @@ void td_route_set_product(td_route_case *c)
     c->planes = c->most << c->is_complex;
 }
 
+/* Every field is assigned on its own: a new one that is forgotten here stays what it was, and the
+ * test of routes finds that. */
+void td_route_case_begin(td_route_case *c, int64_t m, int64_t n, int64_t k, int64_t batch,
+                         const td_route_terms *terms)
+{
+    c->m = m;
+    c->n = n;
+    c->k = k;
+    c->batch = batch;
+    c->k_pass = td_round_up(td_smaller(k, TD_RESIDUE_K), TD_K_PAD);
+    c->k_count = td_smaller(k, c->k_pass);
+    c->least = TD_COMMON_MODULI;
+    c->most = TD_COMMON_MODULI;
+    c->is_complex = false;
+    c->kind = TD_FINISH_ROUND;
+    c->reads_c = false;
+    c->has_unwanted = false;
+    c->region = (td_region){.kind = TD_REGION_ALL};
+    c->terms = *terms;
+    memset(&c->route, 0, sizeof c->route);
+    c->row = NULL;
+    td_route_set_product(c);
+}
+
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device)
 {
-    const int64_t k_pass = td_round_up(td_smaller(p->k, TD_RESIDUE_K), TD_K_PAD),
-                  k_count = td_smaller(p->k, k_pass);
-    const bool is_given = parameter.is_given;
-    td_route_case c = {
-        .m = p->m,
-        .n = p->n,
-        .k = p->k,
-        .batch = p->batch,
-        .k_pass = k_pass,
-        .k_count = k_count,
-        .least = parameter.count,
-        .most = is_given ? parameter.count : TD_MAX_MODULI,
-        .is_complex = parameter.is_complex,
-        .kind = kind,
-        .reads_c = p->beta.device || p->beta.value.binary64 != 0.0,
-        .region = td_problem_region(p),
-        .terms = td_route_terms_of(p, parameter, device),
-    };
+    const td_route_terms terms = td_route_terms_of(p, parameter, device);
+    td_route_case c;
+    td_route_case_begin(&c, p->m, p->n, p->k, p->batch, &terms);
+    c.least = parameter.count;
+    c.most = parameter.is_given ? parameter.count : TD_MAX_MODULI;
+    c.is_complex = parameter.is_complex;
+    c.kind = kind;
+    c.reads_c = p->beta.device || p->beta.value.binary64 != 0.0;
+    c.region = td_problem_region(p);
     td_route_set_product(&c);
     return c;
+}
+
+/* ---- choosing ---- */
+
+bool td_route_serves(const td_route_row *row, const td_route_case *given)
+{
+    td_route_case c = *given;
+    c.row = row;
+    return row->serves(&c);
+}
+
+/* The first row that serves and costs least, of those whose bit `without` has not; NULL: there is
+ * none. */
+static const td_route_row *cheapest(td_stage stage, const td_route_case *given, uint64_t without)
+{
+    const td_route_row *best = NULL;
+    td_route_case c = *given;
+    double least = 0.0;
+    for (int i = 0; i < TD_ROUTE_ROWS; i++) {
+        const td_route_row *row = &td_route_rows[i];
+        c.row = row;
+        if (row->stage != stage || without >> i & 1 || !row->serves(&c)) continue;
+        const double own = row->cost(&c);
+        if (best && own >= least) continue;
+        best = row;
+        least = own;
+    }
+    return best;
+}
+
+int td_route_choose(td_stage stage, const td_route_case *c)
+{
+    const td_route_row *row = cheapest(stage, c, c->terms.without);
+    if (!row) row = cheapest(stage, c, 0);
+    return row->value;
+}
+
+td_route td_route_of_case(const td_route_case *given)
+{
+    td_route_case c = *given;
+    for (int stage = 0; stage < TD_STAGES; stage++)
+        c.route.of[stage] = td_route_choose((td_stage)stage, &c);
+    return c.route;
+}
+
+int td_route_slices(int64_t m, int64_t n, int64_t k_pass, int64_t batch, uint64_t without)
+{
+    td_route_case c;
+    td_route_case_begin(&c, m, n, k_pass, batch, &(td_route_terms){.without = without});
+    c.k_pass = k_pass;
+    return td_route_choose(TD_STAGE_SLICES, &c);
+}
+
+td_gemm_route td_route_gemm(const td_panels *panels, const td_route_terms *terms)
+{
+    td_route_case c;
+    td_route_case_begin(&c, panels->m, panels->n, panels->k, panels->batch, terms);
+    c.type = panels->type;
+    c.rows = panels->m;
+    c.depth = panels->k;
+    c.planes = panels->planes;
+    c.route.of[TD_STAGE_SLICES] = panels->slices;
+    return (td_gemm_route)td_route_choose(TD_STAGE_GEMM, &c);
+}
+
+td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t batch,
+                                     const td_route_terms *terms)
+{
+    td_route_case c;
+    td_route_case_begin(&c, m, n, k, batch, terms);
+    const int tiles = td_route_choose(TD_STAGE_REPAIR_TILES, &c);
+    c.route.of[TD_STAGE_REPAIR_TILES] = tiles;
+    return (td_binary64_launch){.route = (td_binary64_route)td_route_choose(TD_STAGE_REPAIR, &c),
+                                .tiles = tiles,
+                                .blocks = (int)binary64_blocks(&c)};
 }
 
 td_traits td_traits_of_card(const td_card *card)

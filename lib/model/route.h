@@ -60,30 +60,38 @@ typedef struct {
 td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
                                  const td_traits *device);
 
-/* A part of a product, in one pass over k. */
+/* A part of a product, in one pass over k: FIELD(type, name) for each field of td_route_case. */
+#define TD_ROUTE_CASE(FIELD)                                                                       \
+    FIELD(int64_t, m) /* rows of C of the part */                                                  \
+    FIELD(int64_t, n) /* columns of C of the part */                                               \
+    FIELD(int64_t, k) /* elements of k of the whole product */                                     \
+    FIELD(int64_t, batch)                                                                          \
+    FIELD(int64_t, k_pass)  /* the most elements of k of a pass, a multiple of TD_K_PAD */         \
+    FIELD(int64_t, k_count) /* elements of k of this pass */                                       \
+    FIELD(int, least)       /* the fewest moduli that a member may have */                         \
+    FIELD(int, most)        /* the most moduli that a member may have */                           \
+    FIELD(bool, is_complex) /* moduli are those of complex products, two int8 products each */     \
+    FIELD(td_finish_kind, kind)                                                                    \
+    FIELD(bool, reads_c)       /* beta may be other than 0 */                                      \
+    FIELD(bool, has_unwanted)  /* only some tiles of the region are wanted */                      \
+    FIELD(td_region, region)   /* of C */                                                          \
+    FIELD(td_panel_type, type) /* of the int8 product of this pass */                              \
+    FIELD(int64_t, rows)       /* of C of the int8 product, padded */                              \
+    FIELD(int64_t, depth)      /* elements of k of the int8 product, padded */                     \
+    FIELD(int, planes)         /* of the int8 product */                                           \
+    FIELD(td_route_terms, terms)                                                                   \
+    FIELD(td_route, route) /* of the stages before; 0 where nothing is chosen yet */               \
+    FIELD(const struct td_route_row *, row) /* that is asked: see td_route_serves */
 typedef struct {
-    int64_t m, n, k, batch; /* of the part; k of the product */
-    int64_t k_pass;         /* the most elements of k of a pass, a multiple of TD_K_PAD */
-    int64_t k_count;        /* those of this pass */
-    int least, most;        /* moduli */
-    bool is_complex;        /* moduli are those of complex products, two int8 products each */
-    td_finish_kind kind;
-    bool reads_c;      /* beta may be other than 0 */
-    bool has_unwanted; /* only some tiles of the region are wanted */
-    td_region region;  /* of C */
-
-    td_panel_type type;  /* of the int8 product of this pass */
-    int64_t rows, depth; /* its rows of C and elements of k, padded */
-    int planes;
-
-    td_route_terms terms;
-    td_route route; /* of the stages before */
+#define FIELD(type, name) type name;
+    TD_ROUTE_CASE(FIELD)
+#undef FIELD
 } td_route_case;
 
 /* A row of THE table. `serves` says whether the kernel can make such a part, `cost` what it takes
  * beside the others of its stage, in a unit of that stage's: of those that serve the first that
- * costs least is taken. */
-typedef struct {
+ * costs least is taken. Both find the row that they are asked of in c->row. */
+typedef struct td_route_row {
     td_stage stage;
     int value; /* td_route.of[stage] */
     const char *name;
@@ -93,13 +101,23 @@ typedef struct {
 enum { TD_ROUTE_ROWS = 36 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
+/* Sets every field of a case: a part of m x n elements of C and `batch` members of a real product
+ * of TD_COMMON_MODULI moduli in its first pass over k, of which all of C is written, rounded, and
+ * not read. Whoever knows more of the part sets what differs, and then td_route_set_product. */
+void td_route_case_begin(td_route_case *c, int64_t m, int64_t n, int64_t k, int64_t batch,
+                         const td_route_terms *terms);
+
 /* The case of a whole binary64 product in one part, and in its first pass over k; the parameter is
  * td_moduli_of's (../model/cost.h). */
 td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
                                const td_traits *device);
 
-/* Sets what the int8 products of a pass are like: type, rows, depth and planes. */
+/* Sets what the int8 products of a pass are like (type, rows, depth and planes) by the other fields
+ * of the case. */
 void td_route_set_product(td_route_case *c);
+
+/* True if the row's kernel can make such a part: asks the row with c->row set to it. */
+bool td_route_serves(const td_route_row *row, const td_route_case *c);
 
 /* The value of one stage: c->route has those before. If no row serves without those that c leaves
  * out, all rows count. */

@@ -25,7 +25,7 @@
     X(trmm, "cublasDtrmm and Ztrmm, also those of cublas.h")                                       \
     X(trsm, "cublasDtrsm and Ztrsm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
-          "docs/lu.md")
+          "docs/batched_lu.md")
 
 /* X(function, family, name) of every function that is a form of a routine (routines.def): those
  * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h. */

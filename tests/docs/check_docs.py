@@ -28,7 +28,7 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 # Names that only look like paths: options of installations, examples of new files.
 NOT_IN_THE_TREE = re.compile(r"^lib/(?:tandem|x86_64-linux-gnu)\b|example\b")
 
-STAGES_ELSEWHERE = {"lu": "docs/lu.md", "verify": "docs/verify.md"}
+STAGES_ELSEWHERE = {"batched_lu": "docs/batched_lu.md", "verify": "docs/verify.md"}
 SHARED = {"device", "view", "arithmetic"}
 WORDS_OF_A_PAGE, WORDS_OF_A_SENTENCE = 300, 25
 LINES = {"README.md": 180, "CONTRIBUTING.md": 80}

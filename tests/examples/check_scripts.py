@@ -1,5 +1,5 @@
-"""What the demo finds fault with, and how results are counted: usage: check_scripts.py
-SCRIPTS_LIB"""
+"""What the demo finds fault with, how results are counted, and how device code is compared:
+usage: check_scripts.py SCRIPTS_LIB"""
 
 import contextlib
 import io
@@ -13,6 +13,7 @@ sys.path.insert(0, sys.argv[1])
 sys.dont_write_bytecode = True
 import count  # noqa: E402
 import demo  # noqa: E402
+import registers  # noqa: E402
 
 
 class Demo(unittest.TestCase):
@@ -94,6 +95,53 @@ class Count(unittest.TestCase):
             lines = self.count(path)[0].splitlines()
             self.assertEqual(lines[0].split(), ["11.0", "s", "build:", "t11"])
             self.assertEqual(len(lines), count.SLOWEST + 1)
+
+
+class Registers(unittest.TestCase):
+    PTX = """//
+.version 9.0
+.visible .entry _Z3onePf(
+\t.param .u64 _Z3onePf_param_0
+)
+{
+$L__BB0_1:
+\tadd.s32 %r1, %r2, 1; // said twice
+}
+.const .align 4 .b8 td_table[4] = {1, 2, 3, 4};
+"""
+
+    def test_names_comments_and_order_do_not_count(self):
+        other = self.PTX.replace("_Z3one", "_Z5other").replace("$L__BB0_1", "$L__BB7_1")
+        other = other.replace("%r2", "%r9")
+        entry, table = other.split(".const")
+        head, entry = entry.split(".visible")
+        swapped = f"{head.strip()}\n.const{table}.visible{entry.replace('said twice', '')}"
+        self.assertEqual(registers.functions(self.PTX), registers.functions(swapped))
+
+    def test_instructions_and_tables_count(self):
+        changes = (("%r2, 1", "%r2, 2"), ("%r2", "%r1"), ("{1, 2", "{0, 2"),
+                   (".u64 _Z", ".u32 _Z"))
+        for old, new in changes:
+            changed = self.PTX.replace(old, new)
+            self.assertNotEqual(registers.functions(self.PTX), registers.functions(changed))
+
+    def test_kernels_that_take_more_are_named(self):
+        before = {"same": registers.Usage(32, 0, 0), "old": registers.Usage(40, 8, 8)}
+        renamed = {"same": registers.Usage(32, 0, 0), "new": registers.Usage(40, 8, 8)}
+        self.assertEqual(registers.differences(before, renamed), [])
+        more = {"same": registers.Usage(32, 0, 4), "old": registers.Usage(40, 8, 8)}
+        self.assertEqual(registers.differences(before, more),
+                         ["  same: (32, 0, 0) -> (32, 0, 4)"])
+        self.assertEqual(registers.differences(before, {"same": registers.Usage(32, 0, 0)}),
+                         ["  old: (40, 8, 8) -> none"])
+
+    def test_the_command_makes_ptx(self):
+        command = ("ccache nvcc -O3 -gencode=arch=compute_90a,code=sm_90a -MD -MF a.d "
+                   "--threads=2 -Ik -o a.o -c ../a.cu")
+        entry = {"file": "../a.cu", "command": command}
+        self.assertEqual(
+            registers.ptx_command(entry, "80", "x.ptx"),
+            "nvcc -O3 -Ik -ptx -arch=compute_80 -MD -MF x.ptx.d -o x.ptx ../a.cu".split())
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@
 #include <cublas_v2.h>
 
 #include "../kernels/support/device.h"
-#include "../kernels/lu/lu_stack.h"
+#include "../kernels/batched_lu/lu_batch.h"
 
 enum { COUNT = 2, COLUMNS = 20, MOST_ORDER = 280 };
 
@@ -45,7 +45,7 @@ static int *pivots, *info; /* on the device */
                                 (const number **)a.pointers, a.ld, (number **)b.pointers, b.ld,    \
                                 COUNT)
 
-static double norm(const lu_stack *s, int index)
+static double norm(const lu_batch *s, int index)
 {
     double most = 0.0;
     for (int j = 0; j < s->cols; j++) {
@@ -57,7 +57,7 @@ static double norm(const lu_stack *s, int index)
 }
 
 /* norm(A X - B) by norms; only A's upper triangle counts if is_upper; B NULL: the identity. */
-static double residual(const lu_stack *a, const lu_stack *x, const lu_stack *b, bool is_upper)
+static double residual(const lu_batch *a, const lu_batch *x, const lu_batch *b, bool is_upper)
 {
     const bool is_double = a->type == TD_LU_D || a->type == TD_LU_Z;
     double worst = 0.0;
@@ -80,7 +80,7 @@ static double residual(const lu_stack *a, const lu_stack *x, const lu_stack *b, 
     return worst;
 }
 
-static void report(const char *routine, const lu_stack *s, cublasStatus_t status, double r)
+static void report(const char *routine, const lu_batch *s, cublasStatus_t status, double r)
 {
     int host[COUNT] = {0}, most = 0;
     device_check_clean(routine);
@@ -90,7 +90,7 @@ static void report(const char *routine, const lu_stack *s, cublasStatus_t status
 }
 
 /* In place of an info a number that differs if pivots do. */
-static void report_pivots(const lu_stack *s)
+static void report_pivots(const lu_batch *s)
 {
     uint32_t sum = 2166136261u;
     int host[COUNT * MOST_ORDER];
@@ -107,38 +107,38 @@ static void run(td_lu_type type, int n)
     const bool is_double = type == TD_LU_D || type == TD_LU_Z;
     const void *alpha = is_double ? (const void *)one : narrow_one;
     test_random random = random_start((uint64_t)n * 4 + type);
-    lu_stack a = lu_stack_make(type, n, n, 1, COUNT), b = lu_stack_make(type, n, COLUMNS, 2, COUNT);
+    lu_batch a = lu_batch_make(type, n, n, 1, COUNT), b = lu_batch_make(type, n, COLUMNS, 2, COUNT);
     for (int i = 0; i < COUNT; i++)
         lu_fill(&a, i, LU_RANDOM, &random), lu_fill(&b, i, LU_RANDOM, &random);
-    lu_stack_upload(&a);
-    lu_stack_upload(&b);
-    lu_stack factors = lu_stack_copy(&a), c = lu_stack_make(type, n, n, 0, COUNT),
-             x = lu_stack_copy(&b);
+    lu_batch_upload(&a);
+    lu_batch_upload(&b);
+    lu_batch factors = lu_batch_copy(&a), c = lu_batch_make(type, n, n, 0, COUNT),
+             x = lu_batch_copy(&b);
     int host_info = -1;
 
     cublasStatus_t status = CALL(&a, GETRF, factors);
     report("getrf", &a, status, 0.0);
     report_pivots(&a);
     status = CALL(&a, GETRI, factors, c);
-    lu_stack_download(&c);
+    lu_batch_download(&c);
     report("getri", &a, status, residual(&a, &c, NULL, false));
     status = CALL(&a, GETRS, factors, x, &host_info);
-    lu_stack_download(&x);
+    lu_batch_download(&x);
     CHECK(host_info == 0, "info of getrs is %d", host_info);
     report("getrs", &a, status, residual(&a, &x, &b, false));
     memcpy(x.host, b.host, b.bytes);
-    lu_stack_upload(&x);
+    lu_batch_upload(&x);
     status = CALL(&a, TRSM, factors, x, alpha);
-    lu_stack_download(&x);
-    lu_stack_download(&factors);
+    lu_batch_download(&x);
+    lu_batch_download(&factors);
     report("trsm", &a, status, residual(&factors, &x, &b, true));
     if (n <= 32) {
         status = CALL(&a, MATINV, a, c);
-        lu_stack_download(&c);
+        lu_batch_download(&c);
         report("matinv", &a, status, residual(&a, &c, NULL, false));
     }
-    lu_stack_free(&a), lu_stack_free(&b), lu_stack_free(&factors), lu_stack_free(&c),
-        lu_stack_free(&x);
+    lu_batch_free(&a), lu_batch_free(&b), lu_batch_free(&factors), lu_batch_free(&c),
+        lu_batch_free(&x);
 }
 
 /* A call without rows, columns or members, for which there are no matrices. */

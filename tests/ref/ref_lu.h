@@ -1,5 +1,5 @@
 /* ref_lu.h - LU factors, triangular solutions and inverses in plain C, bit for bit what the kernels
- * give (docs/lu.md). */
+ * give (docs/batched_lu.md). */
 #ifndef REF_LU_H
 #define REF_LU_H
 

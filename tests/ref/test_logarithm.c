@@ -82,9 +82,9 @@ TEST(moduli_are_coprime)
 {
     static const unsigned long few[] = {TD_MODULI};
     assert_int_equal(sizeof few / sizeof *few, TD_MAX_MODULI);
-    assert_int_equal(sizeof moduli_of_reals / sizeof *moduli_of_reals, TD_DENSE_MODULI);
+    assert_int_equal(sizeof moduli_of_reals / sizeof *moduli_of_reals, TD_SECOND_MODULI);
     assert_int_equal(sizeof moduli_of_complex / sizeof *moduli_of_complex, TD_MOST_COMPLEX_MODULI);
-    check_coprime(moduli_of_reals, TD_DENSE_MODULI);
+    check_coprime(moduli_of_reals, TD_SECOND_MODULI);
     check_coprime(moduli_of_complex, TD_MOST_COMPLEX_MODULI);
 }
 
@@ -124,10 +124,10 @@ static void check_level(const unsigned long *moduli, int count, int64_t k, int l
 
 static void check_levels(int64_t k)
 {
-    for (int count = TD_MIN_MODULI; count <= TD_DENSE_MODULI; count++) {
-        if (count > TD_MAX_MODULI && count < TD_DENSE_MODULI) continue;
+    for (int count = TD_MIN_MODULI; count <= TD_SECOND_MODULI; count++) {
+        if (count > TD_MAX_MODULI && count < TD_SECOND_MODULI) continue;
         const int level = td_level(count, k);
-        CHECK(count == TD_DENSE_MODULI || level == ref_level(false, count, k),
+        CHECK(count == TD_SECOND_MODULI || level == ref_level(false, count, k),
               "%d moduli, k = %lld: %d, the reference %d", count, (long long)k, level,
               (int)ref_level(false, count, k));
         check_level(moduli_of_reals, count, k, level);

@@ -155,11 +155,12 @@ static cublasStatus_t enqueue_panels(cublasHandle_t handle, const functions *f, 
     const scalar alpha = scalar_of(p->type, 1), beta = scalar_of(p->type, p->accumulate);
     const cudaDataType_t in = types[p->type].in, out = types[p->type].out;
     const bool of_planes = p->batch == 1;
-    return f->multiply(handle, CUBLAS_OP_T, CUBLAS_OP_N, (int)p->m, (int)p->n, (int)p->k, &alpha,
-                       p->a, in, (int)p->ld_a, of_planes ? p->plane_a : p->member_a, p->b, in,
-                       (int)p->ld_b, of_planes ? p->plane_b : p->member_b, &beta, p->c, out,
-                       (int)p->ld_c, of_planes ? p->plane_c : p->member_c, p->planes * p->batch,
-                       types[p->type].compute, CUBLAS_GEMM_DEFAULT);
+    return f->multiply(
+        handle, CUBLAS_OP_T, CUBLAS_OP_N, (int)p->m, (int)p->n, (int)p->k, &alpha, p->a, in,
+        (int)p->layout.ld_a, of_planes ? p->layout.plane_a : p->layout.member_a, p->b, in,
+        (int)p->layout.ld_b, of_planes ? p->layout.plane_b : p->layout.member_b, &beta, p->c, out,
+        (int)p->layout.ld_c, of_planes ? p->layout.plane_c : p->layout.member_c,
+        p->planes * p->batch, types[p->type].compute, CUBLAS_GEMM_DEFAULT);
 }
 
 static cublasStatus_t enqueue(cublasHandle_t handle, const functions *f, const work *w)
@@ -194,8 +195,8 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
 {
     const work w = {.panels = panels,
                     .stream = stream,
-                    .workspace = panels->workspace,
-                    .workspace_bytes = panels->workspace_bytes};
+                    .workspace = panels->workspace.memory,
+                    .workspace_bytes = panels->workspace.bytes};
     return multiply(device, &w);
 }
 

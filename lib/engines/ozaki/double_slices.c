@@ -30,11 +30,7 @@ static int most_slices(int64_t k)
     return slices;
 }
 
-static int64_t most_k(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return k;
-}
+static int64_t most_k(const td_scheme_case *c) { return c->k; }
 
 /* ---- workspace ---- */
 
@@ -62,11 +58,9 @@ static layout lay_out(int64_t m, int64_t n, int64_t k, int64_t k_pass, int64_t b
     return l;
 }
 
-static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
-                    int64_t batch)
+static size_t bytes(const td_scheme_case *c, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
 {
-    (void)parameter;
-    return lay_out(m, n, k, k_pass, batch).bytes;
+    return lay_out(m, n, c->k, k_pass, batch).bytes;
 }
 
 static td_double_slices slices_of(const td_scheme_part *part)
@@ -135,9 +129,9 @@ static cudaError_t finish(const td_scheme_part *part)
 
 /* ---- scales, and what X may be off ---- */
 
-static td_cut cut(td_parameter parameter, int64_t k)
+static td_cut cut(const td_scheme_case *c)
 {
-    (void)parameter, (void)k;
+    (void)c;
     return (td_cut){.by_data = true};
 }
 
@@ -160,31 +154,32 @@ static int log_of_repaired(int slices, int bits, int64_t k)
            td_log_above((uint64_t)slices);
 }
 
-static void choose(td_parameter parameter, int64_t k, td_rule *c)
+static void choose(const td_scheme_case *c, td_rule *rule)
 {
-    (void)parameter;
-    c->scale = TD_SCALE_BY_DIGITS;
-    c->log_k = td_log_above((uint64_t)k);
-    c->candidates = most_slices(k) - LEAST_SLICES + 1;
-    for (int i = 0; i < c->candidates; i++) {
+    const int64_t k = c->k;
+    rule->scale = TD_SCALE_BY_DIGITS;
+    rule->log_k = td_log_above((uint64_t)k);
+    rule->candidates = most_slices(k) - LEAST_SLICES + 1;
+    for (int i = 0; i < rule->candidates; i++) {
         const int slices = LEAST_SLICES + i, bits = bits_of(slices, k);
-        c->candidate[i] = (td_choice){.parameter = slices,
-                                      .bits = bits,
-                                      .need = TD_NEEDS_NOTHING,
-                                      .rest = log_of_rest(slices, bits, k)};
-        c->share[i] = log_of_repaired(slices, bits, k);
+        rule->candidate[i] = (td_choice){.parameter = slices,
+                                         .bits = bits,
+                                         .need = TD_NEEDS_NOTHING,
+                                         .rest = log_of_rest(slices, bits, k)};
+        rule->share[i] = log_of_repaired(slices, bits, k);
     }
 }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(const td_scheme *scheme)
 {
-    cudaError_t error = td_slices_prepare(TD_DIGIT_DOUBLE);
+    cudaError_t error = td_slices_prepare(scheme->digits);
     if (error == cudaSuccess) error = td_double_slices_prepare();
     if (error == cudaSuccess) error = td_double_multiply_prepare();
     return error == cudaSuccess ? td_double_sparse_prepare() : error;
 }
 
 const td_scheme td_scheme_double_slices = {
+    .digits = TD_DIGIT_DOUBLE,
     .prepare = prepare,
     .most_k = most_k,
     .bytes = bytes,

@@ -6,7 +6,7 @@
 
 #include "../../../kernels/residue/moduli.h"
 #include "second_product.h"
-#include "bound.h"
+#include "estimate.h"
 #include "branch.h"
 #include "cublas.h"
 #include "../native_knows.h"
@@ -28,23 +28,21 @@ static bool counts_rounded(const td_ozaki_product *product)
 static td_choose choose_of(const td_ozaki_product *product, int batch)
 {
     const td_problem *p = product->p;
-    char *const at = product->workspace;
-    const td_ozaki_counts counts = td_ozaki_counts_at(&product->plan, p, at + product->plan.counts);
+    const td_ozaki_memory *at = &product->memory;
+    const td_scheme_case c = td_ozaki_case(product);
     td_choose choose = {.measured = {.lines = {(int)p->m, (int)p->n},
                                      .batch = batch,
                                      .k = p->k,
                                      .alpha = p->alpha,
                                      .verdict = product->parameter.verdict,
-                                     .shifted = (const int32_t *)(at + product->plan.shifted),
-                                     .extremes = counts.extremes},
-                        .chosen = {.choice = (td_choice *)(at + product->plan.choice),
+                                     .shifted = at->shifted,
+                                     .line = {at->line[0], at->line[1]},
+                                     .extremes = at->counts.extremes},
+                        .chosen = {.choice = at->choice,
+                                   .line = {at->line[0], at->line[1]},
                                    .planes = product->counters ? &product->counters->planes : NULL,
                                    .work = product->counters ? &product->counters->work : NULL}};
-    for (int o = 0; o < 2; o++) {
-        choose.chosen.line[o] = (td_line *)(at + product->plan.line[o]);
-        choose.measured.line[o] = choose.chosen.line[o];
-    }
-    product->mode->scheme->choose(product->parameter, p->k, &choose.rule);
+    c.scheme->choose(&c, &choose.rule);
     return choose;
 }
 
@@ -67,36 +65,34 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
                              int batch)
 {
     const td_problem *p = product->p;
-    const td_ozaki_plan *plan = &product->plan;
-    char *const at = product->workspace;
-    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
+    const td_ozaki_memory *at = &product->memory;
     td_measure measure = {
         .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .alpha = p->alpha,
         .verdict = product->parameter.verdict,
         .batch_first = z,
         .batch = batch,
-        .route = plan->measure,
+        .route = product->plan.measure,
         .scaling = td_scaling_of(rule, &rule->candidate[0]),
         .has_parts = product->parameter.is_complex,
         .counts_rounded = counts_rounded(product),
-        .extremes = rule->candidates > 1 ? counts.extremes : NULL,
-        .strip_lines = plan->strip_lines,
-        .shift = (int16_t *)(at + plan->shift),
-        .shifted = (int32_t *)(at + plan->shifted),
-        .rise = (td_rise *)(at + plan->rise),
-        .steps = counts.steps,
+        .extremes = rule->candidates > 1 ? at->counts.extremes : NULL,
+        .scratch.strip_lines = product->plan.strip_lines,
+        .shift = at->shift,
+        .shifted = at->shifted,
+        .scratch.rise = at->rise,
+        .scratch.steps = at->counts.steps,
         .begins_early = !product->is_captured,
-        .clear = (int32_t *)(at + plan->counts),
-        .clear_count = counts.words,
+        .clear = at->zeros,
+        .clear_count = at->counts.words,
     };
     for (int o = 0; o < 2; o++) {
-        measure.chunks[o] = at + plan->chunks[o];
-        measure.chunks_again[o] = at + plan->chunks_again[o];
-        measure.tops[o] = (int32_t *)(at + plan->tops[o]);
-        measure.bounds[o] = (int32_t *)(at + plan->bounds[o]);
-        measure.line[o] = (td_line *)(at + plan->line[o]);
-        measure.line_again[o] = (td_line *)(at + plan->line_again[o]);
+        measure.scratch.chunks[o] = at->chunks[o];
+        measure.scratch.chunks_again[o] = at->chunks_again[o];
+        measure.scratch.tops[o] = at->tops[o];
+        measure.scratch.bounds[o] = at->bounds[o];
+        measure.line[o] = at->line[o];
+        measure.line_again[o] = at->line_again[o];
     }
     share_records(product, &measure);
     return measure;
@@ -106,19 +102,19 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
 {
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
-    const td_scheme *scheme = product->mode->scheme;
-    char *const at = product->workspace;
-    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, at + plan->counts);
+    const td_scheme_case c = td_ozaki_case(product);
+    const td_ozaki_memory *at = &product->memory;
     td_scheme_part s = {
+        .scheme = c.scheme,
         .device = product->device,
         .terms = product->terms,
         .parameter = product->parameter,
         .k_pass = plan->part.k_pass,
-        .workspace = at + plan->planes,
-        .cublas_workspace = at + plan->cublas,
+        .workspace = at->planes,
+        .cublas_workspace = at->cublas,
         .cublas_bytes = plan->part.cublas_bytes,
-        .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &counts, part->number) : NULL,
-        .next_unit = counts.next_unit,
+        .nonzero = plan->scheme_map > 0 ? td_ozaki_maps(plan, &at->counts, part->number) : NULL,
+        .next_unit = at->counts.next_unit,
         .stream = p->stream,
         .fixed = {.operand = {td_view_of(p, 0, part->i, part->m),
                               td_view_of(p, 1, part->j, part->n)},
@@ -126,27 +122,25 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
                   .batch_first = part->z,
                   .batch = part->batch,
                   .lines_of_member = {p->m, p->n},
-                  .shift = (const int16_t *)(at + plan->shift),
-                  .shifted = (const int32_t *)(at + plan->shifted),
-                  .choice = (const td_choice *)(at + plan->choice)},
-        .finish = {.target = td_target_of(p, part, (uint16_t *)(at + plan->masks)),
+                  .shift = at->shift,
+                  .shifted = at->shifted,
+                  .choice = at->choice},
+        .finish = {.target = td_target_of(p, part, at->masks),
                    .kind = product->mode->kind,
-                   .cut = scheme->cut ? scheme->cut(product->parameter, p->k) : (td_cut){0},
+                   .cut = c.scheme->cut ? c.scheme->cut(&c) : (td_cut){0},
                    .lines_of_member = {p->m, p->n},
-                   .choice = (const td_choice *)(at + plan->choice),
+                   .choice = at->choice,
                    .counts_rounded = counts_rounded(product),
                    .defers_tiles = product->mode->defers_tiles},
     };
-    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->dense.m == 0)
+    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->second.m == 0)
         s.finish.defers_tiles = TD_DEFERS_NO_TILES;
-    s.finish.target.open_count = counts.tiles + part->number * plan->part.batch;
-    s.finish.min_moduli = td_min_moduli_of((uint8_t *)at + plan->min_moduli, part->m, part->n);
-    s.finish.target.open_tile = (int32_t *)(at + plan->open_tile);
-    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND)
-        s.finish.target.is_dense = (uint8_t *)(at + plan->dense_scratch);
+    s.finish.target.open_count = at->counts.tiles + part->number * plan->part.batch;
+    s.finish.min_moduli = td_min_moduli_of(at->min_moduli, part->m, part->n);
+    s.finish.target.open_tile = at->open_tile;
+    if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND) s.finish.target.is_dense = at->second_scratch;
     const int64_t first[2] = {part->i, part->j};
-    for (int o = 0; o < 2; o++)
-        s.finish.line[o] = s.fixed.line[o] = (const td_line *)(at + plan->line[o]) + first[o];
+    for (int o = 0; o < 2; o++) s.finish.line[o] = s.fixed.line[o] = at->line[o] + first[o];
     return s;
 }
 
@@ -175,7 +169,7 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const td_pa
     const td_problem *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     const td_scheme_part s = scheme_part_of(product, part);
-    const td_ozaki_counts counts = td_ozaki_counts_at(plan, p, product->workspace + plan->counts);
+    const td_ozaki_counts *counts = &product->memory.counts;
     return (td_estimate_part){
         .device = product->device,
         .terms = product->terms,
@@ -189,13 +183,13 @@ static td_estimate_part estimate_of(const td_ozaki_product *product, const td_pa
                      .multiprocessors = product->terms.device.multiprocessors,
                      .blocks = decides ? certifying_blocks(product, part->batch) : 0,
                      .tiles = tiles_of(p),
-                     .uncertified = counts.certifying.uncertified,
-                     .met = counts.certifying.met,
-                     .done = counts.certifying.done},
+                     .uncertified = counts->certifying.uncertified,
+                     .met = counts->certifying.met,
+                     .done = counts->certifying.done},
         .workspace = s.workspace,
         .bytes = plan->plane_bytes,
-        .next_unit = counts.next_unit,
-        .nonzero = td_ozaki_maps(plan, &counts, part->number) + plan->scheme_map,
+        .next_unit = counts->next_unit,
+        .nonzero = td_ozaki_maps(plan, counts, part->number) + plan->scheme_map,
         .stream = p->stream,
     };
 }
@@ -216,19 +210,19 @@ static cudaError_t decide(const td_ozaki_product *product, const td_part *member
 }
 
 /* Dense tiles of a part, which has been multiplied and finished. */
-static cudaError_t run_dense(const td_ozaki_product *product, const td_scheme_part *s,
-                             unsigned long long *repaired)
+static cudaError_t run_second(const td_ozaki_product *product, const td_scheme_part *s,
+                              unsigned long long *repaired)
 {
-    const td_dense_part dense = {.device = product->device,
-                                 .terms = product->terms,
-                                 .fixed = s->fixed,
-                                 .finish = s->finish,
-                                 .sizes = product->plan.dense,
-                                 .workspace = s->workspace,
-                                 .next_unit = s->next_unit,
-                                 .repaired = repaired,
-                                 .stream = s->stream};
-    return td_dense_part_run(&dense);
+    const td_second_part second = {.device = product->device,
+                                   .terms = product->terms,
+                                   .fixed = s->fixed,
+                                   .finish = s->finish,
+                                   .sizes = product->plan.second,
+                                   .workspace = s->workspace,
+                                   .next_unit = s->next_unit,
+                                   .repaired = repaired,
+                                   .stream = s->stream};
+    return td_second_part_run(&second);
 }
 
 /* ---- native products ---- */
@@ -292,9 +286,9 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     if (error != cudaSuccess) return error;
     *touched = true; /* by the first of several kernels, even if another fails */
     unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
-    const bool has_dense = s.finish.defers_tiles == TD_DEFERS_TO_SECOND;
+    const bool has_second = s.finish.defers_tiles == TD_DEFERS_TO_SECOND;
     error = product->mode->scheme->finish(&s);
-    if (error == cudaSuccess && has_dense) error = run_dense(product, &s, repaired);
+    if (error == cudaSuccess && has_second) error = run_second(product, &s, repaired);
     if (error != cudaSuccess) return error;
     const bool has_whole = run_native(product, part, &s);
     const td_repair repair = {
@@ -303,7 +297,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
         .kind = TD_REPAIR_EXACT,
         .binary64 =
             td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
-        .takes_dense = has_dense,
+        .takes_dense = has_second,
         .is_bounded = s.finish.defers_tiles == TD_DEFERS_TO_BINARY64,
         .repaired = repaired,
         .tiles = product->counters ? &product->counters->tiles : NULL,
@@ -338,7 +332,7 @@ static td_run_status run_product(td_ozaki_product *product, size_t limit)
     td_run_status status =
         td_workspace_acquire(&workspace, product->device, p, limit, td_ozaki_plan_make, product);
     if (status != TD_RUN_DONE) return status;
-    product->workspace = workspace.memory;
+    td_ozaki_carve(product, workspace.memory);
     product->is_captured = workspace.block || workspace.is_lent;
     if (!may_be_native(product)) product->parameter.prices.native = 0;
     status = td_run_parts(p, &product->plan.part, &steps);
@@ -354,9 +348,9 @@ static cudaError_t prepare_mode(const td_ozaki_mode *mode)
         if (error == cudaSuccess) error = td_panels_prepare();
     }
     if (error == cudaSuccess && mode->defers_tiles == TD_DEFERS_TO_SECOND)
-        error = td_dense_part_prepare();
+        error = td_second_part_prepare();
     if (error == cudaSuccess) error = td_repair_prepare();
-    return error == cudaSuccess ? mode->scheme->prepare() : error;
+    return error == cudaSuccess ? mode->scheme->prepare(mode->scheme) : error;
 }
 
 static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,

@@ -1,7 +1,7 @@
 #include "plan.h"
 
 #include "second_product.h"
-#include "bound.h"
+#include "estimate.h"
 #include "../tiler.h"
 
 static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
@@ -14,7 +14,8 @@ static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
     return r;
 }
 
-td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
+/* Counts that lie at `memory`, without gaps; NULL: only `words` counts. */
+static td_ozaki_counts counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
 {
     const int64_t batch = plan->part.batch, parts = td_parts_of_members(p, &plan->part);
     td_ozaki_counts c = {.certifying = certifying_at(memory, batch)};
@@ -33,46 +34,105 @@ bool td_ozaki_certifies(const td_ozaki_product *product)
     return product->mode->kind == TD_FINISH_ROUND && !product->parameter.is_given;
 }
 
-static void lay_out_measure(td_ozaki_plan *plan, const td_problem *p, size_t end)
+/* ---- the workspace ---- */
+
+/* A workspace of which each piece that is taken is the next one; NULL: pieces are only counted. */
+typedef struct {
+    char *memory;
+    size_t end;
+} carving;
+
+static void *take(carving *from, int64_t bytes)
 {
+    const size_t at = td_reserve(&from->end, bytes);
+    return from->memory ? from->memory + at : NULL;
+}
+
+/* What a product has from its first kernel to its last. */
+static void carve_product(td_ozaki_product *product, carving *from)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    const int64_t batch = plan->part.batch;
+    td_ozaki_memory *const at = &product->memory;
+    for (int o = 0; o < 2; o++) {
+        const int64_t records = lines_of(p, o) * batch * (int64_t)sizeof(td_line);
+        at->line[o] = take(from, records);
+        at->line_again[o] = take(from, records);
+    }
+    at->shift = take(from, p->k * batch * (int64_t)sizeof(int16_t));
+    at->shifted = take(from, batch * (int64_t)sizeof(int32_t));
+    at->choice = take(from, batch * (int64_t)sizeof(td_choice));
+    at->zeros = take(from, counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
+    at->counts = counts_at(plan, p, (char *)at->zeros);
+}
+
+/* Scratch of measuring a strip of lines. */
+static void carve_measure(td_ozaki_product *product, carving *from)
+{
+    const td_problem *p = product->p;
+    const td_ozaki_plan *plan = &product->plan;
+    td_ozaki_memory *const at = &product->memory;
     const int64_t batch = plan->part.batch, words = batch * (int64_t)sizeof(int32_t),
                   chunks_of_line =
                       plan->measure == TD_MEASURE_WHOLE ? 0 : td_ceil_div(p->k, TD_CHUNK),
                   chunks = chunks_of_line * batch * (int64_t)td_chunk_bytes();
     for (int o = 0; o < 2; o++) {
-        plan->chunks[o] = td_reserve(&end, chunks * plan->strip_lines);
-        plan->chunks_again[o] = td_reserve(&end, chunks * plan->strip_lines);
-        plan->tops[o] = td_reserve(&end, p->k * words);
-        plan->bounds[o] = td_reserve(&end, 2 * td_bounds(p->k) * words);
+        at->chunks[o] = take(from, chunks * plan->strip_lines);
+        at->chunks_again[o] = take(from, chunks * plan->strip_lines);
+        at->tops[o] = take(from, p->k * words);
+        at->bounds[o] = take(from, 2 * td_bounds(p->k) * words);
     }
-    plan->rise = td_reserve(&end, batch * (int64_t)sizeof(td_rise));
-    if (end > plan->bytes) plan->bytes = end;
+    at->rise = take(from, batch * (int64_t)sizeof(td_rise));
 }
 
-static void lay_out_part(td_ozaki_plan *plan, const td_ozaki_product *product, size_t end)
+/* What a part of C has, from its planes to its repairs. */
+static void carve_part(td_ozaki_product *product, carving *from)
 {
+    const td_ozaki_plan *plan = &product->plan;
     const td_part_sizes *s = &plan->part;
-    const int64_t k = product->p->k;
+    td_ozaki_memory *const at = &product->memory;
     const int64_t tiles = td_ceil_div(s->m, TD_TILE) * td_ceil_div(s->n, TD_TILE);
     const int64_t mask_bytes = tiles * TD_SUBTILES * (int64_t)sizeof(uint16_t);
-    plan->masks = td_reserve(&end, s->batch * mask_bytes);
-    plan->open_tile = td_reserve(&end, s->batch * tiles * (int64_t)sizeof(int32_t));
-    plan->dense_scratch = td_reserve(&end, (int64_t)td_dense_scratch_bytes(s->m, s->n, s->batch));
-    plan->cublas = td_reserve(&end, (int64_t)s->cublas_bytes);
-    plan->plane_bytes =
-        product->mode->scheme->bytes(product->parameter, s->m, s->n, k, s->k_pass, s->batch);
+    at->masks = take(from, s->batch * mask_bytes);
+    at->open_tile = take(from, s->batch * tiles * (int64_t)sizeof(int32_t));
+    at->second_scratch = take(from, (int64_t)td_second_scratch_bytes(s->m, s->n, s->batch));
+    at->cublas = take(from, (int64_t)s->cublas_bytes);
+    at->min_moduli = NULL;
+    if (td_ozaki_certifies(product))
+        at->min_moduli =
+            take(from, (int64_t)td_estimate_sum_bytes(s->m, s->n, product->p->k, s->batch));
+    at->planes = take(from, (int64_t)plan->plane_bytes);
+}
+
+/* Returns the bytes of a workspace, as carved. */
+static size_t carve(td_ozaki_product *product, char *workspace)
+{
+    carving measure = {.memory = workspace};
+    carve_product(product, &measure);
+    carving part = measure;
+    carve_measure(product, &measure);
+    carve_part(product, &part);
+    return measure.end > part.end ? measure.end : part.end;
+}
+
+void td_ozaki_carve(td_ozaki_product *product, char *workspace) { (void)carve(product, workspace); }
+
+/* ---- the plan ---- */
+
+/* Returns the bytes of memory that the planes of a part, the magnitudes of its estimate and the
+ * planes of its second product have one after another. */
+static size_t plane_bytes_of(const td_ozaki_product *product)
+{
+    const td_ozaki_plan *plan = &product->plan;
+    const td_part_sizes *s = &plan->part;
+    const td_scheme_case c = td_ozaki_case(product);
+    size_t bytes = c.scheme->bytes(&c, s->m, s->n, s->k_pass, s->batch);
     if (td_ozaki_certifies(product)) {
-        const size_t least = td_estimate_least_bytes(s->m, s->n, k, s->batch);
-        if (plan->plane_bytes < least) plan->plane_bytes = least;
-        plan->min_moduli =
-            td_reserve(&end, (int64_t)td_estimate_sum_bytes(s->m, s->n, k, s->batch));
+        const size_t least = td_estimate_least_bytes(s->m, s->n, c.k, s->batch);
+        if (bytes < least) bytes = least;
     }
-    if (plan->plane_bytes < plan->dense_bytes) plan->plane_bytes = plan->dense_bytes;
-    plan->planes = td_reserve(&end, (int64_t)plan->plane_bytes);
-    if (end > plan->bytes) plan->bytes = end;
-    plan->dense = (td_part_sizes){0};
-    if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
-        plan->dense = td_dense_sizes(s, k, plan->plane_bytes);
+    return bytes < plan->second_bytes ? plan->second_bytes : bytes;
 }
 
 /* Of all lines, of as many members as a part has. */
@@ -80,8 +140,8 @@ static td_measure_route measure_route_of(const td_ozaki_product *product)
 {
     const td_ozaki_plan *plan = &product->plan;
     const td_problem *p = product->p;
-    const td_route_case c = {
-        .m = p->m, .n = p->n, .k = p->k, .batch = plan->part.batch, .terms = product->terms};
+    td_route_case c;
+    td_route_case_begin(&c, p->m, p->n, p->k, plan->part.batch, &product->terms);
     return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
 }
 
@@ -90,27 +150,18 @@ static size_t lay_out(void *of)
 {
     td_ozaki_product *product = of;
     td_ozaki_plan *plan = &product->plan;
-    const td_problem *p = product->p;
-    const td_scheme *scheme = product->mode->scheme;
+    const int64_t k = product->p->k;
+    const td_scheme_case c = td_ozaki_case(product);
     const td_part_sizes *s = &plan->part;
-    size_t end = 0;
-    plan->scheme_map = scheme->map_words ? scheme->map_words(product->parameter, s, p->k) : 0;
+    plan->scheme_map = c.scheme->map_words ? c.scheme->map_words(&c, s) : 0;
     plan->estimate_map =
-        td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, p->k, s->batch) : 0;
+        td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, k, s->batch) : 0;
     plan->measure = measure_route_of(product);
-    for (int o = 0; o < 2; o++) {
-        const int64_t records = lines_of(p, o) * s->batch * (int64_t)sizeof(td_line);
-        plan->line[o] = td_reserve(&end, records);
-        plan->line_again[o] = td_reserve(&end, records);
-    }
-    plan->shift = td_reserve(&end, p->k * s->batch * (int64_t)sizeof(int16_t));
-    plan->shifted = td_reserve(&end, s->batch * (int64_t)sizeof(int32_t));
-    plan->choice = td_reserve(&end, s->batch * (int64_t)sizeof(td_choice));
-    plan->counts =
-        td_reserve(&end, td_ozaki_counts_at(plan, p, NULL).words * (int64_t)sizeof(int32_t));
-    plan->bytes = end;
-    lay_out_measure(plan, p, end);
-    lay_out_part(plan, product, end);
+    plan->plane_bytes = plane_bytes_of(product);
+    plan->second = (td_part_sizes){0};
+    if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
+        plan->second = td_second_sizes(s, k, plan->plane_bytes);
+    plan->bytes = carve(product, NULL);
     return plan->bytes;
 }
 
@@ -131,12 +182,13 @@ size_t td_ozaki_plan_make(void *of, size_t limit)
     const td_problem *p = product->p;
     td_ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
-    plan->dense_bytes = 0;
-    plan->part = td_scheme_largest(p, product->mode->scheme->most_k(product->parameter, p->k));
-    if (!product->mode->scheme->needs_cublas) plan->part.cublas_bytes = 0;
+    plan->second_bytes = 0;
+    const td_scheme_case c = td_ozaki_case(product);
+    plan->part = td_scheme_largest(p, c.scheme->most_k(&c));
+    if (!c.scheme->needs_cublas) plan->part.cublas_bytes = 0;
     plan->strip_lines = (int)td_smaller(td_round_up(lines, TD_TILE), TD_MAX_PART_LINES);
     if (product->mode->defers_tiles == TD_DEFERS_TO_SECOND)
-        plan->dense_bytes = td_dense_small_bytes(&plan->part, p->k);
-    if (lay_out(product) > limit) plan->dense_bytes = 0;
+        plan->second_bytes = td_second_small_bytes(&plan->part, p->k);
+    if (lay_out(product) > limit) plan->second_bytes = 0;
     return td_fit(product, limit, lay_out, shrink);
 }

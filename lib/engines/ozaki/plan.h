@@ -16,29 +16,14 @@ typedef struct {
     td_part_sizes part;
     int strip_lines; /* measured at a time */
     td_measure_route measure;
+    size_t bytes, plane_bytes; /* of the workspace, and of its planes */
 
-    /* Offsets, and the total. Scratch of the measuring and of the parts share memory. */
-    size_t line[2], shift, shifted, choice, counts;
-    size_t chunks[2], chunks_again[2], tops[2], bounds[2], line_again[2], rise;
-    size_t masks, open_tile, min_moduli, cublas, planes, plane_bytes, bytes;
-    int64_t scheme_map, estimate_map; /* words of a part's */
+    /* Words of 32 bits of a part's maps of what is not zero. */
+    int64_t scheme_map, estimate_map;
 
-    td_part_sizes dense; /* m is 0 if dense tiles have no product of their own */
-    size_t dense_bytes;  /* that planes have for it at least */
-    size_t dense_scratch;
+    td_part_sizes second; /* m is 0 if dense tiles have no product of their own */
+    size_t second_bytes;  /* that planes have for it at least */
 } td_ozaki_plan;
-
-typedef struct {
-    const td_problem *p;
-    const td_ozaki_mode *mode;
-    td_parameter parameter;
-    td_device *device;
-    td_route_terms terms;
-    td_counters *counters;
-    td_ozaki_plan plan;
-    char *workspace;
-    bool is_captured; /* becomes part of a graph */
-} td_ozaki_product;
 
 /* What kernels count of an estimate: zeros before it. */
 typedef struct {
@@ -59,8 +44,45 @@ typedef struct {
     int64_t words;         /* of 32 bits, in all */
 } td_ozaki_counts;
 
-/* Those of a product whose counts lie at `memory`. */
-td_ozaki_counts td_ozaki_counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory);
+/* Where things are in the workspace, one piece each that a plan carves from it. Scratch of the
+ * measuring (chunks .. rise) and of the parts (masks .. planes) share memory. */
+typedef struct {
+    td_line *line[2], *line_again[2]; /* [member][line]: records of op(A)'s rows, op(B)'s columns */
+    int16_t *shift;                   /* [member][k] */
+    int32_t *shifted;                 /* [member] */
+    td_choice *choice;                /* [member] */
+    td_ozaki_counts counts;
+    int32_t *zeros; /* the counts' first word: all of them are zeros before a product */
+
+    char *chunks[2], *chunks_again[2];
+    int32_t *tops[2], *bounds[2];
+    td_rise *rise;
+
+    uint16_t *masks;
+    int32_t *open_tile;
+    uint8_t *second_scratch;
+    char *cublas;
+    uint8_t *min_moduli; /* NULL unless td_ozaki_certifies */
+    char *planes;
+} td_ozaki_memory;
+
+typedef struct {
+    const td_problem *p;
+    const td_ozaki_mode *mode;
+    td_parameter parameter;
+    td_device *device;
+    td_route_terms terms;
+    td_counters *counters;
+    td_ozaki_plan plan;
+    td_ozaki_memory memory;
+    bool is_captured; /* becomes part of a graph */
+} td_ozaki_product;
+
+/* The product as its scheme's functions take it. */
+static inline td_scheme_case td_ozaki_case(const td_ozaki_product *product)
+{
+    return (td_scheme_case){product->mode->scheme, product->parameter, product->p->k};
+}
 
 /* Of the part of that number: the scheme's map, and behind it the estimate's. */
 static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_counts *counts,
@@ -75,5 +97,8 @@ bool td_ozaki_certifies(const td_ozaki_product *product);
 
 /* A td_planner, of a td_ozaki_product. */
 size_t td_ozaki_plan_make(void *of, size_t limit);
+
+/* Sets product->memory to pieces of a workspace of plan.bytes, 256-byte aligned. */
+void td_ozaki_carve(td_ozaki_product *product, char *workspace);
 
 #endif

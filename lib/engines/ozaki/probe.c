@@ -57,7 +57,8 @@ static td_probe probe_of(const probing *x, const td_problem *p, td_parameter par
                       .otherwise = otherwise,
                       .verdict = (int32_t *)(x->memory + x->verdict)};
     for (int i = 0; i < 2; i++) probe.factor[i] = td_folded_of(p, i, 0);
-    td_scheme_residues.choose(td_moduli_of(&real, false, parameter), real.k, &probe.rule);
+    const td_scheme_case c = {&td_scheme_residues, td_moduli_of(&real, false, parameter), real.k};
+    td_scheme_residues.choose(&c, &probe.rule);
     return probe;
 }
 

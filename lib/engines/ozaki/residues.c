@@ -20,7 +20,7 @@ static int planes_of(td_parameter parameter)
     return most_moduli(parameter) << parameter.is_complex;
 }
 
-/* True if one kernel may multiply and finish some members (td_is_resident): the fewest moduli are
+/* True if one kernel may multiply and finish some members (td_is_fused): the fewest moduli are
  * what most products take. */
 static bool may_be_fused(td_parameter parameter)
 {
@@ -37,8 +37,8 @@ static int64_t depth_of(td_parameter parameter, int64_t k)
 /* Where things are, and how far apart. */
 typedef struct {
     int64_t lines[2]; /* padded, of a member */
-    int64_t member_c, plane_c, piece_c;
-    int pieces; /* of k */
+    int64_t member_c, plane_c, slice_c;
+    int slices; /* of k */
     size_t plane[2], residue, deferred, bytes;
 } layout;
 
@@ -47,15 +47,15 @@ static layout lay_out(td_parameter parameter, int64_t m, int64_t n, int64_t k_pa
     const int planes = planes_of(parameter);
     const int64_t rows = m >> parameter.is_complex, depth = depth_of(parameter, k_pass);
     layout l = {.lines = {td_round_up(rows, TD_LINE_GROUP), td_round_up(n, TD_LINE_PAD)},
-                .pieces = 1};
+                .slices = 1};
     if (most_moduli(parameter) <= TD_MAX_MODULI && !parameter.is_complex)
-        l.pieces = td_route_slices(m, n, k_pass, batch, parameter.without_routes);
+        l.slices = td_route_slices(m, n, k_pass, batch, parameter.without_routes);
     for (int o = 0; o < 2; o++)
         l.plane[o] = td_reserve(&l.bytes, planes * l.lines[o] * depth * batch);
     l.member_c = l.lines[0] * n;
     l.plane_c = l.member_c * batch;
-    l.piece_c = l.plane_c * planes;
-    l.residue = td_reserve(&l.bytes, l.piece_c * l.pieces);
+    l.slice_c = l.plane_c * planes;
+    l.residue = td_reserve(&l.bytes, l.slice_c * l.slices);
     if (may_be_fused(parameter))
         l.deferred = td_reserve(&l.bytes, (int64_t)td_deferred_bytes(m, n, batch));
     return l;
@@ -70,12 +70,12 @@ static int64_t words_of(td_parameter parameter, int which, int64_t m, int64_t n,
 }
 
 /* Passes of less than a word have no map: it would be as large as what they multiply. */
-static int64_t map_words(td_parameter parameter, const td_part_sizes *sizes, int64_t k)
+static int64_t map_words(const td_scheme_case *c, const td_part_sizes *sizes)
 {
-    const int64_t passes = td_ceil_div(k, sizes->k_pass), batch = sizes->batch;
-    if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_PIECE_K) return 0;
-    return passes * (words_of(parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
-                     words_of(parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));
+    const int64_t passes = td_ceil_div(c->k, sizes->k_pass), batch = sizes->batch;
+    if (passes > 1 && sizes->k_pass < INT64_C(32) * TD_SLICE_K) return 0;
+    return passes * (words_of(c->parameter, 0, sizes->m, sizes->n, sizes->k_pass, batch) +
+                     words_of(c->parameter, 1, sizes->m, sizes->n, sizes->k_pass, batch));
 }
 
 /* The map of this pass; NULL if there is none. */
@@ -89,17 +89,15 @@ static uint32_t *map_of(const td_scheme_part *part, int which)
     return part->nonzero ? part->nonzero + pass * (a + b) + (which ? a : 0) : NULL;
 }
 
-static int64_t most_k(td_parameter parameter, int64_t k)
+static int64_t most_k(const td_scheme_case *c)
 {
-    (void)parameter, (void)k;
+    (void)c;
     return TD_RESIDUE_K;
 }
 
-static size_t bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
-                    int64_t batch)
+static size_t bytes(const td_scheme_case *c, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
 {
-    (void)k;
-    return lay_out(parameter, m, n, k_pass, batch).bytes;
+    return lay_out(c->parameter, m, n, k_pass, batch).bytes;
 }
 
 /* The prices of a mode that the user names are part of its definition: the same on every device. A
@@ -127,22 +125,24 @@ static int level_of(td_parameter parameter, int moduli, int64_t k)
     return parameter.is_complex ? td_complex_level(moduli, k) : td_level(moduli, k);
 }
 
-static void choose_fewer(td_parameter parameter, int64_t k, td_rule *c)
+static void choose_fewer(td_parameter parameter, int64_t k, td_rule *rule)
 {
     if (parameter.is_given) return;
-    c->fewer = base_moduli(parameter) - TD_MIN_MODULI;
-    c->least_of_fewer = TD_MIN_MODULI;
-    for (int i = 0; i < c->fewer; i++)
-        c->level_of_fewer[i] = level_of(parameter, TD_MIN_MODULI + i, k);
+    rule->fewer = base_moduli(parameter) - TD_MIN_MODULI;
+    rule->least_of_fewer = TD_MIN_MODULI;
+    for (int i = 0; i < rule->fewer; i++)
+        rule->level_of_fewer[i] = level_of(parameter, TD_MIN_MODULI + i, k);
 }
 
-static void choose(td_parameter parameter, int64_t k, td_rule *c)
+static void choose(const td_scheme_case *c, td_rule *rule)
 {
-    c->scale = TD_SCALE_BY_NORM;
-    c->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
-    for (int i = 0; i < c->candidates; i++) {
+    const td_parameter parameter = c->parameter;
+    const int64_t k = c->k;
+    rule->scale = TD_SCALE_BY_NORM;
+    rule->candidates = most_moduli(parameter) - base_moduli(parameter) + 1;
+    for (int i = 0; i < rule->candidates; i++) {
         const int moduli = base_moduli(parameter) + i;
-        c->candidate[i] =
+        rule->candidate[i] =
             (td_choice){.parameter = moduli,
                         .level = level_of(parameter, moduli, k),
                         .need = parameter.is_given ? TD_NEEDS_NOTHING : td_scheme_need(k),
@@ -151,12 +151,12 @@ static void choose(td_parameter parameter, int64_t k, td_rule *c)
                         .number = i,
                         .rest = td_log_above((uint64_t)k) - 2 * TD_LOG};
     }
-    choose_fewer(parameter, k, c);
+    choose_fewer(parameter, k, rule);
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
-    c->level_of_pair = TD_LOG + td_scheme_need(k);
-    c->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
-    c->prices = parameter.is_complex ? complex_prices : defined_prices;
-    if (parameter.prices.binary64 > 0) c->prices = parameter.prices;
+    rule->level_of_pair = TD_LOG + td_scheme_need(k);
+    rule->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
+    rule->prices = parameter.is_complex ? complex_prices : defined_prices;
+    if (parameter.prices.binary64 > 0) rule->prices = parameter.prices;
 }
 
 static layout layout_of(const td_scheme_part *part)
@@ -169,22 +169,18 @@ static layout layout_of(const td_scheme_part *part)
 static td_route route_of(const td_scheme_part *part, int64_t k_count)
 {
     const td_target *target = &part->finish.target;
-    td_route_case c = {
-        .m = target->m,
-        .n = target->n,
-        .k = part->fixed.operand[0].k,
-        .batch = part->fixed.batch,
-        .k_pass = part->k_pass,
-        .k_count = k_count,
-        .least = base_moduli(part->parameter),
-        .most = most_moduli(part->parameter),
-        .is_complex = part->parameter.is_complex,
-        .kind = part->finish.kind,
-        .reads_c = target->beta.device || target->beta.value.binary64 != 0.0,
-        .has_unwanted = part->wanted.of != NULL,
-        .region = target->region,
-        .terms = part->terms,
-    };
+    td_route_case c;
+    td_route_case_begin(&c, target->m, target->n, part->fixed.operand[0].k, part->fixed.batch,
+                        &part->terms);
+    c.k_pass = part->k_pass;
+    c.k_count = k_count;
+    c.least = base_moduli(part->parameter);
+    c.most = most_moduli(part->parameter);
+    c.is_complex = part->parameter.is_complex;
+    c.kind = part->finish.kind;
+    c.reads_c = target->beta.device || target->beta.value.binary64 != 0.0;
+    c.has_unwanted = part->wanted.of != NULL;
+    c.region = target->region;
     td_route_set_product(&c);
     return td_route_of_case(&c);
 }
@@ -203,7 +199,7 @@ static cudaError_t split(const td_scheme_part *part, const td_route *route, cons
     }
     switch (residues.route) {
     case TD_SPLIT_WIDE:
-        return td_dense_residues_run(&residues, part->stream);
+        return td_second_residues_run(&residues, part->stream);
     case TD_SPLIT_COMPLEX:
         return td_complex_residues_run(&residues, part->stream);
     default:
@@ -228,23 +224,23 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
         .a = part->workspace + l->plane[0],
         .b = part->workspace + l->plane[1],
         .c = part->workspace + l->residue,
-        .ld_a = k_padded,
-        .ld_b = k_padded,
-        .ld_c = l->lines[0],
-        .plane_a = member[0] * batch,
-        .plane_b = member[1] * batch,
-        .plane_c = l->plane_c,
-        .member_a = member[0],
-        .member_b = member[1],
-        .member_c = l->member_c,
+        .layout.ld_a = k_padded,
+        .layout.ld_b = k_padded,
+        .layout.ld_c = l->lines[0],
+        .layout.plane_a = member[0] * batch,
+        .layout.plane_b = member[1] * batch,
+        .layout.plane_c = l->plane_c,
+        .layout.member_a = member[0],
+        .layout.member_b = member[1],
+        .layout.member_c = l->member_c,
         .planes = planes_of(part->parameter),
         .batch = (int)batch,
         .accumulate = part->fixed.k_first > 0,
         .is_complex = is_complex,
         .choice = part->fixed.choice,
-        .pieces = (int)td_smaller(
-            l->pieces, td_ceil_div(k_padded, TD_PIECE_K)), /* the last pass may be short */
-        .piece_c = l->piece_c,
+        .slices = (int)td_smaller(
+            l->slices, td_ceil_div(k_padded, TD_SLICE_K)), /* the last pass may be short */
+        .slice_c = l->slice_c,
         .wanted = part->wanted,
         .region = region,
         .next_unit = part->next_unit,
@@ -260,9 +256,9 @@ static td_residue_product product_of(const td_scheme_part *part, const td_route 
         .residue = (int8_t *)(part->workspace + l->residue),
         .plane_step = l->plane_c,
         .batch_step = l->member_c,
-        .piece_step = l->piece_c,
+        .slice_step = l->slice_c,
         .ld = l->lines[0],
-        .pieces = l->pieces,
+        .slices = l->slices,
         .is_complex = part->parameter.is_complex,
         .crt = (td_crt_route)route->of[TD_STAGE_CRT],
     };
@@ -293,11 +289,11 @@ static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
     const td_route route = route_of(part, part->fixed.k_count);
     const td_residue_product product = product_of(part, &route, l);
     td_panels panels = panels_of(part, &route, l, k_padded);
-    panels.leaves_resident = route.of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT;
+    panels.leaves_fused = route.of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT;
     cudaError_t error = split(part, &route, l, k_padded);
     if (error == cudaSuccess) error = td_panels_run(part->device, &panels, part->stream);
-    if (error != cudaSuccess || !panels.leaves_resident) return error;
-    return td_resident_run(&panels, &product, &part->finish, 0, part->stream);
+    if (error != cudaSuccess || !panels.leaves_fused) return error;
+    return td_fused_run(&panels, &product, &part->finish, 0, part->stream);
 }
 
 static cudaError_t multiply(const td_scheme_part *part)
@@ -313,12 +309,13 @@ static cudaError_t finish(const td_scheme_part *part)
                               &part->finish, part->fixed.batch, part->stream);
 }
 
-static cudaError_t prepare(void)
+static cudaError_t prepare(const td_scheme *scheme)
 {
+    (void)scheme;
     cudaError_t error = td_residues_prepare();
     if (error == cudaSuccess) error = td_complex_residues_prepare();
     if (error == cudaSuccess) error = td_panels_prepare();
-    if (error == cudaSuccess) error = td_resident_prepare();
+    if (error == cudaSuccess) error = td_fused_prepare();
     return error == cudaSuccess ? td_crt_prepare() : error;
 }
 

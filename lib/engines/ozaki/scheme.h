@@ -7,13 +7,24 @@
 #include "../../../kernels/crt/crt.h"
 #include "../../../kernels/select/fixed.h"
 #include "../../../kernels/select/select.h"
+#include "../../../kernels/slice/slices.h"
 #include "../engine.h"
 #include "../../routine/parts.h"
-#include "planes.h"
+#include "panels.h"
 #include "../../model/route.h"
+
+typedef struct td_scheme td_scheme;
+
+/* A product as a scheme's functions are asked of it: their row, and elements of k of a line. */
+typedef struct {
+    const td_scheme *scheme;
+    td_parameter parameter;
+    int64_t k;
+} td_scheme_case;
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */
 typedef struct {
+    const td_scheme *scheme;
     td_device *device;
     td_parameter parameter;
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
@@ -42,38 +53,39 @@ bool td_scheme_shrink(td_part_sizes *sizes);
 cudaError_t td_scheme_passes(const td_scheme_part *whole, const void *layout,
                              cudaError_t (*pass)(const td_scheme_part *part, const void *layout));
 
-typedef struct {
+/* A scheme: a row, which its functions find in the case or the part that they are given. */
+struct td_scheme {
     bool needs_cublas;
-    bool has_moduli; /* td_parameter.count counts these: td_moduli_of says how many */
+    td_digit_type digits; /* of a scheme of slices */
+    bool has_moduli;      /* td_parameter.count counts these: td_moduli_of says how many */
 
     /* Lines of products that are to be exact know how many elements their scale rounds
      * (../../../kernels/measure/line.h). */
     bool counts_rounded;
 
     /* Loads the scheme's own kernels on the current device. */
-    cudaError_t (*prepare)(void);
+    cudaError_t (*prepare)(const td_scheme *scheme);
 
     /* The most elements of k that one pass can take. */
-    int64_t (*most_k)(td_parameter parameter, int64_t k);
+    int64_t (*most_k)(const td_scheme_case *c);
 
     /* Workspace of a part of m x n elements and `batch` members, k_pass elements of k at a time. */
-    size_t (*bytes)(td_parameter parameter, int64_t m, int64_t n, int64_t k, int64_t k_pass,
-                    int64_t batch);
+    size_t (*bytes)(const td_scheme_case *c, int64_t m, int64_t n, int64_t k_pass, int64_t batch);
 
     /* Words of 32 bits for td_scheme_part.nonzero of such parts. NULL: none. */
-    int64_t (*map_words)(td_parameter parameter, const td_part_sizes *sizes, int64_t k);
+    int64_t (*map_words)(const td_scheme_case *c, const td_part_sizes *sizes);
 
     /* What X is of A' B'. NULL: all. */
-    td_cut (*cut)(td_parameter parameter, int64_t k);
+    td_cut (*cut)(const td_scheme_case *c);
 
-    /* Sets how lines are scaled, and what is certified, for lines of k elements. */
-    void (*choose)(td_parameter parameter, int64_t k, td_rule *rule);
+    /* Sets how lines are scaled, and what is certified, in a rule of zeros. */
+    void (*choose)(const td_scheme_case *c, td_rule *rule);
 
     /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the
      * masks. */
     cudaError_t (*multiply)(const td_scheme_part *part);
     cudaError_t (*finish)(const td_scheme_part *part);
-} td_scheme;
+};
 
 /* td_choice.need of modes that certify their elements: errors of at most 4 sqrt(k) 2^-53 times
  * abs(A')abs(B'), which is at least k times the product of the means. Errors of many terms of like
@@ -83,8 +95,8 @@ static inline int32_t td_scheme_need(int64_t k)
     return 51 * TD_LOG - (3 * td_log_below((uint64_t)k) >> 1);
 }
 
-/* td_choice.need_of_estimate: the same errors beside what abs(A')abs(B') is at least
- * (../../../kernels/select/estimate.h). */
+/* td_choice.need_of_estimate: what errors as large as td_scheme_need allows need beside the least
+ * that abs(A')abs(B') can be (../../../kernels/select/estimate.h). */
 static inline int32_t td_scheme_need_of_estimate(int64_t k)
 {
     return 51 * TD_LOG - (td_log_below((uint64_t)k) >> 1);

@@ -22,11 +22,10 @@ enum { MOST_AT_A_TIME = 4, WORTH_BYTES = 32 << 20 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
-/* What is cut, and how. */
-typedef enum { INT8, FLOAT, FLOAT_OF_TS } operands;
+/* How operands are cut. */
 typedef struct {
     td_digit_type type;
-    bool is_ts;
+    bool is_ts; /* operands are of triple-single numbers */
     int slices, bits;
     int weights; /* of digit products that are kept, from the largest; of the others, none */
 } slicing;
@@ -39,16 +38,25 @@ static int float_bits(int64_t k)
     return (24 - td_ceil_log2(terms)) / 2 + 1;
 }
 
-/* 0 slices: 63 bits of every element, 76 of triple-single's, which have 74. */
-static slicing slicing_of(operands of, int slices, int64_t k)
+/* 0 slices stand for 63 bits of every element, or 76 of triple-single numbers, which have 74. */
+static slicing slicing_of(td_digit_type type, bool is_ts, int slices, int64_t k)
 {
-    slicing s = {.type = of == INT8 ? TD_DIGIT_INT8 : TD_DIGIT_FLOAT,
-                 .is_ts = of == FLOAT_OF_TS,
-                 .slices = slices,
-                 .bits = of == INT8 ? 8 : float_bits(k)};
-    if (slices == 0) s.slices = (int)td_ceil_div(s.is_ts ? 77 : 64, s.bits);
-    s.weights = of == INT8 ? s.slices : 2 * s.slices - 1;
+    const bool is_int8 = type == TD_DIGIT_INT8;
+    slicing s = {
+        .type = type, .is_ts = is_ts, .slices = slices, .bits = is_int8 ? 8 : float_bits(k)};
+    if (slices == 0) s.slices = (int)td_ceil_div(is_ts ? 77 : 64, s.bits);
+    s.weights = is_int8 ? s.slices : 2 * s.slices - 1;
     return s;
+}
+
+static slicing slicing_of_case(const td_scheme_case *c)
+{
+    return slicing_of(c->scheme->digits, false, c->parameter.count, c->k);
+}
+
+static slicing slicing_of_ts(int slices, int64_t k)
+{
+    return slicing_of(TD_DIGIT_FLOAT, true, slices, k);
 }
 
 /* What one pass can take. int8: a sum of weight g has (g + 1) k products, at most 2^14 each but for
@@ -96,12 +104,18 @@ static layout lay_out(const slicing *s, int carries, int64_t m, int64_t n, int64
 
 static int carries_of(int64_t k, int64_t k_pass) { return k > k_pass ? CARRIES : 0; }
 
-static layout layout_of(operands of, const td_scheme_part *part)
+static layout layout_of(const slicing *s, const td_scheme_part *part)
 {
-    const int64_t k = part->fixed.operand[0].k;
-    const slicing s = slicing_of(of, part->parameter.count, k);
-    return lay_out(&s, carries_of(k, part->k_pass), part->finish.target.m, part->finish.target.n,
-                   part->k_pass, part->fixed.batch);
+    const int carries = carries_of(part->fixed.operand[0].k, part->k_pass);
+    return lay_out(s, carries, part->finish.target.m, part->finish.target.n, part->k_pass,
+                   part->fixed.batch);
+}
+
+static layout layout_of_part(const td_scheme_part *part)
+{
+    const td_scheme_case c = {part->scheme, part->parameter, part->fixed.operand[0].k};
+    const slicing s = slicing_of_case(&c);
+    return layout_of(&s, part);
 }
 
 static td_slice_sums sums_of(const td_scheme_part *part, const layout *l)
@@ -130,12 +144,11 @@ static td_panels panels_of(const td_scheme_part *part, const layout *l, td_panel
         .gemm = TD_GEMM_CUBLAS,
         .planes = 1,
         .batch = part->fixed.batch,
-        .pieces = 1,
-        .workspace = part->cublas_workspace,
-        .workspace_bytes = part->cublas_bytes,
+        .slices = 1,
+        .workspace = {part->cublas_workspace, part->cublas_bytes},
         .m = l->lines[0],
         .n = l->lines[1],
-        .ld_c = l->lines[0],
+        .layout.ld_c = l->lines[0],
     };
 }
 
@@ -161,10 +174,10 @@ static cudaError_t multiply_int8(const td_scheme_part *part, const layout *l)
     td_panels panels = panels_of(part, l, TD_PANEL_INT8);
     panels.region = part->finish.target.region;
     panels.a = a;
-    panels.ld_a = panels.ld_b = line_step;
-    panels.member_a = split.member_step[0];
-    panels.member_b = split.member_step[1];
-    panels.member_c = (l->carries + l->s.weights) * l->sums;
+    panels.layout.ld_a = panels.layout.ld_b = line_step;
+    panels.layout.member_a = split.member_step[0];
+    panels.layout.member_b = split.member_step[1];
+    panels.layout.member_c = (l->carries + l->s.weights) * l->sums;
     panels.accumulate = part->fixed.k_first > 0;
     int32_t *const sum = sums_of(part, l).sum + l->carries * l->sums;
     cudaError_t error = td_slices_run(&split, part->stream);
@@ -189,8 +202,8 @@ static cudaError_t multiply_triangles(const td_scheme_part *part, const layout *
     digit.m = l->lines[0];
     digit.n = l->lines[1];
     digit.planes = l->s.slices;
-    digit.plane_b = split->slice_step[1];
-    digit.plane_c = l->lines[1] * whole->ld_c;
+    digit.layout.plane_b = split->slice_step[1];
+    digit.layout.plane_c = l->lines[1] * whole->layout.ld_c;
     for (int64_t p = 0; p < count && error == cudaSuccess; p++) {
         digit.a = (const float *)whole->a + p * split->slice_step[0];
         digit.c = (float *)whole->c + p * l->lines[0];
@@ -209,23 +222,23 @@ static cudaError_t multiply_digits(const td_scheme_part *part, const layout *l, 
     const float *const a = split->plane[0], *const b = split->plane[1];
     float *const product = (float *)(part->workspace + l->product);
     td_panels panels = panels_of(part, l, TD_PANEL_FLOAT);
-    panels.m = panels.ld_c = p_count * l->lines[0];
+    panels.m = panels.layout.ld_c = p_count * l->lines[0];
     panels.n = slices * l->lines[1];
     panels.k = td_round_up(count, TD_K_PAD);
     panels.a = a + p_first * split->slice_step[0] + first;
     panels.b = b + first;
     panels.c = product;
-    panels.ld_a = panels.ld_b = split->line_step;
-    panels.member_a = split->member_step[0];
-    panels.member_b = split->member_step[1];
-    panels.member_c = panels.m * panels.n;
+    panels.layout.ld_a = panels.layout.ld_b = split->line_step;
+    panels.layout.member_a = split->member_step[0];
+    panels.layout.member_b = split->member_step[1];
+    panels.layout.member_c = panels.m * panels.n;
     const td_slice_products products = {
         .sums = sums_of(part, l),
         .product = product,
-        .member_step = panels.member_c,
+        .member_step = panels.layout.member_c,
         .p_step = l->lines[0],
-        .q_step = l->lines[1] * panels.ld_c,
-        .ld = panels.ld_c,
+        .q_step = l->lines[1] * panels.layout.ld_c,
+        .ld = panels.layout.ld_c,
         .slices = slices,
         .p_first = p_first,
         .p_count = p_count,
@@ -275,15 +288,15 @@ static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
     return l->s.type == TD_DIGIT_INT8 ? multiply_int8(part, l) : multiply_float(part, l);
 }
 
-static cudaError_t multiply(operands of, const td_scheme_part *part)
+static cudaError_t multiply(const td_scheme_part *part)
 {
-    const layout l = layout_of(of, part);
+    const layout l = layout_of_part(part);
     return td_scheme_passes(part, &l, multiply_pass);
 }
 
-static cudaError_t finish(operands of, const td_scheme_part *part)
+static cudaError_t finish(const td_scheme_part *part)
 {
-    const layout l = layout_of(of, part);
+    const layout l = layout_of_part(part);
     const td_slice_sums sums = sums_of(part, &l);
     return td_slices_finish(&sums, &part->finish, part->stream);
 }
@@ -292,100 +305,89 @@ static cudaError_t finish(operands of, const td_scheme_part *part)
 
 /* |A'| <= base^slices / 2, less by a factor of 509/512 for int8, so that digit 0 is at most 127 in
  * magnitude: the others add up to at most 128/255 of its unit. */
-static void choose(const slicing *s, bool is_given, int64_t k, td_rule *c)
+static void choose(const td_scheme_case *c, td_rule *rule)
 {
-    const int bits = s->slices * s->bits;
-    c->scale = TD_SCALE_BY_PEAK;
-    c->width = bits - 2;
-    c->peak_limit = s->type == TD_DIGIT_INT8 ? 253 : TD_LOG;
-    c->candidates = 1;
+    const slicing s = slicing_of_case(c);
+    const bool is_int8 = s.type == TD_DIGIT_INT8, is_given = c->parameter.is_given;
+    const int bits = s.slices * s.bits;
+    rule->scale = TD_SCALE_BY_PEAK;
+    rule->width = bits - 2;
+    rule->peak_limit = is_int8 ? 253 : TD_LOG;
+    rule->candidates = 1;
     /* Rounding both A' and B' changes X by k / 4. Of weights p + q >= slices, there are e + 1 pairs
      * of 2^14 256^e at most for each e <= slices - 2: at most k 2^(bits - 2) (slices - 1 + (slices
      * - 2) / 255). */
     int rest = -2 * TD_LOG;
-    if (s->type == TD_DIGIT_INT8)
-        rest = TD_LOG * (bits - 10) + td_log_above(1 + 257 * ((uint64_t)s->slices - 1));
-    c->candidate[0] = (td_choice){.parameter = s->slices,
-                                  .need = is_given ? TD_NEEDS_NOTHING : td_scheme_need(k),
-                                  .need_of_estimate = td_scheme_need_of_estimate(k),
-                                  .is_estimated = !is_given,
-                                  .rest = rest + td_log_above((uint64_t)k)};
+    if (is_int8) rest = TD_LOG * (bits - 10) + td_log_above(1 + 257 * ((uint64_t)s.slices - 1));
+    rule->candidate[0] = (td_choice){.parameter = s.slices,
+                                     .need = is_given ? TD_NEEDS_NOTHING : td_scheme_need(c->k),
+                                     .need_of_estimate = td_scheme_need_of_estimate(c->k),
+                                     .is_estimated = !is_given,
+                                     .rest = rest + td_log_above((uint64_t)c->k)};
 }
 
 /* ---- the schemes ---- */
 
-/* Digits whose products are left out. */
-static td_cut cut_of(const slicing *s)
+static int64_t most_k(const td_scheme_case *c)
 {
-    return (td_cut){.digits = s->weights < 2 * s->slices - 1 ? s->slices : 0, .bits = s->bits};
+    const slicing s = slicing_of_case(c);
+    return most_k_of(&s);
 }
 
-#define SCHEME(id, of)                                                                             \
-    static int64_t id##_most_k(td_parameter parameter, int64_t k)                                  \
-    {                                                                                              \
-        const slicing s = slicing_of(of, parameter.count, k);                                      \
-        return most_k_of(&s);                                                                      \
-    }                                                                                              \
-    static size_t id##_bytes(td_parameter parameter, int64_t m, int64_t n, int64_t k,              \
-                             int64_t k_pass, int64_t batch)                                        \
-    {                                                                                              \
-        const slicing s = slicing_of(of, parameter.count, k);                                      \
-        return lay_out(&s, carries_of(k, k_pass), m, n, k_pass, batch).bytes;                      \
-    }                                                                                              \
-    static td_cut id##_cut(td_parameter parameter, int64_t k)                                      \
-    {                                                                                              \
-        const slicing s = slicing_of(of, parameter.count, k);                                      \
-        return cut_of(&s);                                                                         \
-    }                                                                                              \
-    static void id##_choose(td_parameter parameter, int64_t k, td_rule *c)                         \
-    {                                                                                              \
-        const slicing s = slicing_of(of, parameter.count, k);                                      \
-        choose(&s, parameter.is_given, k, c);                                                      \
-    }                                                                                              \
-    static cudaError_t id##_prepare(void) { return td_slices_prepare(TD_DIGIT_##of); }             \
-    static cudaError_t id##_multiply(const td_scheme_part *part) { return multiply(of, part); }    \
-    static cudaError_t id##_finish(const td_scheme_part *part) { return finish(of, part); }        \
-    const td_scheme td_scheme_##id = {.needs_cublas = true,                                        \
-                                      .prepare = id##_prepare,                                     \
-                                      .most_k = id##_most_k,                                       \
-                                      .bytes = id##_bytes,                                         \
-                                      .cut = id##_cut,                                             \
-                                      .choose = id##_choose,                                       \
-                                      .multiply = id##_multiply,                                   \
-                                      .finish = id##_finish};
+static size_t bytes(const td_scheme_case *c, int64_t m, int64_t n, int64_t k_pass, int64_t batch)
+{
+    const slicing s = slicing_of_case(c);
+    return lay_out(&s, carries_of(c->k, k_pass), m, n, k_pass, batch).bytes;
+}
 
-SCHEME(int8_slices, INT8)
-SCHEME(float_slices, FLOAT)
+/* Which digits have products that are left out. */
+static td_cut cut(const td_scheme_case *c)
+{
+    const slicing s = slicing_of_case(c);
+    return (td_cut){.digits = s.weights < 2 * s.slices - 1 ? s.slices : 0, .bits = s.bits};
+}
+
+static cudaError_t prepare(const td_scheme *scheme) { return td_slices_prepare(scheme->digits); }
+
+/* Both schemes have the same functions, which ask scheme->digits. */
+#define SCHEME(type)                                                                               \
+    {                                                                                              \
+        .needs_cublas = true, .digits = type, .prepare = prepare, .most_k = most_k,                \
+        .bytes = bytes, .cut = cut, .choose = choose, .multiply = multiply, .finish = finish       \
+    }
+const td_scheme td_scheme_int8_slices = SCHEME(TD_DIGIT_INT8);
+const td_scheme td_scheme_float_slices = SCHEME(TD_DIGIT_FLOAT);
 
 /* ---- triple-single ---- */
 
 int64_t td_ts_slices_most_k(int slices, int64_t k)
 {
-    const slicing s = slicing_of(FLOAT_OF_TS, slices, k);
+    const slicing s = slicing_of_ts(slices, k);
     return most_k_of(&s);
 }
 
 /* As for a long k, which takes the most slices, and carries. */
 size_t td_ts_slices_bytes(int slices, int64_t m, int64_t n, int64_t k_pass)
 {
-    const slicing s = slicing_of(FLOAT_OF_TS, slices, INT64_MAX);
+    const slicing s = slicing_of_ts(slices, INT64_MAX);
     return lay_out(&s, CARRIES, m, n, k_pass, 1).bytes;
 }
 
 int td_ts_slices_width(int slices, int64_t k)
 {
-    const slicing s = slicing_of(FLOAT_OF_TS, slices, k);
+    const slicing s = slicing_of_ts(slices, k);
     return s.slices * s.bits - 2;
 }
 
 cudaError_t td_ts_slices_run(const td_scheme_part *part, tandem_ts alpha, tandem_ts beta)
 {
-    const layout l = layout_of(FLOAT_OF_TS, part);
+    const slicing s = slicing_of_ts(part->parameter.count, part->fixed.operand[0].k);
+    const layout l = layout_of(&s, part);
     const td_slice_sums sums = sums_of(part, &l);
     const td_finish_ts finish = {.target = part->finish.target,
                                  .line = {part->finish.line[0], part->finish.line[1]},
                                  .alpha = alpha,
                                  .beta = beta};
-    const cudaError_t error = multiply(FLOAT_OF_TS, part);
+    const cudaError_t error = td_scheme_passes(part, &l, multiply_pass);
     return error == cudaSuccess ? td_slices_finish_ts(&sums, &finish, part->stream) : error;
 }

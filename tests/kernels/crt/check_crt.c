@@ -54,12 +54,12 @@ static unit_panels make_panels(const crt_case *p, const crt_data *d)
 }
 
 /* Members that a kernel may multiply and finish; the device has one. */
-static bool may_be_resident(const crt_case *p)
+static bool may_be_fused(const crt_case *p)
 {
     const td_choice choice = {.parameter = p->count, .is_estimated = p->is_estimated};
-    return td_is_resident(&choice) && !p->is_complex;
+    return td_is_fused(&choice) && !p->is_complex;
 }
-static bool has_resident(void) { return td_wgmma_exists(); }
+static bool has_fused(void) { return td_wgmma_exists(); }
 
 /* All lines are such that only octets are left. */
 static bool is_usual(const crt_case *p)
@@ -68,8 +68,8 @@ static bool is_usual(const crt_case *p)
 }
 
 /* Multiplies, and leaves nothing else of the residues that were there. */
-static void multiply_resident(const crt_case *p, const crt_data *d, const td_finish *finish,
-                              td_residue_product *product)
+static void multiply_fused(const crt_case *p, const crt_data *d, const td_finish *finish,
+                           td_residue_product *product)
 {
     unit_panels u = make_panels(p, d);
     const size_t planes = (size_t)p->count * MEMBERS, left = td_deferred_bytes(p->m, p->n, MEMBERS);
@@ -83,17 +83,17 @@ static void multiply_resident(const crt_case *p, const crt_data *d, const td_fin
                               .k = u.k,
                               .a = a,
                               .b = b,
-                              .ld_a = u.k,
-                              .ld_b = u.k,
-                              .plane_a = u.k * u.k * MEMBERS,
-                              .plane_b = u.lines * u.k * MEMBERS,
-                              .member_a = u.k * u.k,
-                              .member_b = u.lines * u.k,
+                              .layout.ld_a = u.k,
+                              .layout.ld_b = u.k,
+                              .layout.plane_a = u.k * u.k * MEMBERS,
+                              .layout.plane_b = u.lines * u.k * MEMBERS,
+                              .layout.member_a = u.k * u.k,
+                              .layout.member_b = u.lines * u.k,
                               .planes = p->count,
                               .batch = MEMBERS,
                               .choice = finish->choice,
-                              .pieces = 1};
-    CHECK_CUDA(td_resident_run(&panels, product, finish, p->blocks, NULL));
+                              .slices = 1};
+    CHECK_CUDA(td_fused_run(&panels, product, finish, p->blocks, NULL));
     device_check_clean(crt_text(p));
     device_free(a);
     device_free(b);
@@ -123,7 +123,7 @@ static void note_all(const crt_case *p, const td_deferred *left)
     free(word);
 }
 
-typedef enum { BY_LIMBS, BY_PAIRS, BY_PAIRS_TWO_TILES, BY_RESIDENT, BY_NOTES } way;
+typedef enum { BY_LIMBS, BY_PAIRS, BY_PAIRS_TWO_TILES, BY_FUSED, BY_NOTES } way;
 static bool is_apart(way how) { return how <= BY_PAIRS_TWO_TILES; }
 
 /* What comes before td_residues_finish. */
@@ -134,7 +134,7 @@ static void leave(const crt_case *p, const crt_data *d, way how, const td_finish
     if (is_apart(how)) return;
     CHECK_CUDA(cudaMalloc(&memory, td_deferred_bytes(p->m, p->n, MEMBERS)));
     product->deferred = td_deferred_in(memory, p->m, p->n, MEMBERS);
-    if (how == BY_RESIDENT) multiply_resident(p, d, finish, product);
+    if (how == BY_FUSED) multiply_fused(p, d, finish, product);
     if (how == BY_NOTES) note_all(p, &product->deferred);
 }
 
@@ -351,9 +351,9 @@ static void check_case(const crt_case *p)
         else
             check_way(p, &d, &whole, how);
     }
-    if (may_be_resident(p)) {
+    if (may_be_fused(p)) {
         check_way(p, &d, &whole, BY_NOTES);
-        if (has_resident()) check_way(p, &d, &whole, BY_RESIDENT);
+        if (has_fused()) check_way(p, &d, &whole, BY_FUSED);
     }
     free_result(&whole);
     crt_free_data(&d);
@@ -372,7 +372,7 @@ TEST(all_ways_agree)
 int main(int argc, char **argv)
 {
     device_require();
-    if (td_crt_prepare() != cudaSuccess || td_resident_prepare() != cudaSuccess) return 1;
+    if (td_crt_prepare() != cudaSuccess || td_fused_prepare() != cudaSuccess) return 1;
     if (test_is_sanitized()) cases = 30;
     test_take_cases(argc, argv, &cases, &first_seed);
     return test_run();

@@ -228,7 +228,7 @@ TEST(modes)
             of.seed = first_seed & 0xffff;
             const td_part_sizes sizes = {
                 .m = of.m, .n = of.n, .batch = 1, .k_pass = td_round_up(of.k, TD_K_PAD)};
-            CHECK(td_dense_sizes(&sizes, of.k, 1 << 30).m > 0, "too small: %s", product_text(&of));
+            CHECK(td_second_sizes(&sizes, of.k, 1 << 30).m > 0, "too small: %s", product_text(&of));
             checked_product(&m, &of);
         }
 }
@@ -255,7 +255,7 @@ TEST(little_workspace)
 int main(int argc, char **argv)
 {
     device_require();
-    if (td_dense_part_prepare() != cudaSuccess || td_lines_prepare() != cudaSuccess ||
+    if (td_second_part_prepare() != cudaSuccess || td_lines_prepare() != cudaSuccess ||
         td_repair_prepare() != cudaSuccess)
         return 1;
     first_seed = (uint64_t)time(NULL);

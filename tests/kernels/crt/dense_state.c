@@ -125,12 +125,12 @@ static void reserve_lines(dense_state *s, const dense_case *c, int o, int64_t st
                           td_measure *measure)
 {
     const int64_t records = (o ? c->of.n : c->of.m) * c->batch * (int64_t)sizeof(td_line);
-    measure->chunks[o] =
+    measure->scratch.chunks[o] =
         reserve(s, td_ceil_div(c->of.k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
-    measure->chunks_again[o] =
+    measure->scratch.chunks_again[o] =
         reserve(s, td_ceil_div(c->of.k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes());
-    measure->tops[o] = reserve(s, c->of.k * c->batch * 4);
-    measure->bounds[o] = reserve(s, td_bounds(c->of.k) * c->batch * 8);
+    measure->scratch.tops[o] = reserve(s, c->of.k * c->batch * 4);
+    measure->scratch.bounds[o] = reserve(s, td_bounds(c->of.k) * c->batch * 8);
     measure->line[o] = reserve(s, records);
     measure->line_again[o] = reserve(s, records);
     s->line[o] = measure->line[o];
@@ -144,10 +144,10 @@ static void measure(dense_state *s, const dense_case *c)
                           .route = TD_MEASURE_THREADS,
                           .alpha = s->target.alpha,
                           .batch = c->batch,
-                          .strip_lines = (int)strip,
+                          .scratch.strip_lines = (int)strip,
                           .shift = reserve(s, k * c->batch * 2),
                           .shifted = reserve(s, c->batch * 4),
-                          .rise = reserve(s, c->batch * (int64_t)sizeof(td_rise)),
+                          .scratch.rise = reserve(s, c->batch * (int64_t)sizeof(td_rise)),
                           .clear = reserve(s, 4),
                           .clear_count = 1};
     for (int o = 0; o < 2; o++) reserve_lines(s, c, o, strip, &measure);
@@ -164,8 +164,9 @@ static void measure(dense_state *s, const dense_case *c)
         .chosen = {.choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
                    .line = {measure.line[0], measure.line[1]}},
     };
-    td_scheme_residues.choose((td_parameter){.count = TD_EXACT_MODULI, .is_given = true}, k,
-                              &choose.rule);
+    const td_scheme_case exact = {
+        &td_scheme_residues, {.count = TD_EXACT_MODULI, .is_given = true}, k};
+    td_scheme_residues.choose(&exact, &choose.rule);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     measure.counts_rounded = counts_rounded(c);
     CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
@@ -222,7 +223,7 @@ dense_state dense_make(const dense_case *c)
         .masks = upload(&s, s.masks, tiles * TD_SUBTILES * (int64_t)sizeof *s.masks),
         .open_count = upload(&s, s.counts, c->batch * (int64_t)sizeof *s.counts),
         .open_tile = upload(&s, s.open, tiles * (int64_t)sizeof *s.open),
-        .is_dense = reserve(&s, (int64_t)td_dense_scratch_bytes(c->of.m, c->of.n, c->batch)),
+        .is_dense = reserve(&s, (int64_t)td_second_scratch_bytes(c->of.m, c->of.n, c->batch)),
     };
     CHECK_CUDA(cudaMemcpy(s.target.is_dense, s.is_dense, (size_t)tiles, cudaMemcpyHostToDevice));
     const unsigned long long none = 0;
@@ -247,7 +248,7 @@ void dense_free(dense_state *s, const dense_case *c)
 void dense_run(dense_state *s, const dense_case *c)
 {
     const int64_t k = c->of.k;
-    td_dense_part part = {
+    td_second_part part = {
         .device = td_device_current(),
         .terms.device = td_traits_current(),
         .fixed = {.operand = {s->operand[0], s->operand[1]},
@@ -268,10 +269,10 @@ void dense_run(dense_state *s, const dense_case *c)
                   .k_pass = c->k_pass ? c->k_pass : td_round_up(k, TD_K_PAD)},
         .repaired = s->repaired,
     };
-    part.workspace = reserve(s, (int64_t)td_dense_bytes(&part.sizes, k, c->batch));
+    part.workspace = reserve(s, (int64_t)td_second_bytes(&part.sizes, k, c->batch));
     part.next_unit = reserve(s, sizeof *part.next_unit);
     CHECK_CUDA(cudaMemset(part.next_unit, 0, sizeof *part.next_unit));
-    CHECK_CUDA(td_dense_part_run(&part));
+    CHECK_CUDA(td_second_part_run(&part));
 }
 
 void dense_repair(dense_state *s, const dense_case *c)

@@ -1,5 +1,5 @@
 /* check_int8.c - products of residues, and of magnitudes, by every way that makes them on the
- * device, against plain sums: random shapes, members, choices, pieces and maps of zeros, random and
+ * device, against plain sums: random shapes, members, choices, slices and maps of zeros, random and
  * extreme numbers; what is not to be written stays, and what is to be passed over holds other
  * numbers than zeros where all lines pass over it.
  *
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "kernels/residue/moduli.h"
-#include "lib/engines/ozaki/planes.h"
+#include "lib/engines/ozaki/panels.h"
 #include "lib/model/route.h"
 #include "tests/support/random.h"
 #include "tests/kernels/support/device.h"
@@ -31,7 +31,7 @@ enum { MAP_KINDS = 3 };
 
 typedef struct {
     uint64_t seed;
-    int m, n, k, pad_k, pad_c, planes, batch, pieces;
+    int m, n, k, pad_k, pad_c, planes, batch, slices;
     int wanted[MOST_MEMBERS];
     bool accumulate;
     /* TD_PANEL_LOGARITHM of magnitudes: all planes of a member are wanted, or none */
@@ -44,10 +44,10 @@ static const char *text(const int8_case *p)
 {
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
-             "seed %llu: m=%d n=%d k=%d pads %d %d planes %d batch %d pieces %d wanted %d %d %d%s "
+             "seed %llu: m=%d n=%d k=%d pads %d %d planes %d batch %d slices %d wanted %d %d %d%s "
              "fill %d map %d",
              (unsigned long long)p->seed, p->m, p->n, p->k, p->pad_k, p->pad_c, p->planes, p->batch,
-             p->pieces, p->wanted[0], p->wanted[1], p->wanted[2],
+             p->slices, p->wanted[0], p->wanted[1], p->wanted[2],
              p->is_logarithm ? " logarithms"
              : p->accumulate ? " accumulated"
                              : "",
@@ -83,14 +83,14 @@ static int8_case random_case(uint64_t seed)
                    .batch = random_int(&r, 1, MOST_MEMBERS),
                    .accumulate = random_int(&r, 0, 2) == 0,
                    .fill = (filling)random_int(&r, 0, FILLINGS - 1)};
-    const int most = p.k / TD_PIECE_K < 3 ? p.k / TD_PIECE_K : 3;
-    p.pieces = most > 1 ? random_int(&r, 1, most) : 1;
+    const int most = p.k / TD_SLICE_K < 3 ? p.k / TD_SLICE_K : 3;
+    p.slices = most > 1 ? random_int(&r, 1, most) : 1;
     for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = random_int(&r, 0, p.planes + 2);
     p.map = (map_kind)random_int(&r, 0, MAP_KINDS - 1);
     p.is_logarithm = random_int(&r, 0, 3) == 0;
     if (!p.is_logarithm) return p;
     for (int z = 0; z < MOST_MEMBERS; z++) p.wanted[z] = p.wanted[z] > p.planes / 2 ? p.planes : 0;
-    p.pieces = 1;
+    p.slices = 1;
     p.accumulate = false;
     return p;
 }
@@ -147,23 +147,23 @@ static uint32_t *word_of(const int8_case *p, uint32_t *map, int which, int membe
            line / TD_LINE_GROUP * td_nonzero_words(p->k) + stage / 32;
 }
 
-static bool is_first_of_piece(const int8_case *p, int stage)
+static bool is_first_of_slice(const int8_case *p, int stage)
 {
-    const td_panels panels = {.k = p->k, .pieces = p->pieces};
-    for (int i = 0; i < p->pieces; i++)
-        if (td_first_of_piece(&panels, i) == stage) return true;
+    const td_panels panels = {.k = p->k, .slices = p->slices};
+    for (int i = 0; i < p->slices; i++)
+        if (td_first_of_slice(&panels, i) == stage) return true;
     return false;
 }
 
-/* In every stage that begins a piece all blocks of a poisoned map have a bit: without any a product
+/* In every stage that begins a slice all blocks of a poisoned map have a bit: without any a product
  * would go through one more. */
 static void make_maps(const int8_case *p, int8_data *d, test_random *r)
 {
-    const int share = random_int(r, 0, 8), stages = (p->k + TD_PIECE_K - 1) / TD_PIECE_K;
+    const int share = random_int(r, 0, 8), stages = (p->k + TD_SLICE_K - 1) / TD_SLICE_K;
     for (int o = 0; o < 2; o++) {
         d->map[o] = calloc(map_words(p, o), sizeof **d->map);
         for (int stage = 0; stage < stages; stage++) {
-            const bool is_first = is_first_of_piece(p, stage),
+            const bool is_first = is_first_of_slice(p, stage),
                        is_passed = p->map == POISONED && random_int(r, 0, 2) == 0;
             for (int z = 0; z < p->batch; z++)
                 for (int line = 0; line < lines_of(p, o); line += TD_LINE_GROUP) {
@@ -196,9 +196,9 @@ static void clear_blocks(const int8_case *p, int8_data *d, int which)
 {
     const size_t ld = (size_t)(p->k + p->pad_k);
     for (int x = 0; x < p->planes * p->batch; x++)
-        for (int stage = 0; stage * TD_PIECE_K < p->k; stage++) {
-            const int z = x % p->batch, first = stage * TD_PIECE_K,
-                      count = p->k - first < TD_PIECE_K ? p->k - first : TD_PIECE_K;
+        for (int stage = 0; stage * TD_SLICE_K < p->k; stage++) {
+            const int z = x % p->batch, first = stage * TD_SLICE_K,
+                      count = p->k - first < TD_SLICE_K ? p->k - first : TD_SLICE_K;
             if (p->map == POISONED && is_passed_over(p, d, which, z, stage)) continue;
             for (int64_t i = 0; i < lines_of(p, which); i++)
                 if (!has_bit(p, d, which, z, (int)i, stage))
@@ -214,7 +214,7 @@ static int8_data make_data(const int8_case *p)
     const size_t matrices = (size_t)(p->planes * p->batch);
     int8_data d = {.bytes_a = matrices * step_a(p),
                    .bytes_b = matrices * step_b(p),
-                   .bytes_c = matrices * step_c(p) * (size_t)p->pieces + GUARD};
+                   .bytes_c = matrices * step_c(p) * (size_t)p->slices + GUARD};
     td_choice choice[MOST_MEMBERS] = {{0}};
     d.a = malloc(d.bytes_a);
     d.b = malloc(d.bytes_b);
@@ -275,21 +275,21 @@ static td_panels panels_of(const int8_case *p, const int8_data *d)
         .a = d->device_a,
         .b = d->device_b,
         .c = d->device_c,
-        .ld_a = p->k + p->pad_k,
-        .ld_b = p->k + p->pad_k,
-        .ld_c = lines_c(p),
-        .plane_a = a * p->batch,
-        .plane_b = b * p->batch,
-        .plane_c = c * p->batch,
-        .member_a = a,
-        .member_b = b,
-        .member_c = c,
+        .layout.ld_a = p->k + p->pad_k,
+        .layout.ld_b = p->k + p->pad_k,
+        .layout.ld_c = lines_c(p),
+        .layout.plane_a = a * p->batch,
+        .layout.plane_b = b * p->batch,
+        .layout.plane_c = c * p->batch,
+        .layout.member_a = a,
+        .layout.member_b = b,
+        .layout.member_c = c,
         .planes = p->planes,
         .batch = p->batch,
         .accumulate = p->accumulate,
         .choice = d->choice,
-        .pieces = p->pieces,
-        .piece_c = c * p->batch * p->planes,
+        .slices = p->slices,
+        .slice_c = c * p->batch * p->planes,
         .next_unit = d->next_unit,
         .nonzero = {d->device_map[0], d->device_map[1]},
     };
@@ -315,10 +315,10 @@ static int64_t sum_of(const int8_case *p, const int8_data *d, int plane, int mem
                         *const y = d->b + matrix * step_b(p) + (size_t)j * ld;
     int64_t sum = 0;
     if (p->map == NO_MAP) return dot(x + first, y + first, end - first);
-    for (int l = first; l < end; l += TD_PIECE_K)
-        if (has_bit(p, d, 0, member, i, l / TD_PIECE_K) &&
-            has_bit(p, d, 1, member, j, l / TD_PIECE_K))
-            sum += dot(x + l, y + l, end - l < TD_PIECE_K ? end - l : TD_PIECE_K);
+    for (int l = first; l < end; l += TD_SLICE_K)
+        if (has_bit(p, d, 0, member, i, l / TD_SLICE_K) &&
+            has_bit(p, d, 1, member, j, l / TD_SLICE_K))
+            sum += dot(x + l, y + l, end - l < TD_SLICE_K ? end - l : TD_SLICE_K);
     return sum;
 }
 
@@ -337,20 +337,20 @@ static bool is_residue(int8_t got, int64_t sum, int modulus)
     return (sum - got) % modulus == 0 && 8 * abs(got) <= 5 * modulus;
 }
 
-/* Where the storage of C has one matrix of one piece. */
-static size_t place_of_matrix(const int8_case *p, int plane, int member, int piece)
+/* Where the storage of C has one matrix of one slice. */
+static size_t place_of_matrix(const int8_case *p, int plane, int member, int slice)
 {
     const size_t matrix = (size_t)(plane * p->batch + member);
-    return ((size_t)(piece * p->planes * p->batch) + matrix) * step_c(p);
+    return ((size_t)(slice * p->planes * p->batch) + matrix) * step_c(p);
 }
 
-/* The sums of products that make one matrix of one piece, in the order of C's storage; 0 in its
+/* The sums of products that make one matrix of one slice, in the order of C's storage; 0 in its
  * padding. */
 static void set_sums(const int8_case *p, const td_panels *panels, const int8_data *d, int plane,
-                     int member, int piece, int64_t *sums)
+                     int member, int slice, int64_t *sums)
 {
-    const int first = TD_PIECE_K * td_first_of_piece(panels, piece),
-              end = TD_PIECE_K * td_first_of_piece(panels, piece + 1), lines = lines_c(p);
+    const int first = TD_SLICE_K * td_first_of_slice(panels, slice),
+              end = TD_SLICE_K * td_first_of_slice(panels, slice + 1), lines = lines_c(p);
     for (int j = 0; j < p->n; j++)
         for (int i = 0; i < lines; i++, sums++)
             *sums =
@@ -362,20 +362,20 @@ static int64_t *sums_of(const int8_case *p, const td_panels *panels, const int8_
 {
     int64_t *const sums = calloc(d->bytes_c, sizeof *sums);
     CHECK(sums, "no memory");
-    for (int piece = 0; piece < p->pieces; piece++)
+    for (int slice = 0; slice < p->slices; slice++)
         for (int plane = 0; plane < p->planes; plane++)
             for (int member = 0; member < p->batch; member++)
                 if (plane < p->wanted[member])
-                    set_sums(p, panels, d, plane, member, piece,
-                             sums + place_of_matrix(p, plane, member, piece));
+                    set_sums(p, panels, d, plane, member, slice,
+                             sums + place_of_matrix(p, plane, member, slice));
     return sums;
 }
 
-/* The elements of one matrix of one piece; the index of the first that is wrong, or -1. */
+/* The elements of one matrix of one slice; the index of the first that is wrong, or -1. */
 static int64_t check_matrix(const int8_case *p, const int8_data *d, const int64_t *sums,
-                            const int8_t *got, int plane, int member, int piece)
+                            const int8_t *got, int plane, int member, int slice)
 {
-    const size_t at = place_of_matrix(p, plane, member, piece);
+    const size_t at = place_of_matrix(p, plane, member, slice);
     const int lines = lines_c(p), modulus = moduli[plane];
     for (int j = 0; j < p->n; j++)
         for (int i = 0; i < lines; i++) {
@@ -404,10 +404,10 @@ static void check_case(const td_route_row *by, const int8_case *p, const int8_da
     CHECK_CUDA(cudaMemcpy(got, d->device_c, d->bytes_c, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(&left, d->next_unit, sizeof left, cudaMemcpyDeviceToHost));
     CHECK(left == 0, "%s leaves its count of units at %u: %s", by->name, left, text(p));
-    for (int piece = 0; piece < p->pieces; piece++)
+    for (int slice = 0; slice < p->slices; slice++)
         for (int plane = 0; plane < p->planes; plane++)
             for (int member = 0; member < p->batch && wrong < 0; member++)
-                wrong = check_matrix(p, d, sums, got, plane, member, piece);
+                wrong = check_matrix(p, d, sums, got, plane, member, slice);
     CHECK(wrong == -1, "%s, element %lld of C's storage: %s", by->name, (long long)wrong, text(p));
     CHECK(memcmp(got + d->bytes_c - GUARD, d->c + d->bytes_c - GUARD, GUARD) == 0,
           "%s writes past C: %s", by->name, text(p));
@@ -417,9 +417,11 @@ static void check_case(const td_route_row *by, const int8_case *p, const int8_da
 /* True if the row makes such products on the device, whatever their shape. */
 static bool serves(const td_route_row *row, bool is_logarithm)
 {
-    const td_route_case c = {.type = is_logarithm ? TD_PANEL_LOGARITHM : TD_PANEL_RESIDUE,
-                             .terms.device = td_traits_current()};
-    return row->stage == TD_STAGE_GEMM && row->serves(&c);
+    const td_route_terms terms = {.device = td_traits_current()};
+    td_route_case c;
+    td_route_case_begin(&c, 1, 1, 1, 1, &terms);
+    if (is_logarithm) c.type = TD_PANEL_LOGARITHM;
+    return row->stage == TD_STAGE_GEMM && td_route_serves(row, &c);
 }
 
 static void check_all_rows(const int8_case *p)
@@ -453,7 +455,7 @@ TEST(many_units)
                              .k = test_is_sanitized() ? 448 : 1088 + 64 * i,
                              .planes = TD_MAX_MODULI,
                              .batch = 1,
-                             .pieces = 1,
+                             .slices = 1,
                              .wanted = {TD_MAX_MODULI},
                              .map = (map_kind)(i % MAP_KINDS)};
         check_all_rows(&p);
@@ -473,7 +475,7 @@ TEST(longest_sums)
                                  .k = lengths[i],
                                  .planes = TD_MAX_MODULI,
                                  .batch = 1,
-                                 .pieces = 1,
+                                 .slices = 1,
                                  .wanted = {TD_MAX_MODULI},
                                  .accumulate = fill % 2,
                                  .fill = (filling)fill};
@@ -484,7 +486,7 @@ TEST(longest_sums)
                                .k = TD_RESIDUE_K,
                                .planes = 2,
                                .batch = 1,
-                               .pieces = 1,
+                               .slices = 1,
                                .wanted = {2},
                                .accumulate = true,
                                .fill = LARGEST};

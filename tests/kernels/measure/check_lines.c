@@ -182,21 +182,21 @@ static td_measure measure_of(const lines_case *c, const td_view *operand, way ho
                                                                       : TD_MEASURE_THREADS,
                           .counts_rounded = c->counted != 0,
                           .has_parts = c->has_pairs,
-                          .strip_lines = (int)strip,
+                          .scratch.strip_lines = (int)strip,
                           .shift = of->shift,
                           .shifted = of->shifted,
-                          .rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
+                          .scratch.rise = reserve(c->batch * (int64_t)sizeof(td_rise)),
                           .begins_early = c->begins_early,
                           .clear = reserve(extremes + steps),
                           .clear_count = (extremes + steps) / 4};
-    measure.steps = (td_step *)((char *)measure.clear + extremes);
+    measure.scratch.steps = (td_step *)((char *)measure.clear + extremes);
     for (int o = 0; o < 2; o++) {
         const int64_t chunks =
             td_ceil_div(c->k, TD_CHUNK) * c->batch * strip * (int64_t)td_chunk_bytes();
-        measure.chunks[o] = reserve(chunks);
-        measure.chunks_again[o] = reserve(chunks);
-        measure.tops[o] = reserve(c->k * c->batch * 4);
-        measure.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
+        measure.scratch.chunks[o] = reserve(chunks);
+        measure.scratch.chunks_again[o] = reserve(chunks);
+        measure.scratch.tops[o] = reserve(c->k * c->batch * 4);
+        measure.scratch.bounds[o] = reserve(td_bounds(c->k) * c->batch * 8);
         measure.line[o] = of->line[o];
         measure.line_again[o] = reserve(records_of(c, o));
     }
@@ -220,9 +220,11 @@ static td_choose choose_of(const lines_case *c, const td_measure *measure, const
     const td_parameter counted = {.count = c->counted ? c->counted : 14,
                                   .is_given = c->counted != 0};
     if (c->by_digits)
-        td_scheme_int8_slices.choose((td_parameter){0}, c->k, &choose.rule);
+        td_scheme_int8_slices.choose(&(td_scheme_case){.scheme = &td_scheme_int8_slices, .k = c->k},
+                                     &choose.rule);
     else
-        td_scheme_residues.choose(counted, c->k, &choose.rule);
+        td_scheme_residues.choose(&(td_scheme_case){&td_scheme_residues, counted, c->k},
+                                  &choose.rule);
     return choose;
 }
 

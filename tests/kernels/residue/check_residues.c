@@ -153,7 +153,7 @@ static double random_zero(test_random *r, int scale)
 static bool is_gap(const residue_case *p, int o, int z, int line, int l)
 {
     const uint64_t block = (uint64_t)(line / TD_LINE_GROUP * 1000 +
-                                      (l < p->first ? 999 : (l - p->first) / TD_PIECE_K));
+                                      (l < p->first ? 999 : (l - p->first) / TD_SLICE_K));
     test_random r =
         random_start(p->seed ^ (block * 4 + (uint64_t)(2 * z + o)) * 0x9e3779b97f4a7c15);
     return p->has_zeros && random_int(&r, 0, 2) > 0;
@@ -243,8 +243,8 @@ static void check_map(const residue_case *p, const residue_data *d, int o, const
             for (int l = 0; l < p->count; l++)
                 if (number_at(p, d, o, z, i, l) != 0)
                     want[z * td_nonzero_of_member(p->padded[o], p->k_padded) +
-                         i / TD_LINE_GROUP * words + l / TD_PIECE_K / 32] |=
-                        1u << (l / TD_PIECE_K % 32);
+                         i / TD_LINE_GROUP * words + l / TD_SLICE_K / 32] |=
+                        1u << (l / TD_SLICE_K % 32);
     for (size_t i = 0; i < map_words(p, o); i++)
         CHECK(map[i] == want[i], "operand %d, word %zu of the map: %x, not %x: %s", o, i, map[i],
               want[i], text(p));

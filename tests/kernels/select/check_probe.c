@@ -119,7 +119,8 @@ static td_rule rule_of(const form *f, td_prices prices)
     p.is_paired = f->is_complex;
     td_parameter parameter = {.prices = prices};
     memset(&rule, 0, sizeof rule);
-    td_scheme_residues.choose(td_moduli_of(&p, false, parameter), p.k, &rule);
+    td_scheme_residues.choose(
+        &(td_scheme_case){&td_scheme_residues, td_moduli_of(&p, false, parameter), p.k}, &rule);
     return rule;
 }
 

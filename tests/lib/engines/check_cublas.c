@@ -37,7 +37,7 @@ TEST(products_are_exact)
 TEST(an_empty_product_is_no_error)
 {
     const td_panels panels = {
-        .type = TD_PANEL_INT8, .ld_a = 64, .ld_b = 64, .ld_c = 16, .batch = 1};
+        .type = TD_PANEL_INT8, .layout.ld_a = 64, .layout.ld_b = 64, .layout.ld_c = 16, .batch = 1};
     CHECK(td_cublas_multiply(td_device_current(), &panels, NULL), "nothing to do");
 }
 

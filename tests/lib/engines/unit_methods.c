@@ -6,7 +6,8 @@
 #include "lib/engines/methods.h"
 #include "lib/routine/entries.h"
 
-static const td_method *const methods[] = {&td_method_product, &td_method_solve, &td_method_stack};
+static const td_method *const methods[] = {&td_method_product, &td_method_solve,
+                                           &td_method_batched_lu};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static td_value memory[3];

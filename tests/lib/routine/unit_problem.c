@@ -4,7 +4,7 @@
 
 #include "tests/support/test.h"
 #include "lib/engines/engine.h"
-#include "lib/engines/lu/limits.h"
+#include "lib/engines/batched_lu/limits.h"
 #include "lib/engines/solve/solve.h"
 #include "tests/lib/support/asked.h"
 
@@ -323,7 +323,7 @@ static td_decision decision_for(const td_problem *p)
 static const char *reason_for(const td_problem *p)
 {
     const td_decision d = decision_for(p);
-    assert_true(d.reason ? d.engine == NULL : d.engine == &td_engine_lu);
+    assert_true(d.reason ? d.engine == NULL : d.engine == &td_engine_batched_lu);
     return d.reason;
 }
 

@@ -14,6 +14,7 @@ static const td_engine ways = {.name = "ways",
 const td_engine td_engine_fp64 = {.name = "fp64",
                                   .summary = "stands for sums in binary64, which are no mode here"};
 const td_engine td_engine_dgemm = {.name = "dgemm", .summary = "stands for native products"};
-const td_engine td_engine_lu = {.name = "lu", .summary = "stands for batches of factorisations"};
+const td_engine td_engine_batched_lu = {.name = "lu",
+                                        .summary = "stands for batches of factorisations"};
 
 const td_engine *const td_engines[] = {&native, &df, &slices, &ways, NULL};

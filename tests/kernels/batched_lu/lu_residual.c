@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tests/kernels/support/device.h"
-#include "lu_stack.h"
+#include "lu_batch.h"
 
 /* LAPACK, as Fortran calls it. */
 void sgetrf_(const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);
@@ -42,7 +42,7 @@ typedef struct {
     long double *re, *im;
 } dense;
 
-static dense dense_zero(const lu_stack *s)
+static dense dense_zero(const lu_batch *s)
 {
     const size_t count = (size_t)s->rows * (size_t)s->rows;
     dense x = {s->rows, s->type >= TD_LU_C, calloc(2 * count, sizeof *x.re), NULL};
@@ -51,7 +51,7 @@ static dense dense_zero(const lu_stack *s)
     return x;
 }
 
-static dense widened(const lu_stack *s)
+static dense widened(const lu_batch *s)
 {
     dense x = dense_zero(s);
     for (int j = 0; j < x.n; j++)
@@ -96,7 +96,7 @@ static void swap(long double *x, long double *y)
 }
 
 /* norm(P A - L U) / (n norm(A) epsilon) */
-static double factor_residual(const lu_stack *a, const lu_stack *factors, const int *pivots)
+static double factor_residual(const lu_batch *a, const lu_batch *factors, const int *pivots)
 {
     const int n = a->rows;
     dense r = widened(a), f = widened(factors);
@@ -120,7 +120,7 @@ static double factor_residual(const lu_stack *a, const lu_stack *factors, const 
 }
 
 /* norm(I - A X) / (n norm(A) norm(X) epsilon) */
-static double inverse_residual(const lu_stack *a, const lu_stack *inverse)
+static double inverse_residual(const lu_batch *a, const lu_batch *inverse)
 {
     const int n = a->rows;
     dense m = widened(a), x = widened(inverse), r = dense_zero(a);
@@ -141,10 +141,10 @@ typedef struct {
     double factor, inverse;
 } residual;
 
-static residual of_lapack(const lu_stack *a)
+static residual of_lapack(const lu_batch *a)
 {
     int n = a->rows, info = 0, size = 64 * n;
-    lu_stack x = lu_stack_copy(a);
+    lu_batch x = lu_batch_copy(a);
     int *pivots = malloc((size_t)n * sizeof *pivots);
     void *work = malloc((size_t)size * x.number_bytes);
     residual r = {0, NAN};
@@ -157,21 +157,21 @@ static residual of_lapack(const lu_stack *a)
     }
     free(pivots);
     free(work);
-    lu_stack_free(&x);
+    lu_batch_free(&x);
     return r;
 }
 
-static residual of_kernels(const lu_stack *a)
+static residual of_kernels(const lu_batch *a)
 {
     const int n = a->rows;
     int info = 0, *device = NULL, *pivots = malloc((size_t)n * sizeof *pivots);
-    lu_stack x = lu_stack_copy(a), inverse = lu_stack_make(a->type, n, n, 0, 1);
+    lu_batch x = lu_batch_copy(a), inverse = lu_batch_make(a->type, n, n, 0, 1);
     residual r = {0, NAN};
     CHECK(pivots, "no memory");
     CHECK_CUDA(cudaMalloc((void **)&device, (size_t)(n + 1) * sizeof *device));
     const td_lu_factors factors = {a->type, n, x.pointers, x.ld, device, device + n, 1, -1};
     CHECK_CUDA(td_lu_factor(&factors, NULL));
-    lu_stack_download(&x);
+    lu_batch_download(&x);
     CHECK_CUDA(cudaMemcpy(pivots, device, (size_t)n * sizeof *pivots, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(&info, device + n, sizeof info, cudaMemcpyDeviceToHost));
     r.factor = factor_residual(a, &x, pivots);
@@ -187,13 +187,13 @@ static residual of_kernels(const lu_stack *a)
                                  .what = TD_VECTORS_INVERSE,
                                  .pivots = device};
         CHECK_CUDA(td_lu_solve(&p, NULL));
-        lu_stack_download(&inverse);
+        lu_batch_download(&inverse);
         r.inverse = inverse_residual(a, &inverse);
     }
     device_free(device);
     free(pivots);
-    lu_stack_free(&x);
-    lu_stack_free(&inverse);
+    lu_batch_free(&x);
+    lu_batch_free(&inverse);
     return r;
 }
 
@@ -204,9 +204,9 @@ static double allowed(double of_lapack) { return of_lapack > 0.1 ? 4.0 * of_lapa
 static void check_residual(td_lu_type type, int n, lu_kind kind, test_random *random,
                            residual *most)
 {
-    lu_stack a = lu_stack_make(type, n, n, 0, 1);
+    lu_batch a = lu_batch_make(type, n, n, 0, 1);
     lu_fill(&a, 0, kind, random);
-    lu_stack_upload(&a);
+    lu_batch_upload(&a);
     const residual theirs = of_lapack(&a), ours = of_kernels(&a);
     CHECK_AT_MOST(ours.factor, allowed(theirs.factor), "factors of %s, type %c, n = %d",
                   lu_kind_names[kind], "SDCZ"[type], n);
@@ -215,7 +215,7 @@ static void check_residual(td_lu_type type, int n, lu_kind kind, test_random *ra
                       lu_kind_names[kind], "SDCZ"[type], n);
     if (ours.factor > most->factor) most->factor = ours.factor;
     if (ours.inverse > most->inverse) most->inverse = ours.inverse;
-    lu_stack_free(&a);
+    lu_batch_free(&a);
 }
 
 void check_residuals(int step, int all_types_to)

@@ -25,8 +25,8 @@ TD_DEVICE double td_real_add(double a, double b) { return td_add64(a, b); }
 TD_DEVICE float td_real_reciprocal(float a) { return __frcp_rn(a); }
 TD_DEVICE double td_real_reciprocal(double a) { return __drcp_rn(a); }
 
-/* The same for numbers whose reciprocal is normal, without a branch: a device's own, of which the
- * last step is one FMA of the approximation with its error, rounded once. */
+/* 1 / a, correctly rounded, for a whose reciprocal is normal, without a branch: it begins with the
+ * device's approximation, and its last step is one FMA of that with its error, rounded once. */
 TD_DEVICE float td_normal_reciprocal(float a)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -117,8 +117,8 @@ TD_DEVICE td_complex<real> td_minus(td_complex<real> c, td_complex<real> a, td_c
             td_real_fma(-a.im, b.re, td_real_fma(-a.re, b.im, c.im))};
 }
 
-/* The same if that is due, with a predicate: of many of them, a compiler would make a branch, and
- * issue no load before it that is behind. */
+/* c = td_minus(c, a, b) if is_due, with a predicate: of many such ifs a compiler would make a
+ * branch, and issue no load before it that is behind. */
 TD_DEVICE void td_take_away(bool is_due, float &c, float a, float b)
 {
 #if TD_HAS_CUDA_DEVICE
@@ -292,8 +292,8 @@ template <class real> TD_DEVICE real td_shift_factor(int shift)
     return td_two_to(td_width<real>::BIAS + shift * (int)td_width<real>::SHIFT, real());
 }
 
-/* The same for p with an exponent that is no number's whose reciprocal is normal; 0 or NaN for an
- * infinity or a NaN. */
+/* The inverse, with its shift, of a p so large or so small that its reciprocal is not normal, or of
+ * a special one: 0 of an infinity, NaN of a NaN. */
 template <class real> TD_DEVICE td_inverse<real> td_invert_extreme(real p, int top)
 {
     typedef td_width<real> width;

@@ -1,13 +1,14 @@
-/* lu.h - batches of small LU factorisations, inverses and triangular solutions: what host C asks
- * for, and kernels do.
+/* batched_lu.h - batches of small LU factorisations, inverses and triangular solutions: what host
+ * C asks for, and kernels do.
  *
  * All matrices are column-major, one pointer each in an array in device memory, leading dimensions
  * in elements. Types are binary32, binary64 and the complex numbers of each. Every element is one
- * chain of fused multiply-adds in an order that the sizes alone decide (docs/lu.md), so that the
- * bits are the same for every kernel shape, batch and leading dimension, and on the host device.
+ * chain of fused multiply-adds in an order that the sizes alone decide (docs/batched_lu.md), so
+ * that the bits are the same for every kernel shape, batch and leading dimension, and on the host
+ * device.
  * The functions enqueue and never wait. */
-#ifndef TD_LU_H
-#define TD_LU_H
+#ifndef TD_BATCHED_LU_H
+#define TD_BATCHED_LU_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 #include "limits.h"
 
-#include "../../../kernels/lu/lu.h"
+#include "../../../kernels/batched_lu/batched_lu.h"
 
 const char td_reason_order[] = "order beyond the kernels'";
 const char td_reason_faster[] = "cuBLAS is faster";
 const char td_reason_plain[] = "not a batch of small matrices";
 
 /* Orders for which the kernels were faster than cuBLAS 13.1 on an H200 or H100, for 1, 10, 100,
- * 1000 and 10000 matrices, and for triangles for 2000 and 10000 (docs/lu.md,
+ * 1000 and 10000 matrices, and for triangles for 2000 and 10000 (docs/batched_lu.md,
  * docs/results/h200-2026-11-22-lu2, h200-2026-11-23-lu6, h100-2026-11-27, -strips and -large). By
  * type: binary32, binary64, and complex ones. */
 typedef struct {

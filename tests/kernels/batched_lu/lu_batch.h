@@ -1,13 +1,13 @@
-/* lu_stack.h - stacks of small matrices of the four types for the tests of LU kernels: on the host
+/* lu_batch.h - stacks of small matrices of the four types for the tests of LU kernels: on the host
  * and on the device, with NaN between the columns, between the matrices and after the last. */
-#ifndef LU_STACK_H
-#define LU_STACK_H
+#ifndef LU_BATCH_H
+#define LU_BATCH_H
 
 #include <complex.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernels/lu/lu.h"
+#include "kernels/batched_lu/batched_lu.h"
 #include "tests/support/random.h"
 
 typedef struct {
@@ -16,25 +16,25 @@ typedef struct {
     size_t number_bytes, matrix_bytes, bytes;
     char *host, *device;
     void **pointers; /* on the device */
-} lu_stack;
+} lu_batch;
 
 /* All numbers are poison; with `pad` more rows than there are. */
-lu_stack lu_stack_make(td_lu_type type, int rows, int cols, int pad, int count);
-lu_stack lu_stack_copy(const lu_stack *s);
-void lu_stack_free(lu_stack *s);
-void lu_stack_upload(const lu_stack *s);
-void lu_stack_download(lu_stack *s);
+lu_batch lu_batch_make(td_lu_type type, int rows, int cols, int pad, int count);
+lu_batch lu_batch_copy(const lu_batch *s);
+void lu_batch_free(lu_batch *s);
+void lu_batch_upload(const lu_batch *s);
+void lu_batch_download(lu_batch *s);
 
-static inline void *lu_stack_at(const lu_stack *s, int index)
+static inline void *lu_batch_at(const lu_batch *s, int index)
 {
     return s->host + (size_t)index * s->matrix_bytes;
 }
 
-double complex lu_get(const lu_stack *s, int index, int i, int j);
-void lu_put(const lu_stack *s, int index, int i, int j, double complex x);
+double complex lu_get(const lu_batch *s, int index, int i, int j);
+void lu_put(const lu_batch *s, int index, int i, int j, double complex x);
 
 /* Fails unless the two have the same bits, poison included; a NaN is like any other. */
-void lu_stack_compare(const lu_stack *given, const lu_stack *wanted, const char *what);
+void lu_batch_compare(const lu_batch *given, const lu_batch *wanted, const char *what);
 
 /* Kinds of matrices. */
 typedef enum {
@@ -51,10 +51,10 @@ typedef enum {
     LU_KINDS
 } lu_kind;
 extern const char *const lu_kind_names[LU_KINDS];
-void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *random);
+void lu_fill(const lu_batch *s, int index, lu_kind kind, test_random *random);
 
 /* Random for the first `from` steps of a factorisation, n - 1 at most, and of a kind from then on:
  * singular, ties, extreme, special or tiny. */
-void lu_fill_late(const lu_stack *s, int index, lu_kind kind, int from, test_random *random);
+void lu_fill_late(const lu_batch *s, int index, lu_kind kind, int from, test_random *random);
 
 #endif

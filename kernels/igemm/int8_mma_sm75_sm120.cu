@@ -1,5 +1,5 @@
-/* mma_sm75.cu - products of residues on the tensor cores, by the instructions for a warp (on a host
- * device: in plain C).
+/* int8_mma_sm75_sm120.cu - products of residues on the tensor cores, by the instructions for a
+ * warp, which every device from sm_75 to sm_120 has; on a host device in plain C.
  *
  * A block makes a tile of C, each of its warps WARP_ROWS x 96 or 64 elements. 64 or 128 bytes of k
  * of all lines of both panels pass through shared memory at a time, in stages that are copied
@@ -29,7 +29,7 @@ static_assert((int)large::rows == (int)TD_MMA_LARGE_ROWS &&
 
 /* What a block makes. */
 struct job {
-    int row, column, plane, piece, member;
+    int row, column, plane, slice, member;
     int first, end; /* of k */
 };
 
@@ -76,12 +76,12 @@ template <class tile> struct sources {
     static TD_INSIDE int chunk() { return (int)threadIdx.x % tile::chunks; }
 
     TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared, const td_stages *stages)
-        : a(static_cast<const int8_t *>(p.a) + own.plane * p.plane_a + own.member * p.member_a +
-                chunk() * CHUNK,
-            own.row + line(), (int)p.m, (int)p.ld_a),
-          b(static_cast<const int8_t *>(p.b) + own.plane * p.plane_b + own.member * p.member_b +
-                chunk() * CHUNK,
-            own.column + line(), (int)p.n, (int)p.ld_b),
+        : a(static_cast<const int8_t *>(p.a) + own.plane * p.layout.plane_a +
+                own.member * p.layout.member_a + chunk() * CHUNK,
+            own.row + line(), (int)p.m, (int)p.layout.ld_a),
+          b(static_cast<const int8_t *>(p.b) + own.plane * p.layout.plane_b +
+                own.member * p.layout.member_b + chunk() * CHUNK,
+            own.column + line(), (int)p.n, (int)p.layout.ld_b),
           to(shared + place<tile>(line(), chunk())), list(stages), left(own.end - chunk() * CHUNK)
     {
         begin_run();
@@ -96,8 +96,8 @@ template <class tile> struct sources {
 
     TD_INSIDE void begin_run()
     {
-        pass(list->passed * TD_PIECE_K);
-        run = list->count * (TD_PIECE_K / tile::k_step);
+        pass(list->passed * TD_SLICE_K);
+        run = list->count * (TD_SLICE_K / tile::k_step);
         list++;
     }
 
@@ -153,9 +153,10 @@ TD_DEVICE void store_residues(const td_panels &p, const job &own, warp_sums<tile
 {
     enum { COLUMNS = 2 * tile::column_mmas, APART = MMA_COLUMNS / 2 };
     const int lane = (int)threadIdx.x % 32, first = column + lane / 4, left = (int)p.n - first;
-    const int64_t step = APART * p.ld_c;
-    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.plane_c + own.member * p.member_c +
-                 own.piece * p.piece_c + first * p.ld_c + row + lane % 4 * TD_LANE_LINES;
+    const int64_t step = APART * p.layout.ld_c;
+    int8_t *to = static_cast<int8_t *>(p.c) + own.plane * p.layout.plane_c +
+                 own.member * p.layout.member_c + own.slice * p.slice_c + first * p.layout.ld_c +
+                 row + lane % 4 * TD_LANE_LINES;
     if (row >= p.m) return;
     if (p.accumulate) {
         TD_UNROLL
@@ -183,11 +184,11 @@ template <class tile> TD_DEVICE job job_of_block(const td_panels &p)
                      ((int)p.n + tile::columns - 1) / tile::columns, &row_tile, &column_tile);
     own.row = row_tile * tile::rows;
     own.column = column_tile * tile::columns;
-    if (p.pieces > 1) {
-        own.piece = own.plane % p.pieces;
-        own.plane /= p.pieces;
-        own.first = TD_PIECE_K * td_first_of_piece(&p, own.piece);
-        own.end = min(own.end, TD_PIECE_K * td_first_of_piece(&p, own.piece + 1));
+    if (p.slices > 1) {
+        own.slice = own.plane % p.slices;
+        own.plane /= p.slices;
+        own.first = TD_SLICE_K * td_first_of_slice(&p, own.slice);
+        own.end = min(own.end, TD_SLICE_K * td_first_of_slice(&p, own.slice + 1));
     }
     return own;
 }
@@ -198,16 +199,16 @@ template <class tile> TD_DEVICE int list_steps(const td_panels &p, const job &ow
     TD_SHARED(int, steps, );
     if (threadIdx.x == 0) {
         const td_listed stages = td_list_stages<tile::rows, tile::columns>(
-            p, own.member, own.row, own.column, own.first / TD_PIECE_K,
-            (own.end + TD_PIECE_K - 1) / TD_PIECE_K, list);
-        const int past_end = max(stages.end * TD_PIECE_K - own.end, 0);
-        steps = (stages.count * TD_PIECE_K - past_end + tile::k_step - 1) / tile::k_step;
+            p, own.member, own.row, own.column, own.first / TD_SLICE_K,
+            (own.end + TD_SLICE_K - 1) / TD_SLICE_K, list);
+        const int past_end = max(stages.end * TD_SLICE_K - own.end, 0);
+        steps = (stages.count * TD_SLICE_K - past_end + tile::k_step - 1) / tile::k_step;
     }
     __syncthreads();
     return steps;
 }
 
-/* Grid: tile, plane * pieces + piece, batch member. */
+/* Grid: tile, plane * slices + slice, batch member. */
 template <class tile>
 __global__ void __launch_bounds__(tile::threads, tile::blocks)
     residue_products_kernel(const td_panels p)
@@ -249,7 +250,7 @@ template <class tile> cudaError_t launch(const td_panels *p, cudaStream_t stream
 {
     const dim3 grid((unsigned)((p->m + tile::rows - 1) / tile::rows *
                                ((p->n + tile::columns - 1) / tile::columns)),
-                    (unsigned)(p->planes * p->pieces), (unsigned)p->batch);
+                    (unsigned)(p->planes * p->slices), (unsigned)p->batch);
     return TD_LAUNCH_NEXT(residue_products_kernel<tile>, grid, tile::threads, tile::shared_bytes,
                           stream, *p);
 }

@@ -1,7 +1,7 @@
 /* engine.c - batches of small factorisations, solutions and inverses by Tandem's own kernels, in
  * the arithmetic of the matrices' type. No mode: whatever the mode, the routines of family `lu`
  * come here. */
-#include "../../../kernels/lu/lu.h"
+#include "../../../kernels/batched_lu/batched_lu.h"
 #include "../../cuda/device.h"
 #include "../engine.h"
 
@@ -149,7 +149,7 @@ static cudaError_t prepare(int is_other_way)
     return td_lu_prepare();
 }
 
-const td_engine td_engine_lu = {
+const td_engine td_engine_batched_lu = {
     .name = "lu",
     .summary = "batches of small LU factorisations, in the matrices' own arithmetic",
     .bound = "LAPACK's",

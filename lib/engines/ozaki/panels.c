@@ -1,4 +1,4 @@
-#include "planes.h"
+#include "panels.h"
 
 #include "../tiler.h"
 
@@ -22,9 +22,9 @@ static td_panels strip_of(const td_panels *p, int64_t first)
         end = td_round_up(td_larger(first + strip.n - region->below, 0) << region->row_shift,
                           TD_LINE_GROUP);
     strip.m = td_smaller(end, p->m) - row;
-    strip.a = (const char *)p->a + row * p->ld_a * bytes;
-    strip.b = (const char *)p->b + first * p->ld_b * bytes;
-    strip.c = (char *)p->c + (first * p->ld_c + row) * bytes_of_c;
+    strip.a = (const char *)p->a + row * p->layout.ld_a * bytes;
+    strip.b = (const char *)p->b + first * p->layout.ld_b * bytes;
+    strip.c = (char *)p->c + (first * p->layout.ld_c + row) * bytes_of_c;
     return strip;
 }
 

@@ -1,10 +1,10 @@
-/* special_values.h - the sums of a tile on their way into C, by one pass over k or two. A line is
+/* nan_infinity.h - the sums of a tile on their way into C, by one pass over k or two. A line is
  * special if it holds a NaN or an infinity: what these become is for sums of elements as they are
  * to say. Other lines' elements may need scales to have room in sums. Of lines that are too wide
  * for that, sums of elements as they are lose little if they stay finite, and scaled ones if they
  * would not. For binary64.cu. */
-#ifndef TD_SPECIAL_VALUES_H
-#define TD_SPECIAL_VALUES_H
+#ifndef TD_NAN_INFINITY_H
+#define TD_NAN_INFINITY_H
 
 #include "binary64_sums.h"
 #include "repair.h"

@@ -1,9 +1,9 @@
-/* check_lu.c - batched LU, inverses and triangular solutions: bit for bit against the reference,
- * for every kernel shape, and residuals against LAPACK's.
+/* check_batched_lu.c - batched LU, inverses and triangular solutions: bit for bit against the
+ * reference, for every kernel shape, and residuals against LAPACK's.
  *
- * Usage: check_lu [STEP]; with STEP only every so many orders, and fewer triangles: for tools that
- * are slow; with STEP 0 residuals of every type for large orders, too, of which each is otherwise
- * one type's. */
+ * Usage: check_batched_lu [STEP]; with STEP only every so many orders, and fewer triangles: for
+ * tools that are slow; with STEP 0 residuals of every type for large orders, too, of which each is
+ * otherwise one type's. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "tests/ref/ref_lu.h"
 #include "tests/kernels/support/device.h"
 #include "lu_residual.h"
-#include "lu_stack.h"
+#include "lu_batch.h"
 
 static uint64_t seed = 20261122;
 static int step_of_orders = 1;
@@ -31,7 +31,7 @@ static int *device_ints(const int *values, int count)
 }
 
 static void compare_ints(const int *device, const int *wanted, int count, const char *what,
-                         const lu_stack *s)
+                         const lu_batch *s)
 {
     int *given = malloc(((size_t)count + 1) * sizeof *given);
     CHECK(given, "no memory");
@@ -46,14 +46,14 @@ static void compare_ints(const int *device, const int *wanted, int count, const 
 
 /* Matrices, their factors by the reference, pivots and info. */
 typedef struct {
-    lu_stack a, factors;
+    lu_batch a, factors;
     int *pivots, *info;
     bool has_pivots;
 } factored;
 
 static factored factored_make(td_lu_type type, int n, int pad, int count, bool has_pivots)
 {
-    factored f = {.a = lu_stack_make(type, n, n, pad, count), .has_pivots = has_pivots};
+    factored f = {.a = lu_batch_make(type, n, n, pad, count), .has_pivots = has_pivots};
     f.pivots = malloc((size_t)(n * count) * sizeof *f.pivots);
     f.info = malloc((size_t)count * sizeof *f.info);
     CHECK(f.pivots && f.info, "no memory");
@@ -64,12 +64,12 @@ static factored factored_make(td_lu_type type, int n, int pad, int count, bool h
 static void factor_by_reference(factored *f)
 {
     const int n = f->a.rows;
-    lu_stack_upload(&f->a);
-    f->factors = lu_stack_copy(&f->a);
+    lu_batch_upload(&f->a);
+    f->factors = lu_batch_copy(&f->a);
     for (int i = 0; i < f->a.count; i++)
-        f->info[i] = ref_lu_factor((ref_lu_type)f->a.type, n, lu_stack_at(&f->factors, i), f->a.ld,
+        f->info[i] = ref_lu_factor((ref_lu_type)f->a.type, n, lu_batch_at(&f->factors, i), f->a.ld,
                                    f->has_pivots ? f->pivots + i * n : NULL);
-    lu_stack_upload(&f->factors);
+    lu_batch_upload(&f->factors);
 }
 
 static factored factored_of_kind(td_lu_type type, int n, int pad, int count, lu_kind kind,
@@ -84,8 +84,8 @@ static factored factored_of_kind(td_lu_type type, int n, int pad, int count, lu_
 
 static void factored_free(factored *f)
 {
-    lu_stack_free(&f->a);
-    lu_stack_free(&f->factors);
+    lu_batch_free(&f->a);
+    lu_batch_free(&f->factors);
     free(f->pivots);
     free(f->info);
 }
@@ -93,7 +93,7 @@ static void factored_free(factored *f)
 static void check_shape(const factored *f, int shape, const char *kind)
 {
     char what[80];
-    lu_stack given = lu_stack_copy(&f->a);
+    lu_batch given = lu_batch_copy(&f->a);
     const int n = f->a.rows, count = f->a.count;
     int *pivots = device_ints(NULL, n * count), *info = device_ints(NULL, count);
     const td_lu_factors p = {
@@ -101,13 +101,13 @@ static void check_shape(const factored *f, int shape, const char *kind)
     snprintf(what, sizeof what, "factors, shape %d, %s%s", shape, kind,
              f->has_pivots ? "" : ", no pivots");
     CHECK_CUDA(td_lu_factor(&p, NULL));
-    lu_stack_download(&given);
+    lu_batch_download(&given);
     if (f->has_pivots) compare_ints(pivots, f->pivots, n * count, "pivot", &f->a);
     compare_ints(info, f->info, count, "info", &f->a);
-    lu_stack_compare(&given, &f->factors, what);
+    lu_batch_compare(&given, &f->factors, what);
     device_free(pivots);
     device_free(info);
-    lu_stack_free(&given);
+    lu_batch_free(&given);
 }
 
 /* The ways of making vectors: as the table says, in shared memory and, where there are some, in
@@ -124,7 +124,7 @@ static void take_way(td_lu_vectors *p, int way)
 }
 
 /* Makes the vectors in every way in `given`, which has the right-hand sides, and compares. */
-static void check_vectors(td_lu_vectors p, lu_stack *given, const lu_stack *wanted,
+static void check_vectors(td_lu_vectors p, lu_batch *given, const lu_batch *wanted,
                           const char *kind)
 {
     char what[80];
@@ -133,17 +133,17 @@ static void check_vectors(td_lu_vectors p, lu_stack *given, const lu_stack *want
     for (int way = 0; way < ways_of(p.type); way++) {
         take_way(&p, way);
         memcpy(given->host, sides, given->bytes);
-        lu_stack_upload(given);
+        lu_batch_upload(given);
         CHECK_CUDA(td_lu_solve(&p, NULL));
-        lu_stack_download(given);
+        lu_batch_download(given);
         snprintf(what, sizeof what, "%s, %d vectors by %d lanes", kind, p.together, p.lanes);
-        lu_stack_compare(given, wanted, what);
+        lu_batch_compare(given, wanted, what);
     }
     free(sides);
 }
 
 /* Of the matrices themselves, in one kernel; *given and info are room for what it writes. */
-static void check_whole_inverse(const factored *f, lu_stack *given, const lu_stack *wanted,
+static void check_whole_inverse(const factored *f, lu_batch *given, const lu_batch *wanted,
                                 int *info, const char *kind)
 {
     char what[80];
@@ -151,11 +151,11 @@ static void check_whole_inverse(const factored *f, lu_stack *given, const lu_sta
                                   f->a.ld,   given->pointers, given->ld,
                                   info,      f->a.count};
     memset(given->host, 0xff, given->bytes);
-    lu_stack_upload(given);
+    lu_batch_upload(given);
     CHECK_CUDA(td_lu_invert(&whole, NULL));
-    lu_stack_download(given);
+    lu_batch_download(given);
     snprintf(what, sizeof what, "inverse in one kernel, %s", kind);
-    lu_stack_compare(given, wanted, what);
+    lu_batch_compare(given, wanted, what);
     compare_ints(info, f->info, f->a.count, "info of the inverse in one kernel", &f->a);
 }
 
@@ -163,12 +163,12 @@ static void check_inverse(const factored *f, const char *kind)
 {
     char what[80];
     const int n = f->a.rows, count = f->a.count;
-    lu_stack given = lu_stack_make(f->a.type, n, n, 1, count),
-             wanted = lu_stack_make(f->a.type, n, n, 1, count);
+    lu_batch given = lu_batch_make(f->a.type, n, n, 1, count),
+             wanted = lu_batch_make(f->a.type, n, n, 1, count);
     int *pivots = device_ints(f->pivots, n * count), *info = device_ints(NULL, count);
     for (int i = 0; i < count; i++)
-        ref_lu_invert((ref_lu_type)f->a.type, n, lu_stack_at(&f->factors, i), f->factors.ld,
-                      f->has_pivots ? f->pivots + i * n : NULL, lu_stack_at(&wanted, i), wanted.ld);
+        ref_lu_invert((ref_lu_type)f->a.type, n, lu_batch_at(&f->factors, i), f->factors.ld,
+                      f->has_pivots ? f->pivots + i * n : NULL, lu_batch_at(&wanted, i), wanted.ld);
     td_lu_vectors p = {
         .type = f->a.type,
         .n = n,
@@ -185,21 +185,21 @@ static void check_inverse(const factored *f, const char *kind)
     for (int way = 0; way < ways_of(p.type); way++) {
         take_way(&p, way);
         memset(given.host, 0xff, given.bytes);
-        lu_stack_upload(&given);
+        lu_batch_upload(&given);
         CHECK_CUDA(cudaMemset(info, 0xff, (size_t)count * sizeof *info));
         CHECK_CUDA(td_lu_solve(&p, NULL));
-        lu_stack_download(&given);
+        lu_batch_download(&given);
         snprintf(what, sizeof what, "inverse, %s, %d vectors by %d lanes", kind, p.together,
                  p.lanes);
-        lu_stack_compare(&given, &wanted, what);
+        lu_batch_compare(&given, &wanted, what);
         compare_ints(info, f->info, count, "info of the inverse", &f->a);
     }
     if (n <= TD_LU_MOST_INVERTED && f->has_pivots)
         check_whole_inverse(f, &given, &wanted, info, kind);
     device_free(pivots);
     device_free(info);
-    lu_stack_free(&given);
-    lu_stack_free(&wanted);
+    lu_batch_free(&given);
+    lu_batch_free(&wanted);
 }
 
 static void check_solution(const factored *f, td_lu_operation op, int vectors, const char *kind)
@@ -207,15 +207,15 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
     char what[60];
     const int n = f->a.rows, count = f->a.count;
     test_random random = random_start(seed++);
-    lu_stack given = lu_stack_make(f->a.type, n, vectors, 2, count);
+    lu_batch given = lu_batch_make(f->a.type, n, vectors, 2, count);
     for (int i = 0; i < count; i++) lu_fill(&given, i, LU_RANDOM, &random);
-    lu_stack_upload(&given);
-    lu_stack wanted = lu_stack_copy(&given);
+    lu_batch_upload(&given);
+    lu_batch wanted = lu_batch_copy(&given);
     int *pivots = device_ints(f->pivots, n * count);
     for (int i = 0; i < count; i++)
-        ref_lu_solve((ref_lu_type)f->a.type, (ref_lu_op)op, n, lu_stack_at(&f->factors, i),
+        ref_lu_solve((ref_lu_type)f->a.type, (ref_lu_op)op, n, lu_batch_at(&f->factors, i),
                      f->factors.ld, f->has_pivots ? f->pivots + i * n : NULL, vectors,
-                     lu_stack_at(&wanted, i), wanted.ld);
+                     lu_batch_at(&wanted, i), wanted.ld);
     const td_lu_vectors p = {
         .type = f->a.type,
         .op = op,
@@ -232,8 +232,8 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
     snprintf(what, sizeof what, "solution, operation %d, %s", op, kind);
     check_vectors(p, &given, &wanted, what);
     device_free(pivots);
-    lu_stack_free(&given);
-    lu_stack_free(&wanted);
+    lu_batch_free(&given);
+    lu_batch_free(&wanted);
 }
 
 /* True for all orders that end a warp or begin one, and of large ones for two of seven, which visit
@@ -330,17 +330,17 @@ TEST(seldom_steps)
 enum { TRIANGLES = 3 };
 
 /* Triangles, with NaN in what must not be read of them. */
-static lu_stack make_triangles(td_lu_type type, int n, bool is_upper, bool is_unit,
+static lu_batch make_triangles(td_lu_type type, int n, bool is_upper, bool is_unit,
                                test_random *random)
 {
-    lu_stack a = lu_stack_make(type, n, n, 1, TRIANGLES);
+    lu_batch a = lu_batch_make(type, n, n, 1, TRIANGLES);
     for (int i = 0; i < TRIANGLES; i++) {
         lu_fill(&a, i, LU_RANDOM, random);
         for (int k = 0; k < n; k++)
             for (int j = 0; j < n; j++)
                 if ((is_upper ? k > j : k < j) || (is_unit && j == k)) lu_put(&a, i, k, j, NAN);
     }
-    lu_stack_upload(&a);
+    lu_batch_upload(&a);
     return a;
 }
 
@@ -351,19 +351,19 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
     test_random random = random_start(seed++);
     const td_lu_operation op = (td_lu_operation)(bits >> 3 & 3);
     const bool is_upper = bits & 1, is_unit = bits & 2, is_right = bits & 4;
-    lu_stack a = make_triangles(type, n, is_upper, is_unit, &random);
-    lu_stack given =
-        lu_stack_make(type, is_right ? vectors : n, is_right ? n : vectors, 3, TRIANGLES);
+    lu_batch a = make_triangles(type, n, is_upper, is_unit, &random);
+    lu_batch given =
+        lu_batch_make(type, is_right ? vectors : n, is_right ? n : vectors, 3, TRIANGLES);
     for (int i = 0; i < TRIANGLES; i++) lu_fill(&given, i, LU_RANDOM, &random);
-    lu_stack_upload(&given);
-    lu_stack wanted = lu_stack_copy(&given), scalar = lu_stack_make(type, 1, 1, 0, 1);
+    lu_batch_upload(&given);
+    lu_batch wanted = lu_batch_copy(&given), scalar = lu_batch_make(type, 1, 1, 0, 1);
     lu_put(&scalar, 0, 0, 0, alpha);
-    lu_stack_upload(&scalar);
+    lu_batch_upload(&scalar);
     const double complex rounded = lu_get(&scalar, 0, 0, 0);
     for (int i = 0; i < TRIANGLES; i++)
         ref_lu_solve_triangle(&(ref_lu_triangle){(ref_lu_type)type, (ref_lu_op)op, is_upper,
-                                                 is_unit, is_right, n, vectors, lu_stack_at(&a, i),
-                                                 a.ld, lu_stack_at(&wanted, i), wanted.ld,
+                                                 is_unit, is_right, n, vectors, lu_batch_at(&a, i),
+                                                 a.ld, lu_batch_at(&wanted, i), wanted.ld,
                                                  creal(rounded), cimag(rounded), 0});
     const td_lu_vectors p = {.type = type,
                              .op = op,
@@ -383,8 +383,8 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
                              .device_alpha = on_device ? scalar.device : NULL};
     snprintf(what, sizeof what, "triangle, bits %x", bits);
     check_vectors(p, &given, &wanted, what);
-    lu_stack *const all[] = {&a, &given, &wanted, &scalar};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) lu_stack_free(all[i]);
+    lu_batch *const all[] = {&a, &given, &wanted, &scalar};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) lu_batch_free(all[i]);
 }
 
 /* Side, triangle, diagonal and operation in every combination, each type in turn. */

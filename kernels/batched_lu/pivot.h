@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "../device/warp.h"
-#include "lu.h"
+#include "batched_lu.h"
 #include "number.h"
 
 enum { TD_LU_BLOCK = 0, TD_LU_WARPS = TD_LU_MOST / 32 };

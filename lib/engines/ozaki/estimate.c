@@ -1,4 +1,4 @@
-#include "bound.h"
+#include "estimate.h"
 
 #include "../tiler.h"
 
@@ -72,19 +72,19 @@ static cudaError_t multiply(const td_estimate_part *part, int64_t first, int64_t
         .a = magnitudes.plane[0],
         .b = magnitudes.plane[1],
         .c = to->of + first * part->estimate.sum_step,
-        .ld_a = k,
-        .ld_b = k,
-        .ld_c = to->ld,
-        .plane_a = length,
-        .plane_b = length,
-        .plane_c = part->estimate.sum_step,
-        .member_a = padded_rows(target->m) * k,
-        .member_b = padded_columns(target->n) * k,
-        .member_c = to->batch_step,
+        .layout.ld_a = k,
+        .layout.ld_b = k,
+        .layout.ld_c = to->ld,
+        .layout.plane_a = length,
+        .layout.plane_b = length,
+        .layout.plane_c = part->estimate.sum_step,
+        .layout.member_a = padded_rows(target->m) * k,
+        .layout.member_b = padded_columns(target->n) * k,
+        .layout.member_c = to->batch_step,
         .planes = (int)count,
         .batch = (int)batch,
         .choice = part->fixed.choice,
-        .pieces = 1,
+        .slices = 1,
         .region = target->region,
         .next_unit = part->next_unit,
         .nonzero = {magnitudes.nonzero[0], magnitudes.nonzero[1]},

@@ -50,7 +50,7 @@ template <class number, int columns_> struct in_registers {
                   "only squares that are still to come are overwritten");
 };
 
-/* A matrix for each team. */
+/* Inverts a matrix for each team, whose factors the program has. */
 template <class number, class arranged>
 static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::BLOCKS)
     invert_factors(const td_lu_vectors p)
@@ -76,8 +76,8 @@ static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::
     if (has_matrix && p.info && lane == 0) p.info[member] = info;
 }
 
-/* The same. Factors come first, by fewer teams of more lanes, and the squares of the first teams
- * last: their memory is what is needed for that. */
+/* Factors and inverts a matrix for each team. Factors come first, by fewer teams of more lanes, and
+ * the squares of the first teams last: their memory is what is needed for that. */
 template <class number, class arranged>
 static __global__ void __launch_bounds__((int)arranged::THREADS, (int)arranged::WHOLE_BLOCKS)
     invert_matrices(const td_lu_inverses p)

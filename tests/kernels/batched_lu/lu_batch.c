@@ -1,6 +1,6 @@
 #include "tests/support/test.h"
 
-#include "lu_stack.h"
+#include "lu_batch.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,9 +17,9 @@ const char *const lu_kind_names[LU_KINDS] = {"random",  "graded", "singular", "p
 static bool is_complex(td_lu_type type) { return type == TD_LU_C || type == TD_LU_Z; }
 static bool is_double(td_lu_type type) { return type == TD_LU_D || type == TD_LU_Z; }
 
-lu_stack lu_stack_make(td_lu_type type, int rows, int cols, int pad, int count)
+lu_batch lu_batch_make(td_lu_type type, int rows, int cols, int pad, int count)
 {
-    lu_stack s = {.type = type, .rows = rows, .cols = cols, .ld = rows + pad, .count = count};
+    lu_batch s = {.type = type, .rows = rows, .cols = cols, .ld = rows + pad, .count = count};
     s.number_bytes = (is_double(type) ? 8u : 4u) * (is_complex(type) ? 2u : 1u);
     s.matrix_bytes = ((size_t)s.ld * (size_t)cols + 1) * s.number_bytes;
     s.bytes = s.matrix_bytes * (size_t)count;
@@ -33,31 +33,31 @@ lu_stack lu_stack_make(td_lu_type type, int rows, int cols, int pad, int count)
     CHECK_CUDA(
         cudaMemcpy(s.pointers, pointers, (size_t)count * sizeof *pointers, cudaMemcpyHostToDevice));
     free(pointers);
-    lu_stack_upload(&s);
+    lu_batch_upload(&s);
     return s;
 }
 
-lu_stack lu_stack_copy(const lu_stack *s)
+lu_batch lu_batch_copy(const lu_batch *s)
 {
-    lu_stack copy = lu_stack_make(s->type, s->rows, s->cols, s->ld - s->rows, s->count);
+    lu_batch copy = lu_batch_make(s->type, s->rows, s->cols, s->ld - s->rows, s->count);
     memcpy(copy.host, s->host, s->bytes);
-    lu_stack_upload(&copy);
+    lu_batch_upload(&copy);
     return copy;
 }
 
-void lu_stack_free(lu_stack *s)
+void lu_batch_free(lu_batch *s)
 {
     free(s->host);
     device_free(s->device);
     device_free(s->pointers);
 }
 
-void lu_stack_upload(const lu_stack *s)
+void lu_batch_upload(const lu_batch *s)
 {
     CHECK_CUDA(cudaMemcpy(s->device, s->host, s->bytes, cudaMemcpyHostToDevice));
 }
 
-void lu_stack_download(lu_stack *s)
+void lu_batch_download(lu_batch *s)
 {
     CHECK_CUDA(cudaDeviceSynchronize());
     CHECK_CUDA(cudaMemcpy(s->host, s->device, s->bytes, cudaMemcpyDeviceToHost));
@@ -82,27 +82,27 @@ static void write_real(td_lu_type type, char *at, int part, double x)
         memcpy(at + (size_t)part * 4, &narrow, sizeof narrow);
 }
 
-static char *number_at(const lu_stack *s, int index, int i, int j)
+static char *number_at(const lu_batch *s, int index, int i, int j)
 {
-    return (char *)lu_stack_at(s, index) +
+    return (char *)lu_batch_at(s, index) +
            ((size_t)i + (size_t)j * (size_t)s->ld) * s->number_bytes;
 }
 
-double complex lu_get(const lu_stack *s, int index, int i, int j)
+double complex lu_get(const lu_batch *s, int index, int i, int j)
 {
     const char *at = number_at(s, index, i, j);
     const double re = read_real(s->type, at, 0);
     return is_complex(s->type) ? complex_of(re, read_real(s->type, at, 1)) : re;
 }
 
-void lu_put(const lu_stack *s, int index, int i, int j, double complex x)
+void lu_put(const lu_batch *s, int index, int i, int j, double complex x)
 {
     char *at = number_at(s, index, i, j);
     write_real(s->type, at, 0, creal(x));
     if (is_complex(s->type)) write_real(s->type, at, 1, cimag(x));
 }
 
-void lu_stack_compare(const lu_stack *given, const lu_stack *wanted, const char *what)
+void lu_batch_compare(const lu_batch *given, const lu_batch *wanted, const char *what)
 {
     const size_t width = is_double(given->type) ? 8 : 4;
     for (size_t at = 0; at < given->bytes; at += width) {
@@ -119,7 +119,7 @@ void lu_stack_compare(const lu_stack *given, const lu_stack *wanted, const char 
 
 /* ---- kinds ---- */
 
-static double complex random_number(const lu_stack *s, test_random *r)
+static double complex random_number(const lu_batch *s, test_random *r)
 {
     const double re = 2.0 * random_uniform(r) - 1.0;
     return is_complex(s->type) ? complex_of(re, 2.0 * random_uniform(r) - 1.0) : re;
@@ -131,13 +131,13 @@ static double grade(int i, int seed, int range)
     return ldexp(1.0, (i * 37 + seed) % (2 * range + 1) - range);
 }
 
-static double complex integer(const lu_stack *s, test_random *r)
+static double complex integer(const lu_batch *s, test_random *r)
 {
     const double re = random_int(r, -2, 2);
     return is_complex(s->type) ? complex_of(re, random_int(r, -1, 1)) : re;
 }
 
-static double extreme_size(const lu_stack *s, test_random *r)
+static double extreme_size(const lu_batch *s, test_random *r)
 {
     const int top = is_double(s->type) ? 1020 : 124, bottom = is_double(s->type) ? -1070 : -145;
     return ldexp(1.0,
@@ -150,7 +150,7 @@ static double complex kahan(int i, int j)
     return i > j ? 0.0 : pow(s, i) * (i == j ? 1.0 : -c);
 }
 
-static double complex element(const lu_stack *s, int i, int j, lu_kind kind, test_random *r)
+static double complex element(const lu_batch *s, int i, int j, lu_kind kind, test_random *r)
 {
     switch (kind) {
     case LU_GRADED:
@@ -170,7 +170,7 @@ static double complex element(const lu_stack *s, int i, int j, lu_kind kind, tes
     }
 }
 
-static void make_singular(const lu_stack *s, int index, test_random *r)
+static void make_singular(const lu_batch *s, int index, test_random *r)
 {
     const int n = s->rows, j = random_int(r, 0, n - 1), i = random_int(r, 0, n - 1);
     if (random_int(r, 0, 1))
@@ -179,7 +179,7 @@ static void make_singular(const lu_stack *s, int index, test_random *r)
         for (int k = 0; k < n; k++) lu_put(s, index, i, k, lu_get(s, index, j, k));
 }
 
-static void shuffle_rows(const lu_stack *s, int index, test_random *r)
+static void shuffle_rows(const lu_batch *s, int index, test_random *r)
 {
     for (int i = s->rows - 1; i > 0; i--) {
         const int k = random_int(r, 0, i);
@@ -191,7 +191,7 @@ static void shuffle_rows(const lu_stack *s, int index, test_random *r)
     }
 }
 
-static void permute_triangle(const lu_stack *s, int index, test_random *r)
+static void permute_triangle(const lu_batch *s, int index, test_random *r)
 {
     const int n = s->rows;
     for (int j = 0; j < n; j++) {
@@ -201,7 +201,7 @@ static void permute_triangle(const lu_stack *s, int index, test_random *r)
     shuffle_rows(s, index, r);
 }
 
-void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *r)
+void lu_fill(const lu_batch *s, int index, lu_kind kind, test_random *r)
 {
     for (int j = 0; j < s->cols; j++)
         for (int i = 0; i < s->rows; i++) lu_put(s, index, i, j, element(s, i, j, kind, r));
@@ -213,7 +213,7 @@ void lu_fill(const lu_stack *s, int index, lu_kind kind, test_random *r)
     }
 }
 
-void lu_fill_late(const lu_stack *s, int index, lu_kind kind, int from, test_random *r)
+void lu_fill_late(const lu_batch *s, int index, lu_kind kind, int from, test_random *r)
 {
     const int n = s->rows, column = random_int(r, from, n - 1);
     for (int j = 0; j < n; j++)

@@ -102,7 +102,7 @@ template <class number> struct td_lu_rows_store {
     }
 };
 
-/* The same where A has the panel: columns, slot after slot below the rows of U. */
+/* A panel of L as it lies in A, in global memory: columns, slot after slot below the rows of U. */
 template <class number> struct td_lu_columns_store {
     enum { PIECE = td_pack<number>::COUNT, IS_FAR = 1 };
     number *at;
@@ -193,8 +193,8 @@ TD_DEVICE void td_lu_solve_column(number *u, const td_lu_rows_store<number> &l)
     for (int r = 1; r < PANEL; r++) u[r * LD] = x[r];
 }
 
-/* The same for 16 columns of complex binary32: a lane has the real parts of a column, or the
- * imaginary ones. */
+/* Solves 16 columns of complex binary32 with the panel's triangle: a lane has the real parts of a
+ * column, or the imaginary ones. */
 TD_DEVICE void td_lu_solve_parts(td_complex<float> *u, const td_lu_rows_store<td_complex<float>> &l)
 {
     typedef td_lu_tile<td_complex<float>> tile;

@@ -208,7 +208,7 @@ struct strip_terms {
     }
 };
 
-/* The same in FMAs. */
+/* A lane's share of a strip of L or U in types without products on tensor cores: sums by FMAs. */
 struct strip_factor {
     number of[ROWS][2];
 

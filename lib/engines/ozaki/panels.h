@@ -1,6 +1,6 @@
-/* planes.h - products of planes of small numbers, by whom the route says. */
-#ifndef TD_OZAKI_PLANES_H
-#define TD_OZAKI_PLANES_H
+/* panels.h - products of panels of small numbers: who multiplies them is what their route says. */
+#ifndef TD_OZAKI_PANELS_H
+#define TD_OZAKI_PANELS_H
 
 #include "cublas.h"
 

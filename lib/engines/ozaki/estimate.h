@@ -1,10 +1,10 @@
-/* bound.h - what is decided from an int8 product of magnitudes, part by part of a product
+/* estimate.h - what is decided from an int8 product of magnitudes, part by part of a product
  * (../../../kernels/select/estimate.h). */
-#ifndef TD_OZAKI_BOUND_H
-#define TD_OZAKI_BOUND_H
+#ifndef TD_OZAKI_ESTIMATE_H
+#define TD_OZAKI_ESTIMATE_H
 
 #include "../../../kernels/select/estimate.h"
-#include "planes.h"
+#include "panels.h"
 #include "../../model/route.h"
 
 /* A part. The sums, and what is made of them, are in estimate.min_moduli.of,

@@ -2,7 +2,7 @@
 #ifndef TD_LU_FACTOR_H
 #define TD_LU_FACTOR_H
 
-#include "lu.h"
+#include "batched_lu.h"
 #include "number.h"
 
 /* The fastest shape, from bench/lu. */

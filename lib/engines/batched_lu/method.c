@@ -1,4 +1,4 @@
-/* method.c - method `stack`: batches of small factorisations, solutions and inverses. */
+/* method.c - method `batched_lu`: batches of small factorisations, solutions and inverses. */
 #include "../engine.h"
 #include "../methods.h"
 #include "limits.h"
@@ -19,10 +19,10 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
                          counters);
 }
 
-const td_method td_method_stack = {
-    .name = "stack",
+const td_method td_method_batched_lu = {
+    .name = "batched_lu",
     .accepts = accepts,
     .refusal = refusal,
-    .engine = &td_engine_lu,
+    .engine = &td_engine_batched_lu,
     .run = run,
 };
