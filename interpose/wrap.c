@@ -5,6 +5,7 @@
 
 #include "../lib/call/dispatch.h"
 #include "../lib/call/process.h"
+#include "attach.h"
 
 /* This thread's native call whose original function runs, and where its wrapper keeps it: NULL
  * while none runs. A caller may leave the function by longjmp or an exception. */
@@ -44,7 +45,7 @@ static void drop_unfinished(void)
 /* The options in force; NULL if the call is not to be looked at. */
 static const td_options *options_for(td_entry entry)
 {
-    if (td_original_is_running()) return NULL;
+    if (td_original_is_running() || td_attach_is_off()) return NULL;
     drop_unfinished();
     const td_options *o = td_options_in_force();
     return td_dispatch_wants(o, entry) ? o : NULL;
