@@ -38,10 +38,15 @@ static bool is_own(const td_image *image, void *unused)
     return true;
 }
 
+static bool is_of_cublas(const char *name)
+{
+    return strncmp(name, "cublas", strlen("cublas")) == 0;
+}
+
 /* NULL: nothing; the import stays as it is. */
 static void *stand_in_for(const char *name)
 {
-    if (strncmp(name, "cublas", strlen("cublas")) == 0) return td_image_symbol(&own_image, name);
+    if (is_of_cublas(name)) return td_image_symbol(&own_image, name);
     return td_options_in_force()->dlsym ? td_lookup_stand_in(name) : NULL;
 }
 
@@ -51,6 +56,7 @@ typedef struct {
     void **slot;
     void *before, *after;
     const void *dynamic; /* tells the image that it is in */
+    bool is_cublas;      /* else it is the dynamic linker's */
 } change;
 
 static change *changes;
@@ -83,7 +89,9 @@ static void redirect(const td_import *import, void *of)
     void *after = stand_in_for(import->name), *before = td_import_value(import->slot);
     if (!after || before == after) return;
     change *noted = place_of(import->slot);
-    if (noted) *noted = (change){import->slot, before, after, p->image->dynamic};
+    if (noted)
+        *noted =
+            (change){import->slot, before, after, p->image->dynamic, is_of_cublas(import->name)};
     if (!noted || !td_import_write(p->image, import->slot, after)) {
         if (noted) *noted = changes[--change_count];
         p->failed++;
@@ -142,7 +150,7 @@ static void count_import(const td_import *import, void *of)
 {
     client *c = of;
     if (!stand_in_for(import->name)) return;
-    if (strncmp(import->name, "cublas", strlen("cublas")) == 0) c->imports++;
+    if (is_of_cublas(import->name)) c->imports++;
     if (strcmp(import->name, "dlsym") == 0 || strcmp(import->name, "dlvsym") == 0)
         c->looks_up = true;
 }
@@ -366,7 +374,7 @@ static int count_changed(const client *c)
 {
     int count = 0;
     for (size_t i = 0; i < change_count; i++)
-        count += changes[i].dynamic == c->image.dynamic &&
+        count += changes[i].is_cublas && changes[i].dynamic == c->image.dynamic &&
                  td_import_value(changes[i].slot) == changes[i].after;
     return count;
 }

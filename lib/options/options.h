@@ -146,7 +146,7 @@ bool td_options_set(td_options *o, td_option_id id, const char *name, const char
                     td_origin origin);
 
 /* Sets options that may be set at any time. settings: words with spaces between, each
- * SHORT_NAME=VALUE or, for the mode, VALUE alone: "ts", "mode=auto accuracy=30 verify=sample:8". If a word is
+ * SHORT_NAME=VALUE or, for the mode, VALUE alone: "ts", "mode=auto verify=sample:8". If a word is
  * malformed, or the options contradict each other afterwards (td_options_agree), returns false with
  * the reason as one line in why, and *o stays as it was. */
 enum { TD_WHY_BYTES = 1024 };
