@@ -248,6 +248,7 @@ def check_eigenvalues(_):
 
 def check_machine(_):
     import tandem
+    from tandem import _launcher
     told = tandem.plan(4096, 4096, 4096, device="NVIDIA GeForce RTX 4090")
     assert told["auto"]["mode"] != "native" and told["m"] == 4096, told["auto"]
     assert tandem.plan(0, 512, 512, routine="dsyrk")["routine"] == "dsyrk"
@@ -256,6 +257,10 @@ def check_machine(_):
     with raises(ValueError, "m"):
         tandem.plan(-1, 2, 3)
     assert all("compute capability" in text for text in tandem.devices())
+    # What an attach from outside would reach: the library that is linked to cuBLAS.
+    facts = _launcher.ask("doctor", f"--attach={os.getpid()}")["facts"]
+    reached = [fact["text"] for fact in facts if fact["name"] == "reached"]
+    assert len(reached) == 1 and "lookup_late" in reached[0] and "1 functions" in reached[0], facts
     assert tandem.__version__.count(".") == 2
 
 
