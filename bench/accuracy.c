@@ -23,8 +23,9 @@
 #include "accuracy_data.h"
 #include "accuracy_modes.h"
 #include "samples.h"
-#include "table.h"
-#include "timing.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 
 const char program_name[] = "accuracy";
 
@@ -428,13 +429,9 @@ static bool study_all(bench *b)
 
 /* ---- the program ---- */
 
-static bool parse_mode(bench *b, const char *text)
+static bool add_mode(bench *b, const char *text)
 {
     const char *native = td_engine_native.name;
-    if (text[0] == '-') {
-        complain("unknown option %s; there are --csv FILE, --quick and --times", text);
-        return false;
-    }
     if (b->list.count == 0) modes_add(&b->list, native);
     if (strcmp(text, native) == 0 || modes_add(&b->list, text)) return true;
     complain("there is no mode '%s'; `tandem modes` lists them", text);
@@ -443,19 +440,14 @@ static bool parse_mode(bench *b, const char *text)
 
 static bool parse_options(int argc, char **argv, bench *b, const char **csv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) {
-            b->quick = true;
-        } else if (strcmp(argv[i], "--times") == 0) {
-            b->times = true;
-        } else if (strcmp(argv[i], "--csv") == 0) {
-            *csv = argv[++i];
-            if (!*csv) complain("--csv wants the name of a file");
-            if (!*csv) return false;
-        } else if (!parse_mode(b, argv[i])) {
-            return false;
-        }
-    }
+    const bench_option known[] = {{"--csv", "FILE", csv, NULL},
+                                  {"--quick", NULL, NULL, &b->quick},
+                                  {"--times", NULL, NULL, &b->times},
+                                  {NULL, NULL, NULL, NULL}};
+    int words;
+    if (!bench_options(known, argc, argv, &words)) return false;
+    for (int i = 0; i < words; i++)
+        if (!add_mode(b, argv[i])) return false;
     if (b->list.count == 0) modes_add_all(&b->list);
     return true;
 }

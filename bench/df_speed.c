@@ -16,21 +16,17 @@
 #include "../examples/product.h"
 #include "../include/tandem.h"
 #include "ceiling.h"
-#include "native.h"
+#include "harness/native.h"
+#include "harness/timing.h"
 
 const char program_name[] = "df_speed";
 
-enum { PAPER_INSTRUCTIONS = 16, WARM_UPS = 1, MOST_RUNS = 15 };
-
-typedef cublasStatus_t dgemm(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
-                             const double *, const double *, int, const double *, int,
-                             const double *, double *, int);
+enum { PAPER_INSTRUCTIONS = 16 };
 
 /* One size: operands of both types on the device. */
 typedef struct {
     int n, runs;
     cublasHandle_t handle;
-    cudaEvent_t start, stop;
     double *a, *b, *c;
     tandem_df *da, *db, *dc;
     dgemm *native;
@@ -42,12 +38,6 @@ typedef struct {
     cublasOperation_t op_a, op_b;
     double alpha, beta;
 } variant;
-
-static int ascending(const void *a, const void *b)
-{
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
 
 static bool enqueue(const bench *b, const variant *v)
 {
@@ -66,21 +56,15 @@ static bool enqueue(const bench *b, const variant *v)
                             "cublasDgemm");
 }
 
-/* Median seconds of one product; 0, with a message, if something fails. */
-static double time_of(const bench *b, const variant *v)
+typedef struct {
+    const bench *bench;
+    const variant *variant;
+} work;
+
+static bool enqueue_work(const void *context)
 {
-    float milliseconds[MOST_RUNS];
-    for (int i = -WARM_UPS; i < b->runs; i++) {
-        CHECK_CUDA(cudaEventRecord(b->start, NULL));
-        if (!enqueue(b, v)) goto out;
-        CHECK_CUDA(cudaEventRecord(b->stop, NULL));
-        CHECK_CUDA(cudaEventSynchronize(b->stop));
-        if (i >= 0) CHECK_CUDA(cudaEventElapsedTime(&milliseconds[i], b->start, b->stop));
-    }
-    qsort(milliseconds, (size_t)b->runs, sizeof *milliseconds, ascending);
-    return (double)milliseconds[b->runs / 2] * 1e-3;
-out:
-    return 0.0;
+    const work *w = context;
+    return enqueue(w->bench, w->variant);
 }
 
 static const char letters[] = "NTC";
@@ -88,8 +72,10 @@ static const char letters[] = "NTC";
 static bool print_line(const bench *b, const variant *v, double ceiling)
 {
     static const char *const names[] = {"DF(DF)", "D(DF)", "native"};
-    const double seconds = time_of(b, v), macs = (double)b->n * b->n * b->n;
-    if (seconds == 0.0) return false;
+    const double macs = (double)b->n * b->n * b->n;
+    const work w = {b, v};
+    double seconds;
+    if (!timing_repeat(enqueue_work, NULL, &w, b->runs, &seconds)) return false;
     printf("| %s | %d | %c%c | %g | %g | %.4f | %.3f |", names[v->kind], b->n, letters[v->op_a],
            letters[v->op_b], v->alpha, v->beta, seconds * 1e3, 2.0 * macs / seconds * 1e-12);
     if (v->kind == NATIVE)
@@ -100,6 +86,15 @@ static bool print_line(const bench *b, const variant *v, double ceiling)
     return true;
 }
 
+enum { MATRICES = 6 };
+
+static void **matrix_of(bench *b, int i)
+{
+    void **const all[MATRICES] = {(void **)&b->a,  (void **)&b->b,  (void **)&b->c,
+                                  (void **)&b->da, (void **)&b->db, (void **)&b->dc};
+    return all[i];
+}
+
 static bool make_operands(bench *b)
 {
     const product p = {b->n, b->n, b->n, 'N', 'N', 1.0, 0.0};
@@ -107,12 +102,7 @@ static bool make_operands(bench *b)
     operands o = {0};
     bool made = false;
     if (!operands_make(&p, 1.0, 1, &o)) goto out;
-    CHECK_CUDA(cudaMalloc((void **)&b->a, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&b->b, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&b->c, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&b->da, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&b->db, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&b->dc, bytes));
+    for (int i = 0; i < MATRICES; i++) CHECK_CUDA(cudaMalloc(matrix_of(b, i), bytes));
     CHECK_CUDA(cudaMemcpy(b->a, o.a, bytes, cudaMemcpyHostToDevice));
     CHECK_CUDA(cudaMemcpy(b->b, o.b, bytes, cudaMemcpyHostToDevice));
     CHECK_CUDA(cudaMemset(b->c, 0, bytes));
@@ -127,14 +117,10 @@ out:
 
 static void free_operands(bench *b)
 {
-    cudaFree(b->a);
-    cudaFree(b->b);
-    cudaFree(b->c);
-    cudaFree(b->da);
-    cudaFree(b->db);
-    cudaFree(b->dc);
-    b->a = b->b = b->c = NULL;
-    b->da = b->db = b->dc = NULL;
+    for (int i = 0; i < MATRICES; i++) {
+        cudaFree(*matrix_of(b, i));
+        *matrix_of(b, i) = NULL;
+    }
 }
 
 /* True if cublasDgemm gives the bits of mode df; says what to do if not. */
@@ -164,7 +150,7 @@ out:
 static bool run_size(bench *b, double ceiling)
 {
     bool good = make_operands(b);
-    b->runs = b->n <= 1024 ? MOST_RUNS : b->n <= 2048 ? 7 : b->n <= 4096 ? 5 : 3;
+    b->runs = b->n <= 1024 ? 15 : b->n <= 2048 ? 7 : b->n <= 4096 ? 5 : 3;
     for (int scalars = 0; scalars < 2 && good; scalars++) {
         variant v = {NATIVE, CUBLAS_OP_N, CUBLAS_OP_N, scalars ? 1.7 : 1.0, scalars ? -0.3 : 0.0};
         good = print_line(b, &v, ceiling);
@@ -179,16 +165,6 @@ static bool run_size(bench *b, double ceiling)
     }
     free_operands(b);
     return good;
-}
-
-/* cuBLAS's own function, behind Tandem's. */
-static dgemm *find_native(void)
-{
-    void *symbol = native_function("cublasDgemm_v2");
-    dgemm *function = NULL;
-    if (!symbol) complain("no cuBLAS with cublasDgemm_v2 is loaded");
-    memcpy(&function, &symbol, sizeof function);
-    return function;
 }
 
 static bool run_sizes(bench *b, int count, char **sizes)
@@ -216,11 +192,9 @@ int main(int argc, char **argv)
 {
     bench b = {0};
     bool good = false;
-    b.native = find_native();
+    b.native = native_dgemm();
     if (!b.native) goto out;
     CHECK_CUBLAS(cublasCreate(&b.handle));
-    CHECK_CUDA(cudaEventCreate(&b.start));
-    CHECK_CUDA(cudaEventCreate(&b.stop));
     good = is_intercepted(&b) && run_sizes(&b, argc - 1, argv + 1);
 out:
     if (b.handle) cublasDestroy(b.handle);

@@ -17,8 +17,9 @@
 #include "../lib/engines/ozaki/planes.h"
 #include "../lib/model/route.h"
 #include "ceiling.h"
-#include "table.h"
-#include "timing.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 
 const char program_name[] = "int8";
 
@@ -81,6 +82,29 @@ static bool run_row(const table *out, const td_route_row *row, const td_panels *
     return true;
 }
 
+static td_panels panels_of(const shape *s, const void *const operand[2], void *c, void *choice,
+                           void *next_unit)
+{
+    return (td_panels){.type = TD_PANEL_RESIDUE,
+                       .m = s->m,
+                       .n = s->n,
+                       .k = s->k,
+                       .a = operand[0],
+                       .b = operand[1],
+                       .c = c,
+                       .ld_a = s->k,
+                       .ld_b = s->k,
+                       .ld_c = s->m,
+                       .plane_a = (int64_t)s->m * s->k,
+                       .plane_b = (int64_t)s->n * s->k,
+                       .plane_c = (int64_t)s->m * s->n,
+                       .planes = TD_COMMON_MODULI,
+                       .batch = 1,
+                       .choice = choice,
+                       .pieces = 1,
+                       .next_unit = next_unit};
+}
+
 static bool run_shape(const table *out, const shape *s, double ceiling)
 {
     const size_t a_bytes = (size_t)s->m * (size_t)s->k * TD_COMMON_MODULI,
@@ -95,24 +119,7 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
     CHECK_CUDA(cudaMemcpy(on_device, &choice, sizeof choice, cudaMemcpyHostToDevice));
     CHECK_CUDA(cudaMalloc(&next_unit, sizeof(uint32_t)));
     CHECK_CUDA(cudaMemset(next_unit, 0, sizeof(uint32_t)));
-    const td_panels panels = {.type = TD_PANEL_RESIDUE,
-                              .m = s->m,
-                              .n = s->n,
-                              .k = s->k,
-                              .a = a,
-                              .b = b,
-                              .c = c,
-                              .ld_a = s->k,
-                              .ld_b = s->k,
-                              .ld_c = s->m,
-                              .plane_a = (int64_t)s->m * s->k,
-                              .plane_b = (int64_t)s->n * s->k,
-                              .plane_c = (int64_t)s->m * s->n,
-                              .planes = TD_COMMON_MODULI,
-                              .batch = 1,
-                              .choice = on_device,
-                              .pieces = 1,
-                              .next_unit = next_unit};
+    const td_panels panels = panels_of(s, (const void *[]){a, b}, c, on_device, next_unit);
     good = true;
     const td_route_case any = {.type = TD_PANEL_RESIDUE, .terms.device = td_traits_current()};
     for (int i = 0; i < TD_ROUTE_ROWS && good; i++)
@@ -149,4 +156,4 @@ out:
     return table_close(&out, csv) && good;
 }
 
-int main(int argc, char **argv) { return table_main(argc, argv, run); }
+int main(int argc, char **argv) { return bench_main(argc, argv, run); }

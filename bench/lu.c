@@ -14,7 +14,8 @@
 
 #include "../examples/common.h"
 #include "lu_work.h"
-#include "table.h"
+#include "harness/options.h"
+#include "harness/table.h"
 
 const char program_name[] = "lu";
 
@@ -50,37 +51,32 @@ static bool parse_routine(const char *text, int *out)
     return false;
 }
 
+/* Sizes and batches are as they are where nothing else is asked for. */
 static bool parse(int argc, char **argv, options *o)
 {
     *o = (options){.routine = LU_ROUTINES,
                    .types = "SDCZ",
                    .sizes = {{4, 8, 16, 24, 32, 33, 48, 64, 96, 128, 160, 190}, 12},
                    .batches = {{10000}, 1}};
-    for (int i = 1; i < argc; i++) {
-        const char *option = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(option, "--shapes") == 0) {
-            o->shapes = true;
-            continue;
-        }
-        if (!value) goto usage;
-        i++;
-        if (strcmp(option, "--csv") == 0)
-            o->csv = value;
-        else if (strcmp(option, "--types") == 0 && strspn(value, "SDCZ") == strlen(value))
-            o->types = value;
-        else if (strcmp(option, "--routine") == 0) {
-            if (!parse_routine(value, &o->routine)) return false;
-        } else if (strcmp(option, "--sizes") != 0 && strcmp(option, "--batches") != 0)
-            goto usage;
-        else if (!parse_list(option, value, option[2] == 's' ? TD_LU_MOST_FACTORED : 1000000,
-                             option[2] == 's' ? &o->sizes : &o->batches))
-            return false;
+    const char *sizes = NULL, *batches = NULL, *routine = NULL;
+    const bench_option known[] = {{"--csv", "FILE", &o->csv, NULL},
+                                  {"--types", "SDCZ", &o->types, NULL},
+                                  {"--sizes", "N,...", &sizes, NULL},
+                                  {"--batches", "N,...", &batches, NULL},
+                                  {"--routine", "NAME", &routine, NULL},
+                                  {"--shapes", NULL, NULL, &o->shapes},
+                                  {NULL, NULL, NULL, NULL}};
+    int words;
+    if (!bench_options(known, argc, argv, &words)) return false;
+    if (words > 0) complain("'%s' is no option", argv[0]);
+    if (words > 0) return false;
+    if (strspn(o->types, "SDCZ") < strlen(o->types)) {
+        complain("--types: %s, which are not letters of SDCZ", o->types);
+        return false;
     }
-    return true;
-usage:
-    complain("usage: lu [--csv FILE] [--types SDCZ] [--sizes N,...] [--batches N,...] "
-             "[--routine NAME] [--shapes]");
-    return false;
+    return (!routine || parse_routine(routine, &o->routine)) &&
+           (!sizes || parse_list("--sizes", sizes, TD_LU_MOST_FACTORED, &o->sizes)) &&
+           (!batches || parse_list("--batches", batches, 1000000, &o->batches));
 }
 
 static const char *const columns[] = {"routine",     "type",         "n",         "batch",

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "../examples/common.h"
+#include "harness/timing.h"
 
 const char *const lu_routine_names[LU_ROUTINES] = {"getrf", "getri", "getrs", "trsm", "matinv"};
 
-enum { RANDOM_NUMBERS = (1 << 23) + 1021, MOST_RUNS = 32 }; /* a length that no matrix divides */
+enum { RANDOM_NUMBERS = (1 << 23) + 1021 }; /* a length that no matrix divides */
 
 size_t lu_number_bytes(td_lu_type type)
 {
@@ -16,22 +17,28 @@ size_t lu_number_bytes(td_lu_type type)
 
 bool lu_work_open(lu_work *w, size_t bytes, int most_batch, int most_n)
 {
-    const size_t ints = (size_t)most_batch * (size_t)most_n * sizeof(int);
-    const size_t pointers = (size_t)most_batch * sizeof(void *);
+    const size_t batch = (size_t)most_batch, ints = batch * (size_t)most_n * sizeof(int);
     memset(w, 0, sizeof *w);
     w->random_bytes = RANDOM_NUMBERS * sizeof(double);
+    const struct {
+        void **at;
+        size_t bytes;
+    } memory[] = {
+        {(void **)&w->random, w->random_bytes},
+        {(void **)&w->source, bytes},
+        {(void **)&w->factors, bytes},
+        {(void **)&w->out, bytes},
+        {(void **)&w->source_at, batch * sizeof(void *)},
+        {(void **)&w->factors_at, batch * sizeof(void *)},
+        {(void **)&w->out_at, batch * sizeof(void *)},
+        {(void **)&w->pivots, ints},
+        {(void **)&w->other_pivots, ints},
+        {(void **)&w->info, batch * sizeof(int)},
+        {(void **)&w->other_info, batch * sizeof(int)},
+    };
     CHECK_CUBLAS(cublasCreate(&w->handle));
-    CHECK_CUDA(cudaMalloc((void **)&w->random, w->random_bytes));
-    CHECK_CUDA(cudaMalloc((void **)&w->source, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&w->factors, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&w->out, bytes));
-    CHECK_CUDA(cudaMalloc((void **)&w->source_at, pointers));
-    CHECK_CUDA(cudaMalloc((void **)&w->factors_at, pointers));
-    CHECK_CUDA(cudaMalloc((void **)&w->out_at, pointers));
-    CHECK_CUDA(cudaMalloc((void **)&w->pivots, ints));
-    CHECK_CUDA(cudaMalloc((void **)&w->other_pivots, ints));
-    CHECK_CUDA(cudaMalloc((void **)&w->info, (size_t)most_batch * sizeof(int)));
-    CHECK_CUDA(cudaMalloc((void **)&w->other_info, (size_t)most_batch * sizeof(int)));
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        CHECK_CUDA(cudaMalloc(memory[i].at, memory[i].bytes));
     return true;
 out:
     return false;
@@ -167,65 +174,45 @@ static bool call_tandem(lu_work *w, lu_routine routine, int shape)
                        .pivots = w->other_pivots};
     p.together = shape < 0 ? 0 : shape % LU_LANES;
     p.lanes = shape < 0 ? 0 : shape / LU_LANES;
-    switch (routine) {
-    case LU_GETRF:
-        CHECK_CUDA(td_lu_factor(&factors, NULL));
-        break;
-    case LU_MATINV:
-        CHECK_CUDA(td_lu_invert(&inverses, NULL));
-        break;
-    case LU_GETRI:
-        p.what = TD_VECTORS_INVERSE;
-        p.info = w->info;
-        CHECK_CUDA(td_lu_solve(&p, NULL));
-        break;
-    case LU_GETRS:
-        p.what = TD_VECTORS_SOLUTION;
-        CHECK_CUDA(td_lu_solve(&p, NULL));
-        break;
-    default:
-        p.what = TD_VECTORS_TRIANGLE;
+    if (routine == LU_GETRF) return cuda_succeeded(td_lu_factor(&factors, NULL), "td_lu_factor");
+    if (routine == LU_MATINV) return cuda_succeeded(td_lu_invert(&inverses, NULL), "td_lu_invert");
+    p.what = routine == LU_GETRI   ? TD_VECTORS_INVERSE
+             : routine == LU_GETRS ? TD_VECTORS_SOLUTION
+                                   : TD_VECTORS_TRIANGLE;
+    if (routine == LU_GETRI) p.info = w->info;
+    if (routine == LU_TRSM) {
         p.is_unit = true;
         p.alpha_re = 1.0;
-        CHECK_CUDA(td_lu_solve(&p, NULL));
     }
-    return true;
-out:
-    return false;
+    return cuda_succeeded(td_lu_solve(&p, NULL), "td_lu_solve");
 }
 
-static int ascending(const void *a, const void *b)
+/* One call, to be timed. */
+typedef struct {
+    lu_work *work;
+    lu_routine routine;
+    int shape;
+} lu_call;
+
+static bool call(const void *context)
 {
-    const float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
+    const lu_call *c = context;
+    return c->shape == LU_CUBLAS ? call_cublas(c->work, c->routine)
+                                 : call_tandem(c->work, c->routine, c->shape);
+}
+
+static bool restore(const void *context)
+{
+    const lu_work *w = ((const lu_call *)context)->work;
+    return cuda_succeeded(cudaMemcpy(w->out, w->source, w->bytes, cudaMemcpyDeviceToDevice),
+                          "cudaMemcpy");
 }
 
 bool lu_work_time(lu_work *w, lu_routine routine, int shape, int runs, double *seconds)
 {
     const bool overwrites = routine == LU_GETRF || routine == LU_GETRS || routine == LU_TRSM;
-    cudaEvent_t start = NULL, stop = NULL;
-    float milliseconds[MOST_RUNS + 1];
-    bool done = false;
-    CHECK_CUDA(cudaEventCreate(&start));
-    CHECK_CUDA(cudaEventCreate(&stop));
-    if (runs > MOST_RUNS) runs = MOST_RUNS;
-    for (int i = 0; i <= runs; i++) {
-        if (overwrites)
-            CHECK_CUDA(cudaMemcpy(w->out, w->source, w->bytes, cudaMemcpyDeviceToDevice));
-        CHECK_CUDA(cudaEventRecord(start, NULL));
-        if (!(shape == LU_CUBLAS ? call_cublas(w, routine) : call_tandem(w, routine, shape)))
-            goto out;
-        CHECK_CUDA(cudaEventRecord(stop, NULL));
-        CHECK_CUDA(cudaEventSynchronize(stop));
-        CHECK_CUDA(cudaEventElapsedTime(&milliseconds[i], start, stop));
-    }
-    qsort(milliseconds + 1, (size_t)runs, sizeof *milliseconds, ascending);
-    *seconds = (double)milliseconds[1 + runs / 2] * 1e-3;
-    done = true;
-out:
-    if (start) cudaEventDestroy(start);
-    if (stop) cudaEventDestroy(stop);
-    return done;
+    const lu_call c = {w, routine, shape};
+    return timing_repeat(call, overwrites ? restore : NULL, &c, runs, seconds);
 }
 
 static bool count_differences(const int *device, const int *other, int each, int batch,

@@ -22,8 +22,9 @@
 #include "ceiling.h"
 #include "paper_multiply.h"
 #include "samples.h"
-#include "table.h"
-#include "timing.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 
 const char program_name[] = "multifloat";
 
@@ -351,18 +352,15 @@ typedef struct {
 
 static bool parse_options(int argc, char **argv, options *o)
 {
-    *o = (options){0};
-    for (int i = 1; i < argc; i++) {
+    *o = (options){.csv = NULL};
+    const bench_option known[] = {{"--csv", "FILE", &o->csv, NULL}, {NULL, NULL, NULL, NULL}};
+    if (!bench_options(known, argc, argv, &o->count)) return false;
+    if (o->count > MOST_SIZES) complain("more than %d sizes", MOST_SIZES);
+    if (o->count > MOST_SIZES) return false;
+    for (int i = 0; i < o->count; i++) {
         long n = 0;
-        if (strcmp(argv[i], "--csv") == 0) {
-            o->csv = argv[++i];
-            if (!o->csv) complain("--csv wants the name of a file");
-            if (!o->csv) return false;
-            continue;
-        }
-        if (o->count == MOST_SIZES) complain("more than %d sizes", MOST_SIZES);
-        if (o->count == MOST_SIZES || !parse_integer("N", argv[i], 1, LARGEST, &n)) return false;
-        o->sizes[o->count++] = (int)n;
+        if (!parse_integer("N", argv[i], 1, LARGEST, &n)) return false;
+        o->sizes[i] = (int)n;
     }
     if (o->count == 0)
         for (int n = 32; n <= 8192; n *= 2) o->sizes[o->count++] = n;

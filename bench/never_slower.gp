@@ -1,5 +1,5 @@
 # Heat map of one mode: kinds of data by shapes of call, coloured by the mode's time over native's.
-# Cells of calls that ran natively are grey; the worst row of a cell counts.
+# Cells of calls that ran natively are grey; of a cell the worst row that was emulated counts.
 # usage: gnuplot -c never_slower.gp STEM MODE SHAPES KINDS, with STEM.cells: x,y,ratio,shape,kind
 stem = ARG1
 mode = ARG2
@@ -10,7 +10,7 @@ set datafile separator ","
 set terminal svg noenhanced size 420 + 34 * shapes, 220 + 17 * kinds \
     font "sans,12" background "white"
 set output stem . ".svg"
-set title "time of " . mode . " / time of native, the worst row of each cell; " . \
+set title "time of " . mode . " / time of native, the worst emulated row of each cell; " . \
     "grey cells ran natively, empty ones have no row"
 set xrange [-0.5:shapes - 0.5]
 set yrange [kinds - 0.5:-0.5]

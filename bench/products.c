@@ -11,7 +11,6 @@
  * calls back to back for most of a second ("sustained": the device is then as warm as its power
  * limit lets it be); the largest error of 24 x 24 sampled elements of the last member in |A||B| +
  * |beta||C0|. Prints Markdown. */
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +21,11 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../lib/cuda/device.h"
-#include "../lib/engines/engine.h"
+#include "harness/modes.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 #include "samples.h"
-#include "table.h"
-#include "timing.h"
 
 const char program_name[] = "products";
 
@@ -55,18 +55,11 @@ static const shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* A mode of Tandem, or cuBLAS: engine is NULL. */
-typedef struct {
-    const char *text;
-    const td_engine *engine;
-    td_parameter parameter;
-} mode;
-
 /* op(A), op(B) and C are column-major without padding, members one after the other; a and b are A
  * and B as they are stored. */
 typedef struct {
     const shape *s;
-    const mode *way;
+    const bench_mode *way;
     cublasHandle_t handle;
     td_device *device;
     double *op_a, *op_b, *a, *b, *c;
@@ -188,7 +181,7 @@ typedef struct {
     const char *csv, *family;
     bool is_burst;
     int modes;
-    mode *mode; /* cuBLAS first */
+    bench_mode *mode; /* cuBLAS first */
 } request;
 
 static bool print_line(const table *out, const request *asked, const product *p,
@@ -328,19 +321,13 @@ out:
 /* cuBLAS, and the modes; false, with a message, if there is no such mode. */
 static bool parse_modes(int count, char **texts, request *asked)
 {
-    static mode modes[MOST_MODES + 1] = {{.text = "native"}};
-    if (count > MOST_MODES) {
-        complain("%d modes given; allowed: up to %d", count, MOST_MODES);
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        mode *m = &modes[1 + i];
-        m->text = texts[i];
-        m->engine = td_engine_parse(texts[i], &m->parameter);
-        if (m->engine && m->engine->run) continue;
-        complain("there is no mode '%s' that emulates; `tandem modes` lists them", texts[i]);
-        return false;
-    }
+    static bench_mode modes[MOST_MODES + 1] = {{.text = "native"}};
+    if (!bench_modes_parse(count, texts, MOST_MODES, modes + 1)) return false;
+    for (int i = 1; i <= count; i++)
+        if (!modes[i].engine->run) {
+            complain("mode '%s' emulates nothing", modes[i].text);
+            return false;
+        }
     asked->modes = 1 + count;
     asked->mode = modes;
     return true;
@@ -348,21 +335,15 @@ static bool parse_modes(int count, char **texts, request *asked)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
-                                            {"family", required_argument, NULL, 'f'},
-                                            {"burst", no_argument, NULL, 'b'},
-                                            {NULL, 0, NULL, 0}};
     static char *usual[] = {"ozaki2", "faithful"};
-    request asked = {0};
-    int option;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == '?') return BAD_OPTIONS;
-        if (option == 'c') asked.csv = optarg;
-        if (option == 'f') asked.family = optarg;
-        if (option == 'b') asked.is_burst = true;
-    }
-    if (!(optind < argc ? parse_modes(argc - optind, argv + optind, &asked)
-                        : parse_modes(2, usual, &asked)))
+    request asked = {.csv = NULL};
+    const bench_option known[] = {{"--csv", "FILE", &asked.csv, NULL},
+                                  {"--family", "NAME", &asked.family, NULL},
+                                  {"--burst", NULL, NULL, &asked.is_burst},
+                                  {NULL, NULL, NULL, NULL}};
+    int words;
+    if (!bench_options(known, argc, argv, &words) ||
+        !(words ? parse_modes(words, argv, &asked) : parse_modes(2, usual, &asked)))
         return BAD_OPTIONS;
     return run(&asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

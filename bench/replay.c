@@ -8,7 +8,6 @@
  * over the modes, so that the device is as warm for each; what two modes run alike is timed once.
  * Operands are random. `ran` is what ran (of auto, the mode that it took), `predicted` what the
  * model says of that. Prints CSV; bench/replay_report.py adds up. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,9 @@
 #include "../include/tandem.h"
 #include "../lib/call/policy.h"
 #include "../tools/measure.h"
+#include "harness/modes.h"
+#include "harness/options.h"
+#include "harness/timing.h"
 
 const char program_name[] = "replay";
 
@@ -27,12 +29,6 @@ typedef struct {
     measure_shape shape;
     int count;
 } row;
-
-typedef struct {
-    const char *text;
-    const td_engine *engine;
-    td_parameter parameter;
-} mode;
 
 static td_op op_of(char letter)
 {
@@ -72,24 +68,8 @@ out:
     return count;
 }
 
-static bool parse_modes(int count, char **texts, mode modes[MOST_MODES])
-{
-    if (count < 1 || count > MOST_MODES) {
-        complain("%d modes given; allowed: 1 to %d", count, MOST_MODES);
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        modes[i].text = texts[i];
-        modes[i].engine = td_engine_parse(texts[i], &modes[i].parameter);
-        if (modes[i].engine) continue;
-        complain("there is no mode '%s'; `tandem modes` lists them", texts[i]);
-        return false;
-    }
-    return true;
-}
-
-static void print_line(FILE *out, const row *r, const mode *of, const mode *ran, double seconds,
-                       double predicted)
+static void print_line(FILE *out, const row *r, const bench_mode *of, const bench_mode *ran,
+                       double seconds, double predicted)
 {
     const measure_shape *s = &r->shape;
     fprintf(out, "%c,%c,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%g,%d,%s,%s,%.2f,%.2f\n",
@@ -112,31 +92,27 @@ out:
 }
 
 /* What a mode makes of a shape: itself, or what auto takes. */
-static mode resolve(const mode *of, const td_problem *p, const td_model *model)
+static bench_mode resolve(const bench_mode *of, const td_problem *p, const td_model *model)
 {
     td_options o;
     if (!of->engine->is_choice) return *of;
     td_options_set_defaults(&o);
     td_options_set(&o, TD_OPTION_MODE, "mode", of->text, TD_ORIGIN_CALL);
-    const td_decision d = td_policy_choose(&o, p, model);
-    return (mode){d.text, d.engine ? d.engine : td_engines[0], d.parameter};
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
+    const td_decision d = td_policy_choose(&o, &q, model);
+    return (bench_mode){d.text, d.engine ? d.engine : td_engines[0], d.parameter};
 }
 
 /* The first of the modes that ran the same as mode j: one measurement serves both. */
-static int first_like(const mode *ran, int j)
+static int first_like(const bench_mode *ran, int j)
 {
     int i = 0;
     while (strcmp(ran[i].text, ran[j].text) != 0) i++;
     return i;
 }
 
-static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, int count,
+static bool run_shape(FILE *out, measure *m, const row *r, const bench_mode *modes, int count,
                       double budget)
 {
     const measure_shape *s = &r->shape;
@@ -146,8 +122,8 @@ static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, in
                     .n = s->n,
                     .k = s->k,
                     .batch = s->batch};
-    double seconds[MOST_MODES][ROUNDS];
-    mode ran[MOST_MODES];
+    double seconds[MOST_MODES][ROUNDS], middle[MOST_MODES];
+    bench_mode ran[MOST_MODES];
     p.beta.value.binary64 = s->beta;
     for (int j = 0; j < count; j++) ran[j] = resolve(&modes[j], &p, measure_model(m));
     for (int i = 0; i < ROUNDS; i++)
@@ -161,14 +137,14 @@ static bool run_shape(FILE *out, measure *m, const row *r, const mode *modes, in
         }
     for (int j = 0; j < count; j++) {
         const int first = first_like(ran, j);
-        if (first == j) qsort(seconds[j], ROUNDS, sizeof *seconds[j], ascending);
-        print_line(out, r, &modes[j], &ran[j], seconds[first][ROUNDS / 2],
+        if (first == j) middle[j] = median(seconds[j], ROUNDS);
+        print_line(out, r, &modes[j], &ran[j], middle[first],
                    td_model_seconds(measure_model(m), ran[j].engine, ran[j].parameter, &p));
     }
     return true;
 }
 
-static bool run(FILE *out, const row *rows, int count, const mode *modes, int mode_count,
+static bool run(FILE *out, const row *rows, int count, const bench_mode *modes, int mode_count,
                 double budget)
 {
     measure_size size = {1, 1};
@@ -188,30 +164,28 @@ static bool run(FILE *out, const row *rows, int count, const mode *modes, int mo
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"csv", required_argument, NULL, 'c'},
-                                            {"budget", required_argument, NULL, 'b'},
-                                            {NULL, 0, NULL, 0}};
     static row rows[MOST_SHAPES];
-    mode modes[MOST_MODES];
-    const char *csv = NULL;
+    bench_mode modes[MOST_MODES];
+    const char *csv = NULL, *seconds = NULL;
     double budget = 0.006;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'c')
-            csv = optarg;
-        else if (option != 'b' || !parse_number("--budget", optarg, &budget))
-            return BAD_OPTIONS;
-    }
-    if (argc - optind < 2) {
+    const bench_option known[] = {{"--csv", "FILE", &csv, NULL},
+                                  {"--budget", "SECONDS", &seconds, NULL},
+                                  {NULL, NULL, NULL, NULL}};
+    int words;
+    if (!bench_options(known, argc, argv, &words) ||
+        (seconds && !parse_number("--budget", seconds, &budget)))
+        return BAD_OPTIONS;
+    if (words < 2) {
         complain("usage: replay [--csv FILE] [--budget SECONDS] SHAPES MODE ...");
         return BAD_OPTIONS;
     }
-    const int count = read_shapes(argv[optind], rows);
-    if (!count || !parse_modes(argc - optind - 1, argv + optind + 1, modes)) return BAD_OPTIONS;
+    const int count = read_shapes(argv[0], rows);
+    if (!count || !bench_modes_parse(words - 1, argv + 1, MOST_MODES, modes)) return BAD_OPTIONS;
     FILE *out = csv ? fopen(csv, "w") : stdout;
     if (!out) {
         complain("%s cannot be written", csv);
         return EXIT_FAILURE;
     }
-    const bool good = run(out, rows, count, modes, argc - optind - 1, budget);
+    const bool good = run(out, rows, count, modes, words - 1, budget);
     return (out == stdout || fclose(out) == 0) && good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

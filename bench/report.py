@@ -1,5 +1,5 @@
-"""What the reports of the benches share: the CSV of a table (bench/table.c), Markdown, and pages
-with tables in them."""
+"""What the reports of the benches share: the CSV of a table (bench/harness/table.c), Markdown, and
+pages with tables in them."""
 
 import csv
 import math

@@ -17,7 +17,7 @@
 #include <cublas_v2.h>
 
 #include "../examples/common.h"
-#include "timing.h"
+#include "harness/timing.h"
 
 const char program_name[] = "routines";
 
@@ -93,8 +93,34 @@ static cublasStatus_t solve(const work *w, double *operations)
                        (const cuDoubleComplex *)w->a, order, (cuDoubleComplex *)w->c, r->m);
 }
 
-/* The routine of that name; its operations in *operations if that is not NULL. */
-static cublasStatus_t call(const work *w, double *operations)
+#define ROUTINE(text, count, ...)                                                                  \
+    if (strcmp(r->name, text) == 0) {                                                              \
+        if (operations) *operations = (count);                                                     \
+        return operations ? CUBLAS_STATUS_SUCCESS : (__VA_ARGS__);                                 \
+    }
+
+static cublasStatus_t call_real(const work *w, double *operations)
+{
+    static const double one = 1.0, zero = 0.0;
+    const row *r = w->of;
+    const int m = r->m, n = r->n, k = r->k;
+    const double dm = m, dn = n, dk = k, half = dn * (dn + 1.0);
+    ROUTINE("dgemm", 2.0 * dm * dn * dk,
+            cublasDgemm(w->handle, N, N, m, n, k, &one, w->a, m, w->b, k, &zero, w->c, m))
+    ROUTINE("dsyrk", half * dk,
+            n < k ? cublasDsyrk(w->handle, LOW, T, n, k, &one, w->a, k, &zero, w->c, n)
+                  : cublasDsyrk(w->handle, LOW, N, n, k, &one, w->a, n, &zero, w->c, n))
+    ROUTINE("dsyr2k", 2.0 * half * dk,
+            cublasDsyr2k(w->handle, LOW, N, n, k, &one, w->a, n, w->b, n, &zero, w->c, n))
+    ROUTINE("dsymm", 2.0 * dm * dm * dn,
+            cublasDsymm(w->handle, SIDE, LOW, m, n, &one, w->a, m, w->b, m, &zero, w->c, m))
+    ROUTINE("dtrmm", dm * dm * dn,
+            cublasDtrmm(w->handle, SIDE, LOW, N, CUBLAS_DIAG_NON_UNIT, m, n, &one, w->a, m, w->b, m,
+                        w->c, m))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+static cublasStatus_t call_complex(const work *w, double *operations)
 {
     static const double one = 1.0, zero = 0.0;
     static const cuDoubleComplex z1 = {1.0, 0.0}, z0 = {0.0, 0.0};
@@ -103,42 +129,28 @@ static cublasStatus_t call(const work *w, double *operations)
     const double dm = m, dn = n, dk = k, half = dn * (dn + 1.0);
     const cuDoubleComplex *za = (const cuDoubleComplex *)w->a, *zb = (const cuDoubleComplex *)w->b;
     cuDoubleComplex *zc = (cuDoubleComplex *)w->c;
-#define ROUTINE(text, count, ...)                                                                  \
-    if (strcmp(r->name, text) == 0) {                                                              \
-        if (operations) {                                                                          \
-            *operations = (count);                                                                 \
-            return CUBLAS_STATUS_SUCCESS;                                                          \
-        }                                                                                          \
-        return __VA_ARGS__;                                                                        \
-    }
-    if (is_solve(r)) return solve(w, operations);
-    ROUTINE("dgemm", 2.0 * dm * dn * dk,
-            cublasDgemm(w->handle, N, N, m, n, k, &one, w->a, m, w->b, k, &zero, w->c, m))
     ROUTINE("zgemm", 8.0 * dm * dn * dk,
             cublasZgemm(w->handle, N, N, m, n, k, &z1, za, m, zb, k, &z0, zc, m))
     ROUTINE("zgemm_64", 64 * 8.0 * dm * dn * dk,
             cublasZgemmStridedBatched(w->handle, N, N, m, n, k, &z1, za, m, (long long)m * k, zb, k,
                                       (long long)k * n, &z0, zc, m, (long long)m * n, 64))
-    ROUTINE("dsyrk", half * dk,
-            n < k ? cublasDsyrk(w->handle, LOW, T, n, k, &one, w->a, k, &zero, w->c, n)
-                  : cublasDsyrk(w->handle, LOW, N, n, k, &one, w->a, n, &zero, w->c, n))
     ROUTINE("zherk", 4.0 * half * dk,
             cublasZherk(w->handle, LOW, N, n, k, &one, za, n, &zero, zc, n))
     ROUTINE("zhemm", 8.0 * dm * dm * dn,
             cublasZhemm(w->handle, SIDE, LOW, m, n, &z1, za, m, zb, m, &z0, zc, m))
-    ROUTINE("dsyr2k", 2.0 * half * dk,
-            cublasDsyr2k(w->handle, LOW, N, n, k, &one, w->a, n, w->b, n, &zero, w->c, n))
     ROUTINE("zher2k", 8.0 * half * dk,
             cublasZher2k(w->handle, LOW, N, n, k, &z1, za, n, zb, n, &zero, zc, n))
-    ROUTINE("dsymm", 2.0 * dm * dm * dn,
-            cublasDsymm(w->handle, SIDE, LOW, m, n, &one, w->a, m, w->b, m, &zero, w->c, m))
-    ROUTINE("dtrmm", dm * dm * dn,
-            cublasDtrmm(w->handle, SIDE, LOW, N, CUBLAS_DIAG_NON_UNIT, m, n, &one, w->a, m, w->b, m,
-                        w->c, m))
     ROUTINE(
         "ztrmm", 4.0 * dm * dm * dn,
         cublasZtrmm(w->handle, SIDE, LOW, N, CUBLAS_DIAG_NON_UNIT, m, n, &z1, za, m, zb, m, zc, m))
     return CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/* The routine of that name, or its operations in *operations if that is not NULL. */
+static cublasStatus_t call(const work *w, double *operations)
+{
+    if (is_solve(w->of)) return solve(w, operations);
+    return w->of->name[0] == 'd' ? call_real(w, operations) : call_complex(w, operations);
 }
 
 static bool run(const void *of)

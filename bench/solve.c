@@ -18,8 +18,9 @@
 #include "../lib/cuda/device.h"
 #include "../lib/model/device_model.h"
 #include "../lib/engines/solve/solve.h"
-#include "table.h"
-#include "timing.h"
+#include "harness/options.h"
+#include "harness/table.h"
+#include "harness/timing.h"
 
 const char program_name[] = "solve";
 
@@ -174,7 +175,9 @@ static bool measure_shape(const table *out, work *w, const shape *s)
     w->s = s;
     w->by = (td_solve_products){.engine = NULL};
     const td_problem p = problem_of(w);
-    const td_decision d = td_policy_decide(&automatic, &p, td_device_model(w->device->ordinal));
+    td_question q;
+    td_ask(s->type == TD_BINARY64 ? TD_ENTRY_cublasDtrsm_v2 : TD_ENTRY_cublasZtrsm_v2, &p, &q);
+    const td_decision d = td_policy_decide(&automatic, &q, td_device_model(w->device->ordinal));
     if (!print_row(out, w, "native", 0, solve, 1, d.forecast.native)) return false;
     if (d.engine) {
         w->by = (td_solve_products){d.engine, d.parameter, d.cut};
@@ -255,4 +258,4 @@ out:
     return table_close(&out, csv) && is_good;
 }
 
-int main(int argc, char **argv) { return table_main(argc, argv, run); }
+int main(int argc, char **argv) { return bench_main(argc, argv, run); }

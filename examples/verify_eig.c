@@ -449,13 +449,25 @@ static bool run(const settings *s, problem *p)
     return is_done;
 }
 
+/* Repeated eigenvalues are those of a matrix that is made with given ones. */
+static bool go_together(const settings *s)
+{
+    if (s->multiple == 1 || (s->spread > 0.0 && !s->path[0])) return true;
+    complain(
+        "--multiple %ld needs --spread S, and no A.mtx: only eigenvalues that are given can be "
+        "repeated",
+        s->multiple);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     settings s = {.order = 256, .multiple = 1, .seed = 1, .steps = 1, .reps = 1};
     problem p = {0};
 
     s.products = "faithful";
-    if (!parse_arguments(options, parse, "[A.mtx [B.mtx]]", doc, argc, argv, &s))
+    if (!parse_arguments(options, parse, "[A.mtx [B.mtx]]", doc, argc, argv, &s) ||
+        !go_together(&s))
         return BAD_OPTIONS;
     const bool is_done = make_problem(&s, &p) && run(&s, &p);
     problem_free(&p);

@@ -150,7 +150,8 @@ bool hostgpu_captures(void);
 /* For calls that a thread may not make during a capture: an error, and the capture is void. */
 cudaError_t hostgpu_refuse_unsafe(void);
 
-/* The same, for calls that wait for the legacy default stream, or that work in it. */
+/* An error for calls that wait for the legacy default stream, or work in it, during a
+ * capture, which is void then. */
 cudaError_t hostgpu_refuse_synchronous(void);
 
 /* For calls that wait for the stream, which a captured one does not allow. */

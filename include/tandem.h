@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define TANDEM_VERSION_MAJOR 0
-#define TANDEM_VERSION_MINOR 1
+#define TANDEM_VERSION_MINOR 2
 #define TANDEM_VERSION_PATCH 0
 
 #if defined(__GNUC__)
@@ -36,7 +36,7 @@ extern "C" {
 #define TANDEM_API
 #endif
 
-/* The same type as cudaStream_t. */
+/* cudaStream_t, the type of CUDA streams. */
 typedef struct CUstream_st *tandem_stream;
 
 typedef enum tandem_status {

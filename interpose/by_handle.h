@@ -16,27 +16,30 @@
 #define OPERATION_OF(x)    ((td_op)(x))
 #define DIAGONAL_OF(x)     ((td_diagonal)(x))
 #define ADDRESS_OF(scalar) (scalar)
-#include "level3.h"
+#include "shapes.h"
 
-/* The wrapper of a function: its row and kind of routine, and its types (REAL and so on). */
-#define DEFINE(row, kind, function, size, ...)                                                     \
-    DEFINE_OF_TYPES(row, kind, function, size, __VA_ARGS__)
-#define DEFINE_OF_TYPES(row, kind_, function, size, number, alpha_type, beta_type, type_,          \
+/* The wrapper of a function: its shape and kind of routine, and its types (REAL and so on). */
+#define DEFINE(shape, kind, function, size, ...)                                                   \
+    DEFINE_OF_TYPES(shape, kind, function, size, __VA_ARGS__)
+#define DEFINE_OF_TYPES(shape, kind_, function, size, number, alpha_type, beta_type, type_,        \
                         hermitian)                                                                 \
     TD_EXPORT cublasStatus_t function(HANDLE handle,                                               \
-                                      row##_PARAMETERS(size, number, alpha_type, beta_type))       \
+                                      shape##_PARAMETERS(size, number, alpha_type, beta_type))     \
     {                                                                                              \
         td_problem p = {.kind = (kind_),                                                           \
                         .type = (type_),                                                           \
                         .is_hermitian = (hermitian),                                               \
                         .batch = 1,                                                                \
-                        row##_FIELDS};                                                             \
-        WRAP(function, handle, alpha, row##_BETA, p, row##_ARGUMENTS);                             \
+                        shape##_FIELDS};                                                           \
+        WRAP(function, handle, alpha, shape##_BETA, p, shape##_ARGUMENTS);                         \
     }
 
-/* Those with 32-bit and with 64-bit sizes. */
-#define DEFINE_BOTH(row, kind, function, ...)                                                      \
-    DEFINE(row, kind, function, int, __VA_ARGS__)                                                  \
-    DEFINE(row, kind, function##_64, int64_t, __VA_ARGS__)
+/* The wrappers of a routine's forms that have a handle: with 32-bit and with 64-bit sizes. */
+#define DEFINE_blas(shape, kind, function, ...)                                                    \
+    DEFINE(shape, kind, function##_v2, int, __VA_ARGS__)                                           \
+    DEFINE(shape, kind, function##_v2_64, int64_t, __VA_ARGS__)
+#define DEFINE_sized(shape, kind, function, ...)                                                   \
+    DEFINE(shape, kind, function, int, __VA_ARGS__)                                                \
+    DEFINE(shape, kind, function##_64, int64_t, __VA_ARGS__)
 
 #endif

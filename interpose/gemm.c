@@ -24,7 +24,7 @@
 
 /* ---- functions of one type ---- */
 
-#define DEFINE_GEMM_STRIDED(function, size, number, type_)                                         \
+#define DEFINE_GEMM_STRIDED(function, size, number, alpha_type, beta_type, type_, hermitian)       \
     TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha, const number *A, size lda, \
                                       long long int strideA, const number *B, size ldb,            \
                                       long long int strideB, const number *beta, number *C,        \
@@ -36,7 +36,7 @@
                 B, ldb, strideB, beta, C, ldc, strideC, batchCount);                               \
     }
 
-#define DEFINE_GEMM_BATCHED(function, size, number, type_)                                         \
+#define DEFINE_GEMM_BATCHED(function, size, number, alpha_type, beta_type, type_, hermitian)       \
     TD_EXPORT cublasStatus_t function(SIZES(size), const number *alpha,                            \
                                       const number *const Aarray[], size lda,                      \
                                       const number *const Barray[], size ldb, const number *beta,  \
@@ -50,15 +50,19 @@
 
 /* ---- functions whose types are arguments ---- */
 
+/* CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, which older headers lack. */
+static bool asks_emulation(cublasComputeType_t compute) { return (int)compute == 79; }
+
 /* TD_TYPE_COUNT: no product for Tandem. The pedantic compute type is none: it asks for no
  * replacement of the arithmetic. */
 static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
-    if (a != b || a != c || compute != CUBLAS_COMPUTE_64F) return TD_TYPE_COUNT;
+    if (a != b || a != c || (compute != CUBLAS_COMPUTE_64F && !asks_emulation(compute)))
+        return TD_TYPE_COUNT;
     return a == CUDA_R_64F ? TD_BINARY64 : a == CUDA_C_64F ? TD_COMPLEX_BINARY64 : TD_TYPE_COUNT;
 }
 
-#define DEFINE_GEMM_EX(function, size)                                                             \
+#define DEFINE_GEMM_EX(function, size, ...)                                                        \
     TD_EXPORT cublasStatus_t function(                                                             \
         SIZES(size), const void *alpha, const void *A, cudaDataType Atype, size lda,               \
         const void *B, cudaDataType Btype, size ldb, const void *beta, void *C,                    \
@@ -66,12 +70,13 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
     {                                                                                              \
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
                                STRIDED(A, lda, 0), STRIDED(B, ldb, 0), STRIDED(C, ldc, 0), 1);     \
+        p.asks_emulation = asks_emulation(computeType);                                            \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc, computeType,    \
                    algo);                                                                          \
     }
 
-#define DEFINE_GEMM_STRIDED_EX(function, size)                                                     \
+#define DEFINE_GEMM_STRIDED_EX(function, size, ...)                                                \
     TD_EXPORT cublasStatus_t function(                                                             \
         SIZES(size), const void *alpha, const void *A, cudaDataType Atype, size lda,               \
         long long int strideA, const void *B, cudaDataType Btype, size ldb, long long int strideB, \
@@ -81,12 +86,13 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
                                STRIDED(A, lda, strideA), STRIDED(B, ldb, strideB),                 \
                                STRIDED(C, ldc, strideC), batchCount);                              \
+        p.asks_emulation = asks_emulation(computeType);                                            \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype,    \
                    ldc, strideC, batchCount, computeType, algo);                                   \
     }
 
-#define DEFINE_GEMM_BATCHED_EX(function, size)                                                     \
+#define DEFINE_GEMM_BATCHED_EX(function, size, ...)                                                \
     TD_EXPORT cublasStatus_t function(                                                             \
         SIZES(size), const void *alpha, const void *const Aarray[], cudaDataType Atype, size lda,  \
         const void *const Barray[], cudaDataType Btype, size ldb, const void *beta,                \
@@ -96,6 +102,7 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
                                MATRICES(Aarray, lda), MATRICES(Barray, ldb),                       \
                                MATRICES(Carray, ldc), batchCount);                                 \
+        p.asks_emulation = asks_emulation(computeType);                                            \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, Aarray, Atype, lda, Barray, Btype, ldb, beta, Carray, Ctype, ldc,  \
                    batchCount, computeType, algo);                                                 \
@@ -103,20 +110,14 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
 
 /* ---- all of them ---- */
 
-DEFINE_BOTH(GEMM, TD_PRODUCT, cublasDgemm_v2, REAL)
-DEFINE_BOTH(GEMM, TD_PRODUCT, cublasZgemm_v2, COMPLEX)
-DEFINE_BOTH(GEMM, TD_PRODUCT, cublasZgemm3m, COMPLEX)
-DEFINE_GEMM_STRIDED(cublasDgemmStridedBatched, int, double, TD_BINARY64)
-DEFINE_GEMM_STRIDED(cublasDgemmStridedBatched_64, int64_t, double, TD_BINARY64)
-DEFINE_GEMM_STRIDED(cublasZgemmStridedBatched, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM_STRIDED(cublasZgemmStridedBatched_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM_BATCHED(cublasDgemmBatched, int, double, TD_BINARY64)
-DEFINE_GEMM_BATCHED(cublasDgemmBatched_64, int64_t, double, TD_BINARY64)
-DEFINE_GEMM_BATCHED(cublasZgemmBatched, int, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM_BATCHED(cublasZgemmBatched_64, int64_t, cuDoubleComplex, TD_COMPLEX_BINARY64)
-DEFINE_GEMM_EX(cublasGemmEx, int)
-DEFINE_GEMM_EX(cublasGemmEx_64, int64_t)
-DEFINE_GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
-DEFINE_GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
-DEFINE_GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
-DEFINE_GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
+#define DEFINE_GEMM(function, size, ...) DEFINE(GEMM, TD_PRODUCT, function, size, __VA_ARGS__)
+
+/* Those of grouped.c and lt.c. */
+#define DEFINE_GROUPED(...)
+#define DEFINE_GROUPED_EX(...)
+#define FORM_alone(...)
+
+#define FORM_sized(shape, function, ...)                                                           \
+    DEFINE_##shape(function, int, __VA_ARGS__) DEFINE_##shape(function##_64, int64_t, __VA_ARGS__)
+#define FORM(name, forms, shape, kind, types, family) FORM_##forms(shape, cublas##name, types)
+#include "../lib/routine/routines.def"

@@ -48,13 +48,13 @@ static int place_of(char letter, const char *letters)
 #define OPERATION_OF(x)    ((td_op)place_of((x), "NTC"))
 #define DIAGONAL_OF(x)     ((td_diagonal)place_of((x), "NU"))
 #define ADDRESS_OF(scalar) (&(scalar))
-#include "level3.h"
+#include "shapes.h"
 
-/* The wrapper of a function: its row (level3.h) and kind of routine, and its types. */
-#define DEFINE(row, kind, function, ...) DEFINE_OF_TYPES(row, kind, function, __VA_ARGS__)
-#define DEFINE_OF_TYPES(row, kind_, function, number, alpha_type, beta_type, type_, hermitian)     \
-    TD_EXPORT void function(row##_PARAMETERS(int, number, alpha_type, beta_type));                 \
-    void function(row##_PARAMETERS(int, number, alpha_type, beta_type))                            \
+/* The wrapper of a function: its shape (shapes.h) and kind of routine, and its types. */
+#define DEFINE(shape, kind, function, ...) DEFINE_OF_TYPES(shape, kind, function, __VA_ARGS__)
+#define DEFINE_OF_TYPES(shape, kind_, function, number, alpha_type, beta_type, type_, hermitian)   \
+    TD_EXPORT void function(shape##_PARAMETERS(int, number, alpha_type, beta_type));               \
+    void function(shape##_PARAMETERS(int, number, alpha_type, beta_type))                          \
     {                                                                                              \
         td_problem p = {.kind = (kind_),                                                           \
                         .type = (type_),                                                           \
@@ -62,28 +62,27 @@ static int place_of(char letter, const char *letters)
                         .batch = 1,                                                                \
                         .stream = my_stream,                                                       \
                         .caller = __builtin_return_address(0),                                     \
-                        row##_FIELDS};                                                             \
+                        shape##_FIELDS};                                                           \
         td_call call;                                                                              \
-        td_wrap_set_scalars(&p, &alpha, row##_BETA, false);                                        \
+        td_wrap_set_scalars(&p, &alpha, shape##_BETA, false);                                      \
         td_library *library = TD_LIBRARY_OF(NULL, function);                                       \
         if (!td_wrap_begin_legacy(TD_ENTRY_##function, stream_is_known(), &p, &call)) return;      \
         __typeof__(&(function)) original = TD_ORIGINAL(library, function);                         \
-        if (original) original(row##_ARGUMENTS);                                                   \
+        if (original) original(shape##_ARGUMENTS);                                                 \
         td_wrap_end(&call, original != NULL);                                                      \
     }
 
-DEFINE(GEMM, TD_PRODUCT, cublasDgemm, REAL)
-DEFINE(GEMM, TD_PRODUCT, cublasZgemm, COMPLEX)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasDsymm, REAL)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasZsymm, COMPLEX)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasZhemm, HERMITIAN)
-DEFINE(SYRK, TD_RANK_K, cublasDsyrk, REAL)
-DEFINE(SYRK, TD_RANK_K, cublasZsyrk, COMPLEX)
-DEFINE(SYRK, TD_RANK_K, cublasZherk, HERMITIAN_K)
-DEFINE(SYR2K, TD_RANK_2K, cublasDsyr2k, REAL)
-DEFINE(SYR2K, TD_RANK_2K, cublasZsyr2k, COMPLEX)
-DEFINE(SYR2K, TD_RANK_2K, cublasZher2k, HERMITIAN_2K)
-DEFINE(TRMM_IN_PLACE, TD_TRIANGULAR_PRODUCT, cublasDtrmm, REAL)
-DEFINE(TRMM_IN_PLACE, TD_TRIANGULAR_PRODUCT, cublasZtrmm, COMPLEX)
-DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasDtrsm, REAL)
-DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasZtrsm, COMPLEX)
+/* The shapes of cublas.h, whose triangular product is in place of B. */
+#define LEGACY_GEMM  GEMM
+#define LEGACY_SYMM  SYMM
+#define LEGACY_SYRK  SYRK
+#define LEGACY_SYR2K SYR2K
+#define LEGACY_TRMM  TRMM_IN_PLACE
+#define LEGACY_TRSM  TRSM
+
+/* The forms that are of cublas.h. */
+#define DEFINE_sized(...)
+#define DEFINE_blas(shape, kind, function, ...) DEFINE(LEGACY_##shape, kind, function, __VA_ARGS__)
+#define LEVEL3(name, forms, shape, kind, types, family)                                            \
+    DEFINE_##forms(shape, kind, cublas##name, types)
+#include "../lib/routine/routines.def"

@@ -6,17 +6,9 @@
 #define WRAP   TD_WRAP
 #include "by_handle.h"
 
-/* The four types of a routine: its letter, its C type and its td_type. */
-#define FOR_TYPES(X)                                                                               \
-    X(S, float, TD_BINARY32)                                                                       \
-    X(D, double, TD_BINARY64)                                                                      \
-    X(C, cuComplex, TD_COMPLEX_BINARY32)                                                           \
-    X(Z, cuDoubleComplex, TD_COMPLEX_BINARY64)
-
-#define DEFINE_GETRF(letter, number, type_)                                                        \
-    TD_EXPORT cublasStatus_t cublas##letter##getrfBatched(cublasHandle_t handle, int n,            \
-                                                          number *const A[], int lda, int *P,      \
-                                                          int *info, int batchSize)                \
+#define DEFINE_GETRF(function, number, alpha_type, beta_type, type_, hermitian)                    \
+    TD_EXPORT cublasStatus_t function(cublasHandle_t handle, int n, number *const A[], int lda,    \
+                                      int *P, int *info, int batchSize)                            \
     {                                                                                              \
         td_problem p = {.kind = TD_LU_FACTOR,                                                      \
                         .type = type_,                                                             \
@@ -25,14 +17,13 @@
                         .pivots = P,                                                               \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        TD_WRAP(cublas##letter##getrfBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda,  \
-                P, info, batchSize);                                                               \
+        TD_WRAP(function, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda, P, info, batchSize); \
     }
 
-#define DEFINE_GETRI(letter, number, type_)                                                        \
-    TD_EXPORT cublasStatus_t cublas##letter##getriBatched(                                         \
-        cublasHandle_t handle, int n, const number *const A[], int lda, const int *P,              \
-        number *const C[], int ldc, int *info, int batchSize)                                      \
+#define DEFINE_GETRI(function, number, alpha_type, beta_type, type_, hermitian)                    \
+    TD_EXPORT cublasStatus_t function(cublasHandle_t handle, int n, const number *const A[],       \
+                                      int lda, const int *P, number *const C[], int ldc,           \
+                                      int *info, int batchSize)                                    \
     {                                                                                              \
         td_problem p = {.kind = TD_LU_INVERT,                                                      \
                         .type = type_,                                                             \
@@ -42,14 +33,14 @@
                         .pivots = (int *)(uintptr_t)P,                                             \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        TD_WRAP(cublas##letter##getriBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda,  \
-                P, C, ldc, info, batchSize);                                                       \
+        TD_WRAP(function, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda, P, C, ldc, info,     \
+                batchSize);                                                                        \
     }
 
-#define DEFINE_MATINV(letter, number, type_)                                                       \
-    TD_EXPORT cublasStatus_t cublas##letter##matinvBatched(                                        \
-        cublasHandle_t handle, int n, const number *const A[], int lda, number *const Ainv[],      \
-        int lda_inv, int *info, int batchSize)                                                     \
+#define DEFINE_MATINV(function, number, alpha_type, beta_type, type_, hermitian)                   \
+    TD_EXPORT cublasStatus_t function(cublasHandle_t handle, int n, const number *const A[],       \
+                                      int lda, number *const Ainv[], int lda_inv, int *info,       \
+                                      int batchSize)                                               \
     {                                                                                              \
         td_problem p = {.kind = TD_INVERT,                                                         \
                         .type = type_,                                                             \
@@ -58,17 +49,17 @@
                         .c = MATRICES(Ainv, lda_inv),                                              \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        TD_WRAP(cublas##letter##matinvBatched, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda, \
-                Ainv, lda_inv, info, batchSize);                                                   \
+        TD_WRAP(function, handle, &td_no_scalar, &td_no_scalar, p, n, A, lda, Ainv, lda_inv, info, \
+                batchSize);                                                                        \
     }
 
 /* info is on the host, and tells of invalid arguments, which the original function has seen
  * then. */
-#define DEFINE_GETRS(letter, number, type_)                                                        \
-    TD_EXPORT cublasStatus_t cublas##letter##getrsBatched(                                         \
-        cublasHandle_t handle, cublasOperation_t trans, int n, int nrhs,                           \
-        const number *const Aarray[], int lda, const int *devIpiv, number *const Barray[],         \
-        int ldb, int *info, int batchSize)                                                         \
+#define DEFINE_GETRS(function, number, alpha_type, beta_type, type_, hermitian)                    \
+    TD_EXPORT cublasStatus_t function(cublasHandle_t handle, cublasOperation_t trans, int n,       \
+                                      int nrhs, const number *const Aarray[], int lda,             \
+                                      const int *devIpiv, number *const Barray[], int ldb,         \
+                                      int *info, int batchSize)                                    \
     {                                                                                              \
         td_problem p = {.kind = TD_LU_SOLVE,                                                       \
                         .type = type_,                                                             \
@@ -81,11 +72,11 @@
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
         if (info) *info = 0;                                                                       \
-        TD_WRAP(cublas##letter##getrsBatched, handle, &td_no_scalar, &td_no_scalar, p, trans, n,   \
-                nrhs, Aarray, lda, devIpiv, Barray, ldb, info, batchSize);                         \
+        TD_WRAP(function, handle, &td_no_scalar, &td_no_scalar, p, trans, n, nrhs, Aarray, lda,    \
+                devIpiv, Barray, ldb, info, batchSize);                                            \
     }
 
-#define DEFINE_TRSM(function, size, number, type_)                                                 \
+#define DEFINE_TRSM_BATCHED(function, size, number, alpha_type, beta_type, type_, hermitian)       \
     TD_EXPORT cublasStatus_t function(                                                             \
         cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,                       \
         cublasOperation_t trans, cublasDiagType_t diag, size m, size n, const number *alpha,       \
@@ -100,12 +91,11 @@
         TD_WRAP(function, handle, alpha, &td_no_scalar, p, side, uplo, trans, diag, m, n, alpha,   \
                 A, lda, B, ldb, batchCount);                                                       \
     }
-#define DEFINE_TRSM_OF_BOTH_SIZES(letter, number, type_)                                           \
-    DEFINE_TRSM(cublas##letter##trsmBatched, int, number, type_)                                   \
-    DEFINE_TRSM(cublas##letter##trsmBatched_64, int64_t, number, type_)
 
-FOR_TYPES(DEFINE_GETRF)
-FOR_TYPES(DEFINE_GETRI)
-FOR_TYPES(DEFINE_MATINV)
-FOR_TYPES(DEFINE_GETRS)
-FOR_TYPES(DEFINE_TRSM_OF_BOTH_SIZES)
+#define STACK_OF_TYPES(shape, ...)        DEFINE_##shape(__VA_ARGS__)
+#define STACK_alone(shape, function, ...) STACK_OF_TYPES(shape, function, __VA_ARGS__)
+#define STACK_sized(shape, function, ...)                                                          \
+    STACK_OF_TYPES(shape, function, int, __VA_ARGS__)                                              \
+    STACK_OF_TYPES(shape, function##_64, int64_t, __VA_ARGS__)
+#define STACK(name, forms, shape, kind, types, family) STACK_##forms(shape, cublas##name, types)
+#include "../lib/routine/routines.def"

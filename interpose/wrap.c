@@ -21,25 +21,23 @@ bool td_wrap_pass(td_call *call)
     return true;
 }
 
-/* A thread is not cancelled while it holds what others wait for: what it was to be cancelled for
- * happens once the call is over. */
-static int hold_off_cancellation(void)
+int td_wrap_hold_off_cancellation(void)
 {
     int state = PTHREAD_CANCEL_ENABLE;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     return state;
 }
 
-static void allow_cancellation(int state) { (void)pthread_setcancelstate(state, NULL); }
+void td_wrap_allow_cancellation(int state) { (void)pthread_setcancelstate(state, NULL); }
 
 /* Of a call whose original function was left without a word. */
 static void drop_unfinished(void)
 {
     if (!unfinished.at) return;
-    const int state = hold_off_cancellation();
+    const int state = td_wrap_hold_off_cancellation();
     td_call_drop(&unfinished.call);
     unfinished.at = NULL;
-    allow_cancellation(state);
+    td_wrap_allow_cancellation(state);
 }
 
 /* The options in force; NULL if the call is not to be looked at. */
@@ -81,6 +79,9 @@ void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, boo
  * first to count the two emulations among them. */
 static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0x3) == CUBLAS_PEDANTIC_MATH; }
 
+/* CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
+static bool allows_emulation(cublasMath_t mode) { return (int)mode & 0x8; }
+
 /* Sets what the handle says about *p, and *mode, its pointer mode; false if it is no handle. */
 static bool query_handle(td_library *library, cublasHandle_t handle, td_problem *p,
                          cublasPointerMode_t *mode)
@@ -95,6 +96,7 @@ static bool query_handle(td_library *library, cublasHandle_t handle, td_problem 
         get_math_mode(handle, &math) != CUBLAS_STATUS_SUCCESS)
         return false;
     p->is_pedantic = is_pedantic(math);
+    p->allows_emulation = allows_emulation(math);
     return true;
 }
 
@@ -118,9 +120,9 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
 {
     const td_options *o = options_for(entry);
     if (!o) return td_wrap_pass(call);
-    const int state = hold_off_cancellation();
+    const int state = td_wrap_hold_off_cancellation();
     const bool must_run = begin(o, entry, library, handle, alpha, beta, p, call);
-    allow_cancellation(state);
+    td_wrap_allow_cancellation(state);
     return must_run;
 }
 
@@ -128,10 +130,10 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
 {
     const td_options *o = options_for(entry);
     if (!o) return td_wrap_pass(call);
-    const int state = hold_off_cancellation();
+    const int state = td_wrap_hold_off_cancellation();
     *call =
         stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
-    allow_cancellation(state);
+    td_wrap_allow_cancellation(state);
     return decide(call);
 }
 
@@ -139,28 +141,20 @@ bool td_wrap_is_seen(td_entry entry) { return options_for(entry) != NULL; }
 
 td_decision td_wrap_decide(td_entry entry, const td_problem *p)
 {
-    const int state = hold_off_cancellation();
+    const int state = td_wrap_hold_off_cancellation();
     const td_decision decision = td_dispatch_decide(td_options_in_force(), entry, p);
-    allow_cancellation(state);
+    td_wrap_allow_cancellation(state);
     return decision;
-}
-
-const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part)
-{
-    const int state = hold_off_cancellation();
-    const char *reason = td_dispatch_part(td_options_in_force(), entry, decision, part);
-    allow_cancellation(state);
-    return reason;
 }
 
 void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
 {
-    const int state = hold_off_cancellation();
+    const int state = td_wrap_hold_off_cancellation();
     td_problem sizes = *p;
     sizes.a.data = sizes.b.data = sizes.c.data = NULL;
     *call = td_dispatch_native(entry, &sizes, reason);
     (void)decide(call);
-    allow_cancellation(state);
+    td_wrap_allow_cancellation(state);
 }
 
 void td_wrap_wait(td_call *call)
@@ -178,11 +172,11 @@ void td_wrap_resume(td_call calls[], int count)
 
 void td_wrap_end(td_call *call, bool is_done)
 {
-    const int state = hold_off_cancellation();
+    const int state = td_wrap_hold_off_cancellation();
     td_original_leave();
     if (unfinished.at == call) unfinished.at = NULL;
     td_call_end(call, is_done);
-    allow_cancellation(state);
+    td_wrap_allow_cancellation(state);
 }
 
 cublasStatus_t td_wrap_status(const td_call *call)

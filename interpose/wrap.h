@@ -19,8 +19,8 @@ extern const td_value td_no_scalar;
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 
-/* The same for functions whose handle is not asked: those of cublas.h, which have none, and of
- * cublasLt. *p is complete, stream_known says if p->stream is. */
+/* Starts a wrapped call of a function whose handle is not asked: those of cublas.h, which have
+ * none, and of cublasLt. *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
 /* Sets the scalars of *p, which has all that their types follow from: numbers in device memory or
@@ -40,8 +40,10 @@ bool td_wrap_is_seen(td_entry entry);
 /* For matrices that are not on a device yet: what is to run p, were they on the current one. */
 td_decision td_wrap_decide(td_entry entry, const td_problem *p);
 
-/* Runs a part of a call as was decided for the call: see td_dispatch_part. */
-const char *td_wrap_run_part(td_entry entry, const td_decision *decision, const td_problem *part);
+/* A thread is not cancelled while it holds what others wait for, between these two: what it was to
+ * be cancelled for happens once the call is over. The state is the first one's result. */
+int td_wrap_hold_off_cancellation(void);
+void td_wrap_allow_cancellation(int state);
 
 /* Begins a call that stays native, for that reason (a string that stays); its original function
  * must run. Nobody looks at its matrices: they may be where no kernel can, or *p may not say all of

@@ -1,6 +1,6 @@
 /* xt.c - wrappers of cublasXt's level 3 routines, whose matrices are on the host or on any device.
  * cublasXt's own products never reach an exported function, so its entry is where they are seen.
- * What an engine is to run is run by tiles (xt_stages.c, xt_tiles.c), and the call returns when the
+ * What an engine is to run is run by tiles (lib/xt), and the call returns when the
  * result is complete. Else the whole call is cublasXt's. */
 #include "xt.h"
 
@@ -23,7 +23,9 @@ static bool begin_there(const td_xt_call *x, const td_xt_selection *devices, td_
     static atomic_uint said;
     const td_decision decision = td_wrap_decide(x->entry, &x->p);
     if (!decision.engine) return be_native(x, decision.reason, call);
+    const int state = td_wrap_hold_off_cancellation();
     const char *reason = td_xt_run(x, devices, &decision, status);
+    td_wrap_allow_cancellation(state);
     if (!reason) return false;
     td_log_capped(&said, 1, TD_LOG_INFO, "%s: %s; the call is cublasXt's (said once)",
                   td_entries[x->entry].name, reason);
@@ -54,7 +56,8 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
     const td_xt_call x = {.entry = TD_ENTRY_##function,                                            \
                           .library = TD_LIBRARY_OF(handle_, function),                             \
                           .handle = (handle_),                                                     \
-                          .p = (p_)};                                                              \
+                          .p = (p_),                                                               \
+                          .run_original = td_xt_run_original};                                     \
     td_call call;                                                                                  \
     cublasStatus_t status = CUBLAS_STATUS_INTERNAL_ERROR;                                          \
     if (!begin(&x, alpha, beta, &call, &status)) return status;                                    \
@@ -67,27 +70,5 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
 #define WRAP   WRAP_XT
 #include "by_handle.h"
 
-DEFINE(GEMM, TD_PRODUCT, cublasXtDgemm, size_t, REAL)
-DEFINE(GEMM, TD_PRODUCT, cublasXtZgemm, size_t, COMPLEX)
-
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtDsymm, size_t, REAL)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtZsymm, size_t, COMPLEX)
-DEFINE(SYMM, TD_SYMMETRIC_PRODUCT, cublasXtZhemm, size_t, HERMITIAN)
-
-DEFINE(SYRK, TD_RANK_K, cublasXtDsyrk, size_t, REAL)
-DEFINE(SYRK, TD_RANK_K, cublasXtZsyrk, size_t, COMPLEX)
-DEFINE(SYRK, TD_RANK_K, cublasXtZherk, size_t, HERMITIAN_K)
-
-DEFINE(SYR2K, TD_RANK_KX, cublasXtDsyrkx, size_t, REAL)
-DEFINE(SYR2K, TD_RANK_KX, cublasXtZsyrkx, size_t, COMPLEX)
-DEFINE(SYR2K, TD_RANK_KX, cublasXtZherkx, size_t, HERMITIAN_2K)
-
-DEFINE(SYR2K, TD_RANK_2K, cublasXtDsyr2k, size_t, REAL)
-DEFINE(SYR2K, TD_RANK_2K, cublasXtZsyr2k, size_t, COMPLEX)
-DEFINE(SYR2K, TD_RANK_2K, cublasXtZher2k, size_t, HERMITIAN_2K)
-
-DEFINE(TRMM, TD_TRIANGULAR_PRODUCT, cublasXtDtrmm, size_t, REAL)
-DEFINE(TRMM, TD_TRIANGULAR_PRODUCT, cublasXtZtrmm, size_t, COMPLEX)
-
-DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasXtDtrsm, size_t, REAL)
-DEFINE(TRSM, TD_TRIANGULAR_SOLVE, cublasXtZtrsm, size_t, COMPLEX)
+#define XT(name, forms, shape, kind, types, family) DEFINE(shape, kind, cublas##name, size_t, types)
+#include "../lib/routine/routines.def"

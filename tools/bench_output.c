@@ -36,96 +36,31 @@ static value ratio(double native, double seconds)
 
 static value of_mode(const void *row) { return value_text(mode_of(row)->mode); }
 
-static value of_runs(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(true, (unsigned long long)m->count);
-}
+/* What a column has of a row, of the mode *m. */
+#define COLUMN(name, expression)                                                                   \
+    static value of_##name(const void *row)                                                        \
+    {                                                                                              \
+        const bench_mode *m = mode_of(row);                                                        \
+        return expression;                                                                         \
+    }
 
-static value of_wall(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return number(m->good > 0, m->wall_seconds);
-}
-
-static value of_least_wall(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return number(m->good > 1, m->least_wall_seconds);
-}
-
-static value of_most_wall(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return number(m->good > 1, m->most_wall_seconds);
-}
-
-static value of_speed_up(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return m->good > 0 ? ratio(native_of(row)->wall_seconds, m->wall_seconds) : value_text("");
-}
-
-static value of_products(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return number(m->good > 0 && m->product_seconds >= 0.0, m->product_seconds);
-}
-
-static value of_products_speed_up(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return m->good > 0 ? ratio(native_of(row)->product_seconds, m->product_seconds)
-                       : value_text("");
-}
-
-static value of_calls(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(m->good > 0, m->calls);
-}
-
-static value of_emulated(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(m->good > 0, m->emulated);
-}
-
-static value of_native(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(m->good > 0, m->native);
-}
-
-static value of_reason(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return value_text(m->reason ? m->reason->text : "");
-}
-
-static value of_untimed(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(m->good > 0, m->untimed);
-}
-
-static value of_repaired(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(m->good > 0 && m->is_counted, m->repaired);
-}
-
-static value of_error(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return number(m->good > 0 && m->is_verified, m->worst_error);
-}
-
-static value of_outside(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return count(m->good > 0 && m->is_verified, m->outside);
-}
+COLUMN(runs, count(true, (unsigned long long)m->count))
+COLUMN(wall, number(m->good > 0, m->wall_seconds))
+COLUMN(least_wall, number(m->good > 1, m->least_wall_seconds))
+COLUMN(most_wall, number(m->good > 1, m->most_wall_seconds))
+COLUMN(speed_up,
+       m->good > 0 ? ratio(native_of(row)->wall_seconds, m->wall_seconds) : value_text(""))
+COLUMN(products, number(m->good > 0 && m->product_seconds >= 0.0, m->product_seconds))
+COLUMN(products_speed_up,
+       m->good > 0 ? ratio(native_of(row)->product_seconds, m->product_seconds) : value_text(""))
+COLUMN(calls, count(m->good > 0, m->calls))
+COLUMN(emulated, count(m->good > 0, m->emulated))
+COLUMN(native, count(m->good > 0, m->native))
+COLUMN(reason, value_text(m->reason ? m->reason->text : ""))
+COLUMN(untimed, count(m->good > 0, m->untimed))
+COLUMN(repaired, count(m->good > 0 && m->is_counted, m->repaired))
+COLUMN(error, number(m->good > 0 && m->is_verified, m->worst_error))
+COLUMN(outside, count(m->good > 0 && m->is_verified, m->outside))
 
 static value of_difference(const void *row)
 {
@@ -145,11 +80,8 @@ static value of_output(const void *row)
                                         : "compared");
 }
 
-static value of_difference_or_output(const void *row)
-{
-    const bench_mode *m = mode_of(row);
-    return m->is_compared && m->output.differs ? value_text("output differs") : of_difference(row);
-}
+COLUMN(difference_or_output,
+       m->is_compared && m->output.differs ? value_text("output differs") : of_difference(row))
 
 static value of_status(const void *row)
 {

@@ -227,7 +227,7 @@ const command command_doctor = {
                                    "list all FP64 functions: intercepted or why not"},
                 [WANTS_MARKDOWN] = {"markdown", NULL,
                                     "with --entries, write docs/entries.md instead"},
-                [ATTACH] = {"attach", "PID",
-                            "say what attaching Tandem to a running process would reach"}},
+                [ATTACH] = {"attach", "NUMBER",
+                            "say what attaching Tandem to the process of this number would reach"}},
     .run = run,
 };

@@ -11,13 +11,13 @@
 enum { NAME_BYTES = 64 };
 
 static const td_family native = TD_FAMILY_COUNT; /* of a function that is not intercepted */
-static const td_cause not_fp64 = TD_CAUSE_COUNT; /* of a function of other types */
 
 /* A function, and what becomes of it. */
 typedef struct {
     char name[NAME_BYTES];
     td_family family; /* or native */
-    td_cause cause;   /* why it stays native, if it does; not_fp64: it is of other types */
+    td_cause cause;   /* why it stays native, if it does */
+    bool is_fp64;     /* or of other types */
 } row;
 
 typedef void use_row(const row *r, void *context);
@@ -29,35 +29,28 @@ static td_family family_of(const char *name)
     return native;
 }
 
-/* Every FP64 function, in the order of their table. */
-static void walk_fp64(use_row *use, void *context)
+static bool is_fp64(const td_routine *routine)
 {
-    for (int i = 0; i < td_routine_count; i++)
-        for (const char *const *suffix = td_routines[i].suffixes; *suffix; suffix++) {
-            row r = {.cause = td_routines[i].cause};
-            snprintf(r.name, sizeof r.name, "%s%s", td_routines[i].name, *suffix);
-            r.family = family_of(r.name);
-            use(&r, context);
-        }
+    return routine->type != TD_BINARY32 && routine->type != TD_COMPLEX_BINARY32;
 }
 
-static void mark_entry(const row *r, void *is_fp64)
+static void walk_functions(const td_routine *routine, use_row *use, void *context)
 {
-    for (int e = 0; e < TD_ENTRY_COUNT; e++)
-        if (strcmp(td_entries[e].name, r->name) == 0) ((bool *)is_fp64)[e] = true;
+    for (const char *const *suffix = routine->suffixes; *suffix; suffix++) {
+        row r = {.cause = routine->cause, .is_fp64 = is_fp64(routine)};
+        snprintf(r.name, sizeof r.name, "%s%s", routine->name, *suffix);
+        r.family = family_of(r.name);
+        use(&r, context);
+    }
 }
 
 /* Every FP64 function, and then the intercepted ones of other types. */
 static void walk(use_row *use, void *context)
 {
-    bool is_fp64[TD_ENTRY_COUNT] = {false};
-    walk_fp64(use, context);
-    walk_fp64(mark_entry, is_fp64);
-    for (int e = 0; e < TD_ENTRY_COUNT; e++) {
-        row r = {.family = td_entries[e].family, .cause = not_fp64};
-        snprintf(r.name, sizeof r.name, "%s", td_entries[e].name);
-        if (!is_fp64[e]) use(&r, context);
-    }
+    for (int i = 0; i < TD_ROUTINE_COUNT; i++)
+        if (is_fp64(&td_routines[i])) walk_functions(&td_routines[i], use, context);
+    for (int i = 0; i < TD_ROUTINE_COUNT; i++)
+        if (!is_fp64(&td_routines[i])) walk_functions(&td_routines[i], use, context);
 }
 
 /* ---- lines ---- */
@@ -100,22 +93,21 @@ void entries_print_json(void)
 /* Rows of one family, FP64 or not, or native ones of one cause; and how many there were so far. */
 typedef struct {
     td_family family;
-    td_cause cause; /* of native ones, or not_fp64 */
+    bool is_fp64;
+    td_cause cause; /* of native ones */
     int count;
 } list;
 
 static void print_name(const row *r, void *of)
 {
     list *l = of;
-    const bool is_native = r->family == native;
     if (r->family != l->family) return;
-    if (is_native ? r->cause != l->cause : (r->cause == not_fp64) != (l->cause == not_fp64)) return;
+    if (r->family == native ? r->cause != l->cause : r->is_fp64 != l->is_fp64) return;
     printf("%s`%s`", l->count++ ? ", " : "", r->name);
 }
 
-static int print_names(td_family family, td_cause cause)
+static int print_names(list l)
 {
-    list l = {family, cause, 0};
     walk(print_name, &l);
     return l.count;
 }
@@ -128,7 +120,7 @@ static void count_row(const row *r, void *of)
 
 static bool is_in_use(td_cause cause)
 {
-    list l = {native, cause, 0};
+    list l = {.family = native, .cause = cause};
     walk(count_row, &l);
     return l.count > 0;
 }
@@ -143,16 +135,16 @@ void entries_print_markdown(void)
         "| family (`TANDEM_ENTRY`) | FP64 functions | functions of other types |\n|---|---|---|\n");
     for (td_family family = 0; family < TD_FAMILY_COUNT; family++) {
         printf("| `%s`: %s | ", td_families[family].name, td_families[family].summary);
-        print_names(family, 0);
+        print_names((list){.family = family, .is_fp64 = true});
         printf(" | ");
-        if (!print_names(family, not_fp64)) printf("none");
+        if (!print_names((list){.family = family})) printf("none");
         printf(" |\n");
     }
     printf("\n## Native\n\n| why | functions |\n|---|---|\n");
     for (td_cause cause = 0; cause < TD_CAUSE_COUNT; cause++) {
         if (!is_in_use(cause)) continue;
         printf("| %s | ", td_causes[cause]);
-        print_names(native, cause);
+        print_names((list){.family = native, .cause = cause});
         printf(" |\n");
     }
 }

@@ -184,7 +184,8 @@ td_problem measure_problem(const measure *m, const measure_shape *s)
 {
     td_problem p = {.kind = s->kind,
                     .type = s->type,
-                    .is_hermitian = s->type == TD_COMPLEX_BINARY64,
+                    .is_hermitian =
+                        s->type == TD_COMPLEX_BINARY64 && !td_kinds[s->kind].has_diagonal,
                     .op_a = s->op_a,
                     .op_b = s->op_b,
                     .m = s->m,

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,80 +16,58 @@
 #include "lib/options/nearest.h"
 #include "lib/routine/lower.h"
 #include "lib/call/policy.h"
+#include "lib/routine/routines.h"
 #include "tools/machine.h"
 #include "tools/plan.h"
 #include "tools/tandem.h"
 
 enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE, SIDE };
-enum { M, N, K, SIZES, MOST_OPS = 2 };
+enum { SIZES = 3, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
-/* What the kinds of routine take: their sizes, how many operations --op takes, and which these
- * are; and whether one matrix is on a side of the other. */
-typedef struct {
-    int sizes[SIZES], size_count, op_count;
-    bool has_side;
-    const char *ops;
-} shape;
-static const shape of_product = {{M, N, K},
-                                 3,
-                                 2,
-                                 false,
-                                 "two of the letters N, T and C, for A and B"},
-                   of_update = {{N, K}, 2, 1, false, "one of the letters N, T and C"},
-                   of_symmetric = {{M, N}, 2, 0, true, "nothing: the routine has no operation"},
-                   of_triangular = {{M, N}, 2, 1, true, "one of the letters N, T and C"};
-
-/* Routines, by cuBLAS's names without the prefix. The first is what a plan is for if no other is
- * named. */
-typedef struct {
-    const char *name;
-    td_kind kind;
-    const shape *shape;
-    td_type type;
-    bool is_hermitian;
-} routine;
-static const routine routines[] = {
-    {"dgemm", TD_PRODUCT, &of_product, TD_BINARY64, false},
-    {"dsymm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_BINARY64, false},
-    {"dsyrk", TD_RANK_K, &of_update, TD_BINARY64, false},
-    {"dsyrkx", TD_RANK_KX, &of_update, TD_BINARY64, false},
-    {"dsyr2k", TD_RANK_2K, &of_update, TD_BINARY64, false},
-    {"dtrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_BINARY64, false},
-    {"dtrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_BINARY64, false},
-    {"zgemm", TD_PRODUCT, &of_product, TD_COMPLEX_BINARY64, false},
-    {"zsymm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_COMPLEX_BINARY64, false},
-    {"zhemm", TD_SYMMETRIC_PRODUCT, &of_symmetric, TD_COMPLEX_BINARY64, true},
-    {"zsyrk", TD_RANK_K, &of_update, TD_COMPLEX_BINARY64, false},
-    {"zherk", TD_RANK_K, &of_update, TD_COMPLEX_BINARY64, true},
-    {"zsyrkx", TD_RANK_KX, &of_update, TD_COMPLEX_BINARY64, false},
-    {"zherkx", TD_RANK_KX, &of_update, TD_COMPLEX_BINARY64, true},
-    {"zsyr2k", TD_RANK_2K, &of_update, TD_COMPLEX_BINARY64, false},
-    {"zher2k", TD_RANK_2K, &of_update, TD_COMPLEX_BINARY64, true},
-    {"ztrmm", TD_TRIANGULAR_PRODUCT, &of_triangular, TD_COMPLEX_BINARY64, false},
-    {"ztrsm", TD_TRIANGULAR_SOLVE, &of_triangular, TD_COMPLEX_BINARY64, false},
+/* The routines that can be planned, by cuBLAS's names without the prefix. The first is what a plan
+ * is for if no other is named. */
+#define LEVEL3(name, ...) TD_ROUTINE_##name,
+static const td_routine_id routines[] = {
+#include "lib/routine/routines.def"
 };
 
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
-const char *plan_routine_name(int number)
+plan_name plan_routine_name(int number)
 {
-    return number < ROUTINES ? routines[number].name : NULL;
+    plan_name made = {""};
+    if (number >= ROUTINES) return made;
+    snprintf(made.text, sizeof made.text, "%s",
+             td_routines[routines[number]].name + strlen("cublas"));
+    made.text[0] = (char)tolower((unsigned char)made.text[0]);
+    return made;
 }
 
-static const routine *find_routine(const char *name)
+/* A routine that was asked for. */
+typedef struct {
+    plan_name name;
+    const td_routine *of;
+    const td_kind_info *kind;
+} routine;
+
+static bool find_routine(const char *name, routine *found)
 {
-    char names[256] = "", question[TD_QUESTION_BYTES];
+    plan_name known[ROUTINES];
+    char names[ROUTINES * (sizeof known->text + 2)] = "", question[TD_QUESTION_BYTES];
     td_nearest search = {.name = name};
     for (int i = 0; i < ROUTINES; i++) {
         const size_t used = strlen(names);
-        if (!name || strcmp(routines[i].name, name) == 0) return &routines[i];
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", routines[i].name);
-        td_nearest_offer(&search, routines[i].name);
+        known[i] = plan_routine_name(i);
+        const td_routine *of = &td_routines[routines[i]];
+        *found = (routine){known[i], of, &td_kinds[of->kind]};
+        if (!name || strcmp(known[i].text, name) == 0) return true;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", known[i].text);
+        td_nearest_offer(&search, known[i].text);
     }
     complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
-    return NULL;
+    return false;
 }
 
 static bool parse_size(const char *name, const char *text, int64_t *size)
@@ -111,20 +90,23 @@ static bool parse_op(char letter, td_op *op)
 
 static bool parse_ops(const char *text, const routine *r, td_problem *p)
 {
+    static const char *const allowed[MOST_OPS + 1] = {"nothing: the routine has no operation",
+                                                      "one of the letters N, T and C",
+                                                      "two of the letters N, T and C, for A and B"};
     td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
-    const int count = r->shape->op_count;
+    const int count = r->kind->operations;
     bool is_good = !text || (count > 0 && strlen(text) == (size_t)count);
     for (int i = 0; text && is_good && i < count && i < MOST_OPS; i++)
         is_good = parse_op(text[i], ops[i]);
-    if (!is_good) complain("--op is '%s'; allowed: %s", text, r->shape->ops);
+    if (!is_good) complain("--op is '%s'; allowed: %s", text, allowed[count]);
     return is_good;
 }
 
 static bool parse_side(const char *text, const routine *r, td_problem *p)
 {
     if (!text) return true;
-    if (!r->shape->has_side) {
-        complain("--side is '%s'; %s has no sides", text, r->name);
+    if (!r->kind->has_side) {
+        complain("--side is '%s'; %s has no sides", text, r->name.text);
         return false;
     }
     p->side = strcmp(text, "R") == 0 ? TD_RIGHT : TD_LEFT;
@@ -135,61 +117,55 @@ static bool parse_side(const char *text, const routine *r, td_problem *p)
 
 static bool parse_sizes(const command_line *line, const routine *r, td_problem *p)
 {
-    static const char *const names[SIZES] = {"M", "N", "K"};
-    int64_t *const sizes[SIZES] = {&p->m, &p->n, &p->k};
-    const shape *s = r->shape;
-    if (line->count < s->size_count) {
-        complain("%s is missing; see tandem plan --help", names[s->sizes[line->count]]);
-        return false;
+    const struct {
+        const char *name;
+        int64_t *size;
+        bool is_taken;
+    } sizes[SIZES] = {
+        {"M", &p->m, r->kind->has_m}, {"N", &p->n, true}, {"K", &p->k, r->kind->has_k}};
+    int used = 0;
+    for (int i = 0; i < SIZES; i++) {
+        if (!sizes[i].is_taken) continue;
+        if (line->count <= used) {
+            complain("%s is missing; see tandem plan --help", sizes[i].name);
+            return false;
+        }
+        if (!parse_size(sizes[i].name, line->arguments[used++], sizes[i].size)) return false;
     }
-    if (line->count > s->size_count) {
-        complain("'%s' is one size too many for %s", line->arguments[s->size_count], r->name);
-        return false;
-    }
-    for (int i = 0; i < s->size_count; i++)
-        if (!parse_size(names[s->sizes[i]], line->arguments[i], sizes[s->sizes[i]])) return false;
-    return true;
+    if (line->count > used)
+        complain("'%s' is one size too many for %s", line->arguments[used], r->name.text);
+    return line->count <= used;
 }
 
 static bool parse_batch(const char *text, const routine *r, td_problem *p)
 {
     if (!text) return true;
-    if (r->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
-    complain("--batch is '%s'; %s has no batches", text, r->name);
+    if (r->of->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
+    complain("--batch is '%s'; %s has no batches", text, r->name.text);
     return false;
 }
 
-/* The product that the routine is; or a triangular solve, whose sums have as many terms as A has
- * rows. */
-static bool lower(const td_problem *p, td_problem *product)
-{
-    if (!td_problem_is_solve(p)) return td_lower(p, product);
-    *product = *p;
-    product->k = td_solve_order(p);
-    return true;
-}
-
-static bool parse_problem(const command_line *line, const routine *r, td_problem *product)
+static bool parse_problem(const command_line *line, const routine *r, td_problem *called)
 {
     static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
-    td_problem p = {.kind = r->kind,
-                    .type = r->type,
-                    .is_hermitian = r->is_hermitian,
+    td_problem p = {.kind = r->of->kind,
+                    .type = r->of->type,
+                    .is_hermitian = r->of->is_hermitian,
                     .a.data = &somewhere[0],
                     .b.data = &somewhere[1],
                     .c.data = &somewhere[2],
                     .batch = 1};
     p.alpha.value.binary64 = 1.0;
-    return parse_sizes(line, r, &p) && parse_batch(line->values[BATCH], r, &p) &&
-           parse_ops(line->values[OP], r, &p) && parse_side(line->values[SIDE], r, &p) &&
-           lower(&p, product);
+    *called = p;
+    return parse_sizes(line, r, called) && parse_batch(line->values[BATCH], r, called) &&
+           parse_ops(line->values[OP], r, called) && parse_side(line->values[SIDE], r, called);
 }
 
 /* The operations as --op takes them. */
 static void print_ops(const routine *r, const td_problem *p, char text[3])
 {
     const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
-    snprintf(text, 3, "%.*s", r->shape->op_count, ops);
+    snprintf(text, 3, "%.*s", r->kind->operations, ops);
 }
 
 /* Additions and multiplications of real numbers, of which a triangular routine needs half of its
@@ -209,28 +185,30 @@ static double operations_of(const td_problem *p)
 
 /* ---- the model ---- */
 
-/* What is predicted of a call: its product of real lines, or, of a solve, that itself. */
-static td_problem predicted_of(const td_problem *p)
-{
-    td_problem real = *p;
-    if (!td_problem_is_solve(p)) td_real_product(p, &real);
-    return real;
-}
+/* What is planned: a routine's call; what is shown of it, its product, or the solve with the terms
+ * of its longest sums for k; and of which product of real lines an engine tells bits and routes. */
+typedef struct {
+    const routine *routine;
+    td_question question;
+    td_problem shown, real;
+    double seconds[TD_MOST_WAYS];
+} planned;
 
-static void predict(const td_model *model, const td_problem *p, double *seconds)
+/* It is valid as long as *called is. */
+static planned plan_call(const routine *r, const td_problem *called, const td_model *model)
 {
-    td_solve_forecast by_way[TD_MOST_WAYS];
-    if (!td_problem_is_solve(p)) {
-        td_model_predict(model, p, seconds);
-        return;
-    }
-    td_model_predict_solve(model, p, by_way);
-    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = by_way[i].seconds;
-}
-
-static td_decision choose(const td_options *o, const td_problem *p, const td_model *model)
-{
-    return (td_problem_is_solve(p) ? td_policy_choose_solve : td_policy_choose)(o, p, model);
+    planned of = {.routine = r};
+    td_way_forecast by_way[TD_MOST_WAYS];
+    int count;
+    (void)td_ways(&count);
+    td_ask(TD_ENTRY_cublasDgemm_v2, called, &of.question);
+    const td_question *q = &of.question;
+    of.shown = q->is_lowered ? q->product : *called;
+    of.real = q->is_lowered ? q->real : *called;
+    if (!q->is_lowered) of.shown.k = of.real.k = q->method->terms(q);
+    q->method->predict(model, q, by_way);
+    for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
+    return of;
 }
 
 static const char *label_of(const td_problem *p)
@@ -270,17 +248,27 @@ static void find_own(td_model *model)
 
 /* ---- what is printed ---- */
 
+/* The call under mode auto whose data turn out to be bad: of the way that auto weighed alone, if
+ * that depends on the data. */
+static double found_out_of(const td_way *way, const td_decision *d)
+{
+    const bool is_weighed = d->forecast.mode && strcmp(way->text, d->forecast.mode) == 0;
+    return is_weighed && d->forecast.found_out > 0.0 ? d->forecast.found_out : -1.0;
+}
+
 /* p is the product of real numbers that an engine makes. */
 static void print_way(const td_way *way, double seconds, const td_problem *p, double operations,
-                      double native, td_option_accuracy accuracy)
+                      double native, const td_decision *d, td_option_accuracy accuracy)
 {
-    char bits[16] = "-";
+    const double found_out = found_out_of(way, d);
+    char bits[16] = "-", bad_data[24] = "-";
+    if (found_out >= 0.0) snprintf(bad_data, sizeof bad_data, "%.4f", found_out * 1e3);
     if (way->engine->bits)
         snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
     if (seconds < 0.0)
-        printf("%-14s %12s %9s %10s %6s\n", way->text, "-", "-", "-", bits);
+        printf("%-14s %12s %12s %9s %10s %6s\n", way->text, "-", "-", "-", "-", bits);
     else
-        printf("%-14s %12.4f %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3,
+        printf("%-14s %12.4f %12s %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3, bad_data,
                operations / seconds * 1e-12, seconds / native, bits,
                td_policy_serves(way, seconds, accuracy, p->k) ? "" : "  too few bits");
 }
@@ -308,35 +296,35 @@ static void print_routes(const td_problem *p, const td_model *model)
 
 static void print_decision(const td_decision *d)
 {
+    enum { DECIMALS = 4 };
+    char forecast[TD_FORECAST_TEXT];
     printf("\nauto: %s, %s", d->text, d->reason ? d->reason : d->choice);
-    if (d->forecast.mode)
-        printf(" (%s %.4f ms, native %.4f ms)", d->forecast.mode, d->forecast.emulated * 1e3,
-               d->forecast.native * 1e3);
+    if (d->forecast.mode) printf(" (%s)", td_forecast_print(&d->forecast, DECIMALS, forecast));
     printf("\n");
 }
 
-static void print_plan(const td_options *o, const routine *r, const td_problem *p,
-                       const td_model *model)
+static void print_plan(const td_options *o, const planned *of, const td_model *model)
 {
-    double seconds[TD_MOST_WAYS];
+    const td_problem *p = &of->shown;
     char accuracy[TD_OPTION_TEXT_BYTES];
     int count;
     const td_way *way = td_ways(&count);
-    const td_problem real = predicted_of(p);
-    predict(model, &real, seconds);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
-    print_ops(r, p, ops);
+    print_ops(of->routine, p, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
            label_of(p), p->m, p->n, p->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
-    printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy, td_policy_bits(o->accuracy, real.k));
-    printf("%-14s %12s %9s %10s %6s\n", "mode", "predicted ms", "TFLOP/s", "of native", "bits");
+    printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy,
+           td_policy_bits(o->accuracy, of->real.k));
+    printf("%-14s %12s %12s %9s %10s %6s\n", "mode", "predicted ms", "found out ms", "TFLOP/s",
+           "of native", "bits");
+    const td_decision d = td_policy_choose(o, &of->question, model);
     for (int i = 0; i < count; i++)
-        print_way(&way[i], seconds[i], &real, operations_of(p), seconds[0], o->accuracy);
-    const td_decision d = choose(o, &real, model);
+        print_way(&way[i], of->seconds[i], &of->real, operations_of(p), of->seconds[0], &d,
+                  o->accuracy);
     print_decision(&d);
-    print_routes(&real, model);
+    print_routes(&of->real, model);
 }
 
 /* ---- the same as JSON ---- */
@@ -366,11 +354,12 @@ static void print_json_route(const td_way *way, const td_problem *p, const td_mo
 }
 
 static void print_json_way(const td_way *way, double seconds, const td_problem *p,
-                           const td_model *model, td_option_accuracy accuracy)
+                           const td_model *model, const td_decision *d, td_option_accuracy accuracy)
 {
     const bool has_bits = way->engine->bits != NULL;
     printf("\"mode\": \"%s\"", way->text);
     print_json_number("seconds", seconds);
+    print_json_number("found_out_seconds", found_out_of(way, d));
     print_json_number("bits", has_bits ? way->engine->bits(way->parameter, p->k) : -1.0);
     printf(", \"is_accurate_enough\": %s",
            td_policy_serves(way, seconds, accuracy, p->k) ? "true" : "false");
@@ -378,29 +367,26 @@ static void print_json_way(const td_way *way, double seconds, const td_problem *
     printf("}");
 }
 
-static void print_json(const td_options *o, const routine *r, const td_problem *p,
-                       const td_model *model)
+static void print_json(const td_options *o, const planned *of, const td_model *model)
 {
-    double seconds[TD_MOST_WAYS];
+    const td_problem *p = &of->shown;
     char accuracy[TD_OPTION_TEXT_BYTES];
     char ops[3];
     int count;
     const td_way *way = td_ways(&count);
-    print_ops(r, p, ops);
-    const td_problem real = predicted_of(p);
-    const td_decision d = choose(o, &real, model);
-    predict(model, &real, seconds);
+    print_ops(of->routine, p, ops);
+    const td_decision d = td_policy_choose(o, &of->question, model);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     td_json_print_members(stdout, "{\n  ",
                           (const td_json_member[]){{"device", model->card.name},
                                                    {"figures", model->source},
                                                    {"accuracy", accuracy},
-                                                   {"routine", r->name},
+                                                   {"routine", of->routine->name.text},
                                                    {"op", ops},
                                                    {NULL, NULL}});
     printf(",\n  \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64,
            p->m, p->n, p->k, p->batch);
-    print_json_number("bits", td_policy_bits(o->accuracy, real.k));
+    print_json_number("bits", td_policy_bits(o->accuracy, of->real.k));
     td_json_print_members(stdout, ",\n  \"auto\": {",
                           (const td_json_member[]){{"mode", d.text},
                                                    {"native_reason", d.reason},
@@ -409,7 +395,7 @@ static void print_json(const td_options *o, const routine *r, const td_problem *
     printf("},\n  \"modes\": [");
     for (int i = 0; i < count; i++) {
         printf("%s\n    {", i ? "," : "");
-        print_json_way(&way[i], seconds[i], &real, model, o->accuracy);
+        print_json_way(&way[i], of->seconds[i], &of->real, model, &d, o->accuracy);
     }
     printf("\n  ]\n}\n");
 }
@@ -419,8 +405,10 @@ static int run(const command_line *line)
     static td_model model; /* what it reads stays for the life of the process */
     td_problem p;
     td_options o;
-    const routine *r = find_routine(line->values[ROUTINE]);
-    if (!r || !parse_problem(line, r, &p) || !td_options_parse(&o, environ)) return EXIT_USAGE;
+    routine r;
+    if (!find_routine(line->values[ROUTINE], &r) || !parse_problem(line, &r, &p) ||
+        !td_options_parse(&o, environ))
+        return EXIT_USAGE;
     if (!td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL)) return EXIT_USAGE;
     const char *accuracy = line->values[ACCURACY];
     if (accuracy && !td_options_set(&o, TD_OPTION_ACCURACY, "--accuracy", accuracy, TD_ORIGIN_CALL))
@@ -429,7 +417,8 @@ static int run(const command_line *line)
         find_own(&model);
     else if (!find_named(line->values[DEVICE], &model))
         return EXIT_USAGE;
-    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, r, &p, &model);
+    const planned of = plan_call(&r, &p, &model);
+    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, &of, &model);
     return 0;
 }
 

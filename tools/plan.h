@@ -2,7 +2,12 @@
 #ifndef TD_TOOLS_PLAN_H
 #define TD_TOOLS_PLAN_H
 
-/* The name of a routine, by its number from 0; NULL after the last one. */
-const char *plan_routine_name(int number);
+/* A routine as `tandem plan` names it: "dgemm". */
+typedef struct {
+    char text[16];
+} plan_name;
+
+/* That of a routine, by its number from 0; empty after the last one. */
+plan_name plan_routine_name(int number);
 
 #endif

@@ -2,12 +2,9 @@
 
 #include <stdlib.h>
 
-#include "../../kernels/view/target.h"
 #include "../routine/mix.h"
 #include "../model/spent.h"
-#include "../routine/real.h"
 #include "../options/log.h"
-#include "../routine/lower.h"
 #include "site_table.h"
 
 /* What a context has, from its first call under this strategy on. */
@@ -69,36 +66,6 @@ static uint64_t site_of(td_entry entry, const td_problem *p)
     return td_mix(hash, (uint64_t)p->batch);
 }
 
-static int64_t tiles_of_product(const td_problem *p)
-{
-    const td_region region = td_problem_region(p);
-    return td_region_blocks(&region, p->m, p->n, TD_TILE, TD_TILE) * p->batch;
-}
-
-/* Tiles of all products of a triangular solve that are made in its mode. */
-static int64_t tiles_of_solve(const td_problem *p, const td_solve_cut *cut)
-{
-    const int64_t blocks = td_solve_blocks(p, cut->block_rows);
-    int64_t tiles = 0;
-    for (int64_t known = 1; known < blocks; known++) {
-        const td_problem update = td_solve_update(p, cut->block_rows, known);
-        td_problem real;
-        td_real_product(&update, &real);
-        if (update.k >= cut->least_terms) tiles += tiles_of_product(&real);
-    }
-    return tiles;
-}
-
-/* Tiles of C; of complex numbers those of the real product that stands for theirs. */
-static int64_t tiles_of(const td_problem *p, const td_decision *decision)
-{
-    td_problem product, real;
-    if (td_problem_is_solve(p)) return tiles_of_solve(p, &decision->cut);
-    if (!td_lower(p, &product)) return 0;
-    td_real_product(&product, &real);
-    return tiles_of_product(&real);
-}
-
 typedef struct {
     const td_problem *p;
     td_expected expected;
@@ -121,14 +88,13 @@ td_decision td_adaptive_forgo(const td_decision *decision)
                               : *decision;
 }
 
-td_decision td_adaptive_weigh(td_entry entry, const td_problem *p, const td_decision *decision,
-                              td_device *device)
+td_decision td_adaptive_weigh(const td_question *q, const td_decision *decision, td_device *device)
 {
     struct td_sites *const sites = decision->heeds_site ? sites_of(device) : NULL;
     if (!sites) return td_adaptive_forgo(decision);
     const td_forecast forecast = decision->forecast;
-    const call c = {p, {forecast.native, forecast.emulated, decision->parameter.prices}};
-    const td_site_question question = {.site = site_of(entry, p),
+    const call c = {q->called, {forecast.native, forecast.emulated, decision->parameter.prices}};
+    const td_site_question question = {.site = site_of(q->entry, q->called),
                                        .is_safe = !decision->is_risky,
                                        .has_lost = has_lost,
                                        .may_try = may_try,
@@ -136,7 +102,7 @@ td_decision td_adaptive_weigh(td_entry entry, const td_problem *p, const td_deci
     const td_site_answer answer = td_site_table_ask(sites->table, &question);
     if (!answer.is_emulated) return td_policy_keep_native(td_reason_lost, forecast);
     td_decision weighed = *decision;
-    const int64_t tiles = answer.slot >= 0 ? tiles_of(p, decision) : 0;
+    const int64_t tiles = answer.slot >= 0 ? q->method->tiles(q, decision) : 0;
     if (tiles == 0) return weighed;
     weighed.counts = (td_counts_move){
         .from = &device->device_counters[TD_COUNTER_SLOTS +

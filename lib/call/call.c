@@ -3,10 +3,7 @@
 #include <stdatomic.h>
 
 #include "../model/device_model.h"
-#include "../model/solve_model.h"
-#include "../routine/real.h"
 #include "../report/range.h"
-#include "../routine/lower.h"
 #include "process.h"
 
 /* Tells the report, once for each device, what it is called. */
@@ -44,21 +41,18 @@ static void end_range(td_call *call)
 }
 
 /* A negative number if nobody can say. */
-static double native_seconds(const td_model *model, const td_problem *p)
+static double native_seconds(const td_model *model, const td_question *q)
 {
-    td_problem product, real;
-    if (td_problem_is_solve(p)) return td_model_native_solve(model, p);
-    if (!td_lower(p, &product)) return -1.0;
-    td_real_product(&product, &real);
-    return td_model_seconds(model, td_engines[0], (td_parameter){0}, &real);
+    if (!q->method || !q->method->predict_one) return -1.0;
+    return q->method->predict_one(model, q, td_engines[0], (td_parameter){0}).seconds;
 }
 
 /* What cuBLAS would take, once for a line of the report, where the device is known. */
-static void name_native_time(const td_call *call, const td_problem *p, const td_device *device)
+static void name_native_time(const td_call *call, const td_question *q, const td_device *device)
 {
     if (!device || !td_report_wants_native(call->record)) return;
     const td_model *model = td_device_model(device->ordinal);
-    td_report_set_native(call->record, model ? native_seconds(model, p) : -1.0);
+    td_report_set_native(call->record, model ? native_seconds(model, q) : -1.0);
 }
 
 /* Captured work takes no time when it is called. */
@@ -76,19 +70,20 @@ static void stop_time(td_call *call)
     td_timer_stop(call->timer, call->stream, call->record);
 }
 
-td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
-                      const td_decision *decision, td_device *device, int ordinal)
+td_call td_call_begin(const td_options *o, const td_question *q, const td_decision *decision,
+                      td_device *device, int ordinal)
 {
-    const td_promise promise = td_promised(decision, entry, p);
-    const td_report_key key = td_report_key_of(entry, p, decision, promise.bound, ordinal);
+    const td_promise promise = td_promised(q, decision);
+    const td_report_key key =
+        td_report_key_of(q->entry, q->called, decision, promise.bound, ordinal);
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
                     .record = td_report_find(&key),
-                    .stream = p->stream};
+                    .stream = q->called->stream};
     if (call.record) name_device(ordinal);
     if (call.record && decision->forecast.mode) name_figures(ordinal);
     if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;
-    name_native_time(&call, p, device);
-    td_sampling_begin(&call.sampling, o, p, &promise, device, call.record);
+    name_native_time(&call, q, device);
+    td_sampling_begin(&call.sampling, o, q, &promise, device, call.record);
     start_time(&call);
     call.has_range = begin_range(&key);
     return call;
@@ -105,14 +100,23 @@ td_counters *td_call_counters(td_call *call, const td_decision *decision, const 
     return call->counts.from;
 }
 
-void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
-                   const td_decision *decision)
+/* What runs the call and why, and the times that decided. */
+static void log_decision(const td_question *q, const td_decision *decision)
 {
+    enum { DECIMALS = 4 };
+    char forecast[TD_FORECAST_TEXT] = "";
+    const td_problem *p = q->called;
     const char *why = decision->reason ? decision->reason : decision->choice;
-    td_report_count(call->record);
-    td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld: %s%s%s%s", td_entries[entry].name,
+    if (decision->forecast.mode) td_forecast_print(&decision->forecast, DECIMALS, forecast);
+    td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld: %s%s%s%s%s%s", td_entries[q->entry].name,
            (long long)p->m, (long long)p->n, (long long)p->k, decision->text, why ? " (" : "",
-           why ? why : "", why ? ")" : "");
+           why ? why : "", why && forecast[0] ? ": " : "", forecast, why ? ")" : "");
+}
+
+void td_call_count(const td_call *call, const td_question *q, const td_decision *decision)
+{
+    td_report_count(call->record);
+    if (td_log_is_on(TD_LOG_DEBUG)) log_decision(q, decision);
 }
 
 void td_call_wait(td_call *call)

@@ -30,15 +30,14 @@ typedef struct {
 
 /* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL
  * if Tandem cannot use it, or has no need to; ordinal: its number, or -1. */
-td_call td_call_begin(const td_options *o, td_entry entry, const td_problem *p,
-                      const td_decision *decision, td_device *device, int ordinal);
+td_call td_call_begin(const td_options *o, const td_question *q, const td_decision *decision,
+                      td_device *device, int ordinal);
 
 /* Where the call's kernels may count, in device memory; NULL: nowhere. */
 td_counters *td_call_counters(td_call *call, const td_decision *decision, const td_device *device);
 
 /* Counts a call that happens as was decided, and says so in the log. */
-void td_call_count(const td_call *call, td_entry entry, const td_problem *p,
-                   const td_decision *decision);
+void td_call_count(const td_call *call, const td_question *q, const td_decision *decision);
 
 /* Stops the time of a native call whose original function does not run yet, and starts it anew. */
 void td_call_wait(td_call *call);

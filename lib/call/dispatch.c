@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 
 #include "../model/device_model.h"
-#include "../engines/solve/solve.h"
 #include "adaptive.h"
 #include "../verify/failures.h"
 #include "rules.h"
@@ -17,21 +16,28 @@ bool td_dispatch_wants(const td_options *o, td_entry entry)
            td_policy_intercepts(o, entry);
 }
 
-static td_call keep_native(td_entry entry, const td_problem *p, const td_decision *decision)
+static td_call keep_native(const td_question *q, const td_decision *decision)
 {
     const td_options *o = td_options_in_force();
     int ordinal = -1;
     if (!td_cuda_ok(cudaGetDevice(&ordinal))) ordinal = -1;
     td_device *device = o->verify ? td_device_current() : NULL;
-    const td_call call = td_call_begin(o, entry, p, decision, device, ordinal);
-    td_call_count(&call, entry, p, decision);
+    const td_call call = td_call_begin(o, q, decision, device, ordinal);
+    td_call_count(&call, q, decision);
     return call;
+}
+
+static td_call refuse_call(const td_question *q, const char *reason)
+{
+    const td_decision decision = td_policy_native(reason);
+    return keep_native(q, &decision);
 }
 
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason)
 {
-    const td_decision decision = td_policy_native(reason);
-    return keep_native(entry, p, &decision);
+    td_question q;
+    td_ask(entry, p, &q);
+    return refuse_call(&q, reason);
 }
 
 /* What becomes of a run that enqueued nothing: the reason in the report, and a line in the log,
@@ -50,63 +56,46 @@ static const struct {
     [TD_RUN_FAILED] = {td_reason_launch, "the device refused a kernel, or cuBLAS a product"},
 };
 
-static td_call refuse(td_entry entry, const td_problem *p, td_run_status status)
+static td_call refuse_run(const td_question *q, td_run_status status)
 {
     static atomic_uint said[sizeof refusals / sizeof *refusals];
     const char *line = refusals[status].line;
     if (line) td_log_capped(&said[status], 1, TD_LOG_WARN, "%s; it runs native (said once)", line);
-    return td_dispatch_native(entry, p, refusals[status].reason);
+    return refuse_call(q, refusals[status].reason);
 }
 
 /* ---- emulation ---- */
 
-/* Enqueues what the call asks for: the product that its routine is, or a triangular solve. */
-static td_run_status run(const td_options *o, const td_problem *p, const td_decision *decision,
-                         td_device *device, td_counters *counters)
+/* Runs the call; one that was not done, or not to its end, is still to be counted or dropped. */
+static td_run_status attempt(const td_options *o, const td_question *q, const td_decision *decision,
+                             td_device *device, td_call *call)
 {
-    const size_t limit = td_device_limit(device, o->workspace);
-    const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
-    td_problem product;
-    if (td_problem_is_solve(p)) return td_solve_run(p, &by, device, limit, counters);
-    const td_problem *const runs = td_lower(p, &product) ? &product : p;
-    if (runs->k < decision->cut.least_terms) /* of a part of a solve */
-        return td_engine_run(&td_engine_fp64, runs, (td_parameter){0}, device, limit, counters);
-    td_parameter parameter = decision->parameter;
-    parameter.native = p;
-    return td_engine_run(decision->engine, runs, parameter, device, limit, counters);
+    *call = td_call_begin(o, q, decision, device, device->ordinal);
+    return q->method->run(q, decision, device, td_device_limit(device, o->workspace),
+                          td_call_counters(call, decision, device));
 }
 
-/* Runs p; a call that was not done, or not to its end, is still to be counted or dropped. */
-static td_run_status attempt(const td_options *o, td_entry entry, const td_problem *p,
-                             const td_decision *decision, td_device *device, td_call *call)
+static void count(td_call *call, const td_question *q, const td_decision *decision, bool is_done)
 {
-    *call = td_call_begin(o, entry, p, decision, device, device->ordinal);
-    td_counters *counters = td_call_counters(call, decision, device);
-    return run(o, p, decision, device, counters);
-}
-
-static void count(td_call *call, td_entry entry, const td_problem *p, const td_decision *decision,
-                  bool is_done)
-{
-    td_call_count(call, entry, p, decision);
+    td_call_count(call, q, decision);
     td_call_end(call, is_done);
 }
 
-static td_call emulate(const td_options *o, td_entry entry, const td_problem *p,
-                       const td_decision *decision, td_device *device)
+static td_call emulate(const td_options *o, const td_question *q, const td_decision *decision,
+                       td_device *device)
 {
     td_call call;
-    const td_run_status status = attempt(o, entry, p, decision, device, &call);
+    const td_run_status status = attempt(o, q, decision, device, &call);
     if (status != TD_RUN_DONE && status != TD_RUN_BROKEN) {
         td_call_drop(&call);
-        return refuse(entry, p, status);
+        return refuse_run(q, status);
     }
     if (status == TD_RUN_BROKEN) {
         td_log(TD_LOG_ERROR, "%s: a kernel launch failed half way; the call returns an error",
-               td_entries[entry].name);
+               td_entries[q->entry].name);
         call.outcome = TD_CALL_BROKEN;
     }
-    count(&call, entry, p, decision, status == TD_RUN_DONE);
+    count(&call, q, decision, status == TD_RUN_DONE);
     return call;
 }
 
@@ -126,20 +115,20 @@ void td_dispatch_open(const td_options *o)
 }
 
 /* The options for one call; NULL if there are rules with faults. */
-static const td_options *options_of_call(const td_options *o, td_entry entry, const td_problem *p)
+static const td_options *options_of_call(const td_options *o, const td_question *q)
 {
     if (!o->rules.text[0]) return o;
     if (!rules) return NULL;
-    const td_site *site = td_rules_ask_caller(rules) ? td_site_find(p->caller) : NULL;
-    const td_options *found = td_rules_find(rules, entry, p, site);
+    const td_site *site = td_rules_ask_caller(rules) ? td_site_find(q->called->caller) : NULL;
+    const td_options *found = td_rules_find(rules, q->entry, q->called, site);
     return found ? found : o;
 }
 
 /* What runs a call, and whether that is a rule's word. */
-static td_decision decide(const td_options *in_force, const td_options *o, const td_problem *p,
+static td_decision decide(const td_options *in_force, const td_options *o, const td_question *q,
                           const td_device *device)
 {
-    td_decision d = td_policy_decide(o, p, device ? td_device_model(device->ordinal) : NULL);
+    td_decision d = td_policy_decide(o, q, device ? td_device_model(device->ordinal) : NULL);
     if (o == in_force) return d;
     if (d.reason == td_reason_mode) d.reason = td_reason_rule;
     if (d.engine && !d.choice) d.choice = td_choice_rule;
@@ -148,10 +137,12 @@ static td_decision decide(const td_options *in_force, const td_options *o, const
 
 td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const td_problem *p)
 {
-    const td_options *o = options_of_call(in_force, entry, p);
+    td_question q;
+    td_ask(entry, p, &q);
+    const td_options *o = options_of_call(in_force, &q);
     if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
-    const td_decision decision = decide(in_force, o, p, device);
+    const td_decision decision = decide(in_force, o, &q, device);
     if (decision.engine && !device) return td_policy_native(td_reason_device);
     return td_adaptive_forgo(&decision);
 }
@@ -160,38 +151,45 @@ const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decis
                              const td_problem *part)
 {
     td_call call;
+    td_question q;
+    td_ask(entry, part, &q);
     td_process_watch_exit();
     td_device *device = td_device_current();
     if (!device) return td_reason_device;
-    const td_run_status status = attempt(o, entry, part, decision, device, &call);
+    const td_run_status status = attempt(o, &q, decision, device, &call);
     if (status == TD_RUN_DONE) {
-        count(&call, entry, part, decision, true);
+        count(&call, &q, decision, true);
         return NULL;
     }
     td_call_drop(&call);
     return status == TD_RUN_BROKEN ? td_reason_launch : refusals[status].reason;
 }
 
+/* True if kernels of the current device can write the call's result. */
+static bool can_write(const td_problem *p, const td_device *device)
+{
+    const td_matrix *result = td_problem_result(p);
+    return td_device_reaches(device, result->array ? (const void *)result->array : result->data);
+}
+
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
 {
+    td_question q;
+    td_ask(entry, p, &q);
     td_process_watch_exit();
-    const td_options *o = options_of_call(in_force, entry, p);
-    if (!o) return td_dispatch_native(entry, p, td_reason_rules);
+    const td_options *o = options_of_call(in_force, &q);
+    if (!o) return refuse_call(&q, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
-    td_decision decision = decide(in_force, o, p, device);
-    td_problem captured;
+    td_decision decision = decide(in_force, o, &q, device);
     if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream)) {
-        captured = *p;
-        captured.lacks_branch = true;
-        decision = decide(in_force, o, &captured, device);
+        q.real.lacks_branch = true;
+        decision = decide(in_force, o, &q, device);
     }
-    if (!decision.engine) return keep_native(entry, p, &decision);
+    if (!decision.engine) return keep_native(&q, &decision);
     if (!device) device = td_device_current();
-    if (!device) return td_dispatch_native(entry, p, td_reason_device);
-    const td_matrix *result = td_problem_result(p);
-    const void *written = result->array ? (const void *)result->array : result->data;
-    if (!td_device_reaches(device, written)) return td_dispatch_native(entry, p, td_reason_pointer);
-    decision = td_adaptive_weigh(entry, p, &decision, device);
-    if (!decision.engine) return keep_native(entry, p, &decision);
-    return emulate(o, entry, p, &decision, device);
+    if (!device) return refuse_call(&q, td_reason_device);
+    if (!can_write(p, device)) return refuse_call(&q, td_reason_pointer);
+    decision = td_adaptive_weigh(&q, &decision, device);
+    if (!decision.engine) return keep_native(&q, &decision);
+    return emulate(o, &q, &decision, device);
 }

@@ -1,16 +1,9 @@
 #include "policy.h"
 
-#include "../routine/lower.h"
-
+#include "../engines/engine.h"
 #include "../model/cost.h"
-#include "../model/dgemm_model.h"
 #include "../model/found_out.h"
-#include "../engines/lu/limits.h"
-#include "../engines/native_knows.h"
 #include "../model/prices.h"
-#include "../model/solve_model.h"
-#include "../routine/real.h"
-#include "../engines/solve/solve.h"
 
 bool td_policy_intercepts(const td_options *options, td_entry entry)
 {
@@ -53,21 +46,6 @@ td_decision td_policy_binary64(void)
         .engine = &td_engine_fp64, .text = td_engine_fp64.name, .choice = td_choice_instead};
 }
 
-/* Routines that need the arithmetic of no mode, but are faster by Tandem's own kernels. */
-static td_decision decide_native_arithmetic(const td_problem *p)
-{
-    const char *refusal = td_lu_refusal(p);
-    if (refusal) return td_policy_native(refusal);
-    return (td_decision){.engine = &td_engine_lu, .text = td_engine_lu.name};
-}
-
-static bool is_lu(const td_problem *p)
-{
-    const td_kind kind = p->kind;
-    return kind == TD_LU_FACTOR || kind == TD_LU_SOLVE || kind == TD_LU_INVERT ||
-           kind == TD_INVERT || (kind == TD_TRIANGULAR_SOLVE && p->a.array);
-}
-
 /* ---- predictions ---- */
 
 double td_policy_bits(td_option_accuracy accuracy, int64_t k)
@@ -98,265 +76,184 @@ static bool is_slower(const td_model *model, td_forecast f)
 /* True if finding out that data are bad costs too much of native's time. */
 static bool is_dear_to_find_out(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
 
-/* True where the mode is so far ahead, as on cards with little binary64, that bad data of some
- * calls are a small matter beside it. */
-static bool is_far_ahead(td_forecast f)
+/* True where the mode is so far ahead, on a card with little binary64, that bad data of some calls
+ * are a small matter beside it. */
+static bool is_far_ahead(const td_model *model, td_forecast f)
 {
     const double far = 2.0;
-    return far * f.emulated <= f.native;
+    return !td_rates_have_much_binary64(&model->rates) && far * f.emulated <= f.native;
 }
 
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
-static bool is_too_slow_at_worst(td_forecast f)
+static bool is_too_slow_at_worst(const td_model *model, td_forecast f)
 {
-    return is_dear_to_find_out(f) && !is_far_ahead(f);
+    return is_dear_to_find_out(f) && !is_far_ahead(model, f);
 }
 
 /* True if a call stays native for its worst case. This is the one place where strategy adaptive
  * relaxes that rule: what heed_site then makes of the call is risky, and for its site to allow. */
-static bool forgoes(const td_options *o, td_forecast f)
+static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
 {
-    return is_too_slow_at_worst(f) && !is_adaptive(o);
+    return is_too_slow_at_worst(model, f) && !is_adaptive(o);
 }
 
 /* A decision to emulate what cuBLAS might make as well. */
-static td_decision heed_site(const td_options *o, td_decision d)
+static td_decision heed_site(const td_options *o, const td_model *model, td_decision d)
 {
     d.heeds_site = is_adaptive(o) && d.engine->cost;
-    d.is_risky = d.heeds_site && is_too_slow_at_worst(d.forecast);
+    d.is_risky = d.heeds_site && is_too_slow_at_worst(model, d.forecast);
     return d;
 }
 
-/* Sizes from which residues take no longer than binary64 on a device that is fast at both: 2048
- * cubed on an H100. */
-enum { LEAST_SIDE = 512 };
-static const double least_products = 0x1p33;
-
-/* The mode by m, n, k and the accuracy alone: so a member of a batch has the bits of a single
- * product. */
-static td_decision choose_reproducibly(const td_options *o, const td_problem *p)
+/* The mode by sizes and the accuracy alone: the same on every device. */
+static td_decision choose_reproducibly(const td_options *o, const td_question *q)
 {
-    const bool is_large = p->m >= LEAST_SIDE && p->n >= LEAST_SIDE && p->k >= LEAST_SIDE &&
-                          (double)p->m * (double)p->n * (double)p->k >= least_products,
-               needs_more =
-                   td_policy_bits(o->accuracy, p->k) > td_bits_fp64((td_parameter){0}, p->k);
-    td_decision d = {.text = needs_more ? "faithful"
-                             : is_large ? "ozaki2"
-                                        : "fp64",
-                     .choice = td_choice_reproducible};
+    const int64_t terms = q->method->terms(q);
+    const bool needs_more =
+        td_policy_bits(o->accuracy, terms) > td_bits_fp64((td_parameter){0}, terms);
+    td_decision d = {.choice = td_choice_reproducible};
+    const bool is_large = q->method->is_large(q, &d.cut);
+    d.text = needs_more ? "faithful" : is_large ? "ozaki2" : "fp64";
     d.engine = td_engine_parse(d.text, &d.parameter);
     return d;
 }
 
-/* cuBLAS's products in place of its update of a triangle. */
-static const td_way native_products = {.engine = &td_engine_dgemm, .text = "dgemm"};
+/* What runs a call: a way, and its seconds and cut. */
+typedef struct {
+    const td_way *way;
+    td_way_forecast forecast;
+} candidate;
 
-/* The same if they are good enough, unless the best of the modes gains by them what a mode must
- * gain by native calls; then that. */
-static const td_way *faster_products(const td_options *o, const td_problem *p,
-                                     const td_model *model, const td_way *best, double *seconds)
+/* The fastest of the modes that are good enough; number 0, native, if there is none. */
+static int fastest_mode(const td_options *o, const td_question *q, const td_way_forecast *by_way)
 {
-    const double by_products = is_performant(o) ? td_model_dgemm(model, p) : -1.0;
-    const td_forecast forecast = {best->text, by_products, *seconds, 0.0};
-    if (!td_policy_serves(&native_products, by_products, o->accuracy, p->k) ||
-        !is_slower(model, forecast))
-        return best;
-    *seconds = by_products;
-    return &native_products;
-}
-
-/* The fastest of all that are good enough. */
-td_decision td_policy_choose(const td_options *o, const td_problem *p, const td_model *model)
-{
-    if (is_reproducible(o)) return choose_reproducibly(o, p);
-    double seconds[TD_MOST_WAYS];
-    int count, best = 0;
-    const td_way *way = td_ways(&count);
-    td_model_predict(model, p, seconds);
-    for (int i = 1; i < count; i++)
-        if (!way[i].engine->is_never_faster &&
-            td_policy_serves(&way[i], seconds[i], o->accuracy, p->k) &&
-            (best == 0 || seconds[i] < seconds[best]))
-            best = i;
-    if (best == 0) return td_policy_native(td_reason_accuracy);
-    const td_way *fastest = faster_products(o, p, model, &way[best], &seconds[best]);
-    td_forecast forecast = {fastest->text, seconds[0], seconds[best], 0.0};
-    const bool may_be_native =
-        is_performant(o) && td_policy_serves(&way[0], seconds[0], o->accuracy, p->k);
-    if (may_be_native && fastest->engine->takes_prices)
-        forecast.found_out = td_model_found_out(model, p, seconds[0]);
-    if (may_be_native && is_slower(model, forecast))
-        return td_policy_keep_native(td_reason_slower, forecast);
-    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
-    td_parameter parameter = fastest->parameter;
-    if (fastest->engine->takes_prices) parameter.prices = td_prices_of(model, fastest->engine, p);
-    if (!may_be_native || (is_dear_to_find_out(forecast) && is_far_ahead(forecast)))
-        parameter.prices.native = parameter.prices.measure = 0; /* no probe */
-    const td_decision d = {.engine = fastest->engine,
-                           .parameter = parameter,
-                           .text = fastest->text,
-                           .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
-                           .forecast = forecast};
-    return may_be_native ? heed_site(o, d) : d;
-}
-
-/* The mode that was asked for. */
-static td_decision take_mode(const td_options *o, const td_problem *p)
-{
-    (void)p;
-    return (td_decision){
-        .engine = o->mode.engine, .parameter = o->mode.parameter, .text = o->mode.text};
-}
-
-/* The same, where it gains time. */
-static td_decision weigh_mode(const td_options *o, const td_problem *p, const td_model *model)
-{
-    td_decision d = take_mode(o, p);
-    const double emulated = td_model_seconds(model, d.engine, d.parameter, p);
-    if (emulated < 0.0) return d;
-    d.forecast = (td_forecast){d.text, td_model_seconds(model, td_engines[0], (td_parameter){0}, p),
-                               emulated, 0.0};
-    if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
-    d.choice = td_choice_faster;
-    return heed_site(o, d);
-}
-
-/* ---- triangular solves ---- */
-
-/* The products whose sizes choose_reproducibly gives to mode ozaki2: m and k are alike, n are the
- * vectors. */
-static td_decision choose_solve_reproducibly(const td_problem *p)
-{
-    const double vectors = (double)td_solve_vectors(p);
-    int64_t terms = LEAST_SIDE;
-    td_problem largest;
-    while ((double)terms * (double)terms * vectors < least_products) terms *= 2;
-    const bool is_large = vectors >= LEAST_SIDE &&
-                          td_solve_largest(p, td_solve_most_rows(p->type), &largest) &&
-                          largest.k >= terms;
-    td_decision d = {.text = is_large ? "ozaki2" : "fp64",
-                     .choice = td_choice_reproducible,
-                     .cut = {td_solve_most_rows(p->type), terms}};
-    d.engine = td_engine_parse(d.text, &d.parameter);
-    return d;
-}
-
-/* The fastest way of those that are good enough; mode fp64's products stand for cuBLAS's. */
-static int fastest_of_solves(const td_options *o, const td_problem *p,
-                             const td_solve_forecast *by_way)
-{
-    int count, best = td_way_of_binary64();
+    int count, best = q->method->has_fp64 ? td_way_of_binary64() : 0;
     const td_way *way = td_ways(&count);
     for (int i = 1; i < count; i++)
         if (!way[i].engine->is_never_faster &&
-            td_policy_serves(&way[i], by_way[i].seconds, o->accuracy, td_solve_order(p)) &&
-            by_way[i].seconds < by_way[best].seconds)
+            td_policy_serves(&way[i], by_way[i].seconds, o->accuracy, q->method->terms(q)) &&
+            (best == 0 || by_way[i].seconds < by_way[best].seconds))
             best = i;
     return best;
 }
 
-/* A solve whose data are bad: every product of the mode is probed, and mode fp64's sums make it. */
-static double found_out_in_solve(const td_problem *p, const td_solve_forecast *by_way, int best)
+/* cuBLAS's products in place of its own routine. */
+static const td_way native_products = {.engine = &td_engine_dgemm, .text = "dgemm"};
+
+/* These if they are good enough, unless the best of the modes gains by them what a mode must gain
+ * by native calls; then that. */
+static candidate faster_products(const td_options *o, const td_question *q, const td_model *model,
+                                 candidate best)
 {
-    const int fp64 = td_way_of_binary64();
-    const int64_t products = td_solve_blocks(p, by_way[best].cut.least_terms) - 1;
-    td_problem largest;
-    if (products <= 0 || !td_solve_largest(p, by_way[best].cut.block_rows, &largest))
-        return by_way[fp64].seconds;
-    return by_way[fp64].seconds + (double)products * td_model_seconds_to_find_out(&largest);
+    if (!is_performant(o) || !q->method->by_native_products) return best;
+    const double seconds = q->method->by_native_products(model, q);
+    const td_forecast forecast = {best.way->text, seconds, best.forecast.seconds, 0.0};
+    if (!td_policy_serves(&native_products, seconds, o->accuracy, q->method->terms(q)) ||
+        !is_slower(model, forecast))
+        return best;
+    return (candidate){&native_products, {.seconds = seconds}};
 }
 
-td_decision td_policy_choose_solve(const td_options *o, const td_problem *p, const td_model *model)
+/* How the data choose on the device. may_be_native: they may choose cuBLAS. */
+static td_prices prices_of(const td_question *q, const td_model *model, const candidate *best,
+                           bool may_be_native)
 {
-    td_solve_forecast by_way[TD_MOST_WAYS];
-    const int64_t order = td_solve_order(p);
-    int count;
-    if (td_policy_bits(o->accuracy, order) > td_bits_fp64((td_parameter){0}, order))
-        return td_policy_native(td_reason_accuracy);
-    if (is_reproducible(o)) return choose_solve_reproducibly(p);
-    td_model_predict_solve(model, p, by_way);
-    const int best = fastest_of_solves(o, p, by_way);
-    const td_way *way = &td_ways(&count)[best];
-    td_forecast forecast = {way->text, by_way[0].seconds, by_way[best].seconds, 0.0};
-    if (is_performant(o) && way->engine->takes_prices)
-        forecast.found_out = found_out_in_solve(p, by_way, best);
-    if (is_performant(o) && is_slower(model, forecast))
-        return td_policy_keep_native(td_reason_slower, forecast);
-    if (forgoes(o, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
-    td_decision d = {.engine = way->engine,
-                     .parameter = way->parameter,
-                     .text = way->text,
-                     .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
-                     .cut = by_way[best].cut,
-                     .forecast = forecast};
-    td_problem largest;
-    if (way->engine->takes_prices && td_solve_largest(p, d.cut.block_rows, &largest))
-        d.parameter.prices = td_prices_of(model, way->engine, &largest);
-    d.parameter.prices.native = 0; /* each part is smaller than the last one */
-    if (!is_performant(o)) d.parameter.prices.measure = 0;
-    return heed_site(o, d);
-}
-
-static td_decision take_mode_for_solve(const td_options *o, const td_problem *p)
-{
-    td_decision d = take_mode(o, p);
-    d.cut = (td_solve_cut){td_solve_most_rows(p->type), TD_SOLVE_LEAST_TERMS};
-    return d;
-}
-
-static td_decision weigh_mode_for_solve(const td_options *o, const td_problem *p,
-                                        const td_model *model)
-{
-    td_solve_forecast by_way[TD_MOST_WAYS];
-    td_decision d = take_mode_for_solve(o, p);
-    const int way = td_way_of(d.engine, d.parameter);
-    td_model_predict_solve(model, p, by_way);
-    d.forecast = (td_forecast){d.text, by_way[0].seconds, by_way[way].seconds, 0.0};
-    if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
-    d.cut = by_way[way].cut;
-    d.choice = td_choice_faster;
-    return heed_site(o, d);
-}
-
-static bool is_of_double(td_type type)
-{
-    return type == TD_BINARY64 || type == TD_COMPLEX_BINARY64;
-}
-
-/* What a routine is to those who decide: the product that it is, or a triangular solve. */
-typedef struct {
-    const td_problem *problem;
-    td_decision (*take)(const td_options *o, const td_problem *p);
-    td_decision (*choose)(const td_options *o, const td_problem *p, const td_model *model);
-    td_decision (*weigh)(const td_options *o, const td_problem *p, const td_model *model);
-} question;
-
-static td_decision answer(const td_options *o, const question *q, const td_model *model)
-{
-    if (!o->mode.engine->is_choice && !is_performant(o)) return q->take(o, q->problem);
-    if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
-    if (td_problem_only_scales(q->problem)) return td_policy_native(td_reason_scales);
-    return (o->mode.engine->is_choice ? q->choose : q->weigh)(o, q->problem, model);
-}
-
-td_decision td_policy_decide(const td_options *o, const td_problem *p, const td_model *model)
-{
-    if (!td_policy_emulates(o)) return td_policy_native(td_reason_mode);
-    if (!td_problem_is_valid(p)) return td_policy_native(td_reason_invalid);
-    if (td_problem_is_empty(p)) return td_policy_native(td_reason_empty);
-    if (is_lu(p)) return decide_native_arithmetic(p);
-    if (p->is_pedantic) return td_policy_native(td_reason_pedantic);
     td_problem product;
-    if (td_problem_is_solve(p) && is_of_double(p->type))
-        return answer(
-            o, &(question){p, take_mode_for_solve, td_policy_choose_solve, weigh_mode_for_solve},
-            model);
-    if (!td_lower(p, &product) || !is_of_double(p->type))
-        return td_policy_native(td_reason_routine);
-    if (td_problem_only_scales(p) && p->type != TD_BINARY64)
-        return td_policy_native(td_reason_scales);
-    td_problem real;
-    td_real_product(&product, &real);
-    real.lacks_branch |= !td_native_knows(p);
-    return answer(o, &(question){&real, take_mode, td_policy_choose, weigh_mode}, model);
+    if (!best->way->engine->takes_prices || !q->method->priced(q, best->forecast.cut, &product))
+        return best->way->parameter.prices;
+    td_prices prices = td_prices_of(model, best->way->engine, &product);
+    if (!may_be_native) prices.measure = 0; /* nobody probes */
+    if (!may_be_native || !q->method->has_branch) prices.native = 0;
+    return prices;
+}
+
+td_decision td_policy_choose(const td_options *o, const td_question *q, const td_model *model)
+{
+    const int64_t terms = q->method->terms(q);
+    if (td_policy_bits(o->accuracy, terms) > q->method->most_bits(terms))
+        return td_policy_native(td_reason_accuracy);
+    if (is_reproducible(o)) return choose_reproducibly(o, q);
+    td_way_forecast by_way[TD_MOST_WAYS];
+    int count;
+    const td_way *way = td_ways(&count);
+    q->method->predict(model, q, by_way);
+    const int fastest = fastest_mode(o, q, by_way);
+    if (fastest == 0) return td_policy_native(td_reason_accuracy);
+    const candidate best =
+        faster_products(o, q, model, (candidate){&way[fastest], by_way[fastest]});
+    td_forecast forecast = {best.way->text, by_way[0].seconds, best.forecast.seconds, 0.0};
+    const bool may_be_native =
+        is_performant(o) && td_policy_serves(&way[0], by_way[0].seconds, o->accuracy, terms);
+    if (may_be_native && best.way->engine->takes_prices)
+        forecast.found_out = q->method->found_out(model, q, by_way, fastest);
+    if (may_be_native && is_slower(model, forecast))
+        return td_policy_keep_native(td_reason_slower, forecast);
+    if (forgoes(o, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
+    const bool is_not_probed =
+        q->method->has_branch && is_dear_to_find_out(forecast) && is_far_ahead(model, forecast);
+    td_decision d = {.engine = best.way->engine,
+                     .parameter = best.way->parameter,
+                     .text = best.way->text,
+                     .choice = is_performant(o) ? td_choice_fastest : td_choice_emulated,
+                     .cut = best.forecast.cut,
+                     .forecast = forecast};
+    d.parameter.prices = prices_of(q, model, &best, may_be_native && !is_not_probed);
+    return may_be_native ? heed_site(o, model, d) : d;
+}
+
+/* The mode that was asked for. */
+static td_decision take_mode(const td_options *o, const td_question *q)
+{
+    return (td_decision){.engine = o->mode.engine,
+                         .parameter = o->mode.parameter,
+                         .text = o->mode.text,
+                         .cut = q->method->cut(q)};
+}
+
+/* The mode that was asked for, where it gains time. */
+static td_decision weigh_mode(const td_options *o, const td_question *q, const td_model *model)
+{
+    td_decision d = take_mode(o, q);
+    const td_way_forecast native =
+                              q->method->predict_one(model, q, td_engines[0], (td_parameter){0}),
+                          emulated = q->method->predict_one(model, q, d.engine, d.parameter);
+    if (emulated.seconds < 0.0) return d;
+    d.forecast = (td_forecast){d.text, native.seconds, emulated.seconds, 0.0};
+    if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
+    d.cut = emulated.cut;
+    d.choice = td_choice_faster;
+    return heed_site(o, model, d);
+}
+
+/* By the arithmetic of a mode. */
+static td_decision answer(const td_options *o, const td_question *q, const td_model *model)
+{
+    if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o, q);
+    if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
+    if (td_problem_only_scales(q->called)) return td_policy_native(td_reason_scales);
+    return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, q, model);
+}
+
+/* Of a call that no mode is asked for: cuBLAS may emulate it all the same. */
+static const char *reason_of_native(const td_problem *called)
+{
+    return called->asks_emulation     ? td_reason_emulates
+           : called->allows_emulation ? td_reason_allows
+                                      : td_reason_mode;
+}
+
+td_decision td_policy_decide(const td_options *o, const td_question *q, const td_model *model)
+{
+    const td_method *method = q->method;
+    if (!td_policy_emulates(o)) return td_policy_native(reason_of_native(q->called));
+    if (!td_problem_is_valid(q->called)) return td_policy_native(td_reason_invalid);
+    if (td_problem_is_empty(q->called)) return td_policy_native(td_reason_empty);
+    const char *refusal = method && method->refusal ? method->refusal(q) : NULL;
+    if (method && method->engine)
+        return refusal ? td_policy_native(refusal)
+                       : (td_decision){.engine = method->engine, .text = method->engine->name};
+    if (q->called->is_pedantic) return td_policy_native(td_reason_pedantic);
+    if (q->called->asks_emulation) return td_policy_native(td_reason_emulates);
+    if (!method) return td_policy_native(td_reason_routine);
+    return refusal ? td_policy_native(refusal) : answer(o, q, model);
 }

@@ -2,13 +2,9 @@
 #ifndef TD_POLICY_H
 #define TD_POLICY_H
 
-#include "../../kernels/device/counters.h"
-#include "../routine/decision.h"
+#include "../engines/methods.h"
 #include "../model/model.h"
-#include "../routine/steps.h"
-#include "../routine/entries.h"
 #include "../options/options.h"
-#include "../routine/problem.h"
 
 /* True if the option TANDEM_ENTRY lets entry be intercepted. */
 bool td_policy_intercepts(const td_options *options, td_entry entry);
@@ -19,18 +15,17 @@ bool td_policy_emulates(const td_options *options);
 /* True if decisions need a model of the device. */
 bool td_policy_predicts(const td_options *options);
 
-/* What is to run p, if device and memory allow it. The model is not looked at unless the options
- * make decisions need it; then NULL stands for a device that cannot run kernels. The strings live
- * as long as the options. */
-td_decision td_policy_decide(const td_options *options, const td_problem *p, const td_model *model);
+/* What is to run the call, if device and memory allow it. The model is not looked at unless the
+ * options make decisions need it; then NULL stands for a device that cannot run kernels. The
+ * strings live as long as the options. */
+td_decision td_policy_decide(const td_options *options, const td_question *q,
+                             const td_model *model);
 
-/* What mode `auto` makes of a product of binary64 matrices that are not empty. With strategy
- * `reproducible` that follows from m, n, k and the accuracy alone, and the model may be NULL. */
-td_decision td_policy_choose(const td_options *options, const td_problem *p, const td_model *model);
-
-/* The same of a triangular solve (td_problem_is_solve). */
-td_decision td_policy_choose_solve(const td_options *options, const td_problem *p,
-                                   const td_model *model);
+/* What mode `auto` makes of a call that is valid and not empty, whose method runs it by the
+ * arithmetic of a mode. With strategy `reproducible` that follows from the sizes and the accuracy
+ * alone, and the model may be NULL. */
+td_decision td_policy_choose(const td_options *options, const td_question *q,
+                             const td_model *model);
 
 /* cuBLAS, for a reason (a string that stays), and though a mode was considered. */
 td_decision td_policy_native(const char *reason);

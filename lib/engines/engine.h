@@ -16,8 +16,8 @@ td_run_status td_engine_check(const td_problem *p);
 td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);
 
-/* The same of an engine that is prepared and a call that is checked, and whose C is a matrix in
- * columns that has all that beta multiplies (result.h). */
+/* Runs a product by an engine that is prepared and a call that is checked, and whose C is a matrix
+ * in columns that has all that beta multiplies (result.h); returns what td_engine_run does. */
 td_run_status td_engine_run_in_place(const td_engine *engine, const td_problem *p,
                                      td_parameter parameter, td_device *device,
                                      size_t workspace_limit, td_counters *counters);

@@ -1,5 +1,7 @@
 #include "native_call.h"
 
+#include "../routine/routines.h"
+
 static cublasOperation_t op_of(td_op op)
 {
     return op == TD_OP_N ? CUBLAS_OP_N : op == TD_OP_T ? CUBLAS_OP_T : CUBLAS_OP_C;
@@ -42,52 +44,64 @@ static cublasDiagType_t diagonal_of(const td_problem *p)
     return p->diagonal == TD_UNIT_DIAGONAL ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
 }
 
-/* Defines what runs routines of one type, of whose matrices the elements are `number`s: symmetric
- * ones, and Hermitian ones (for real matrices the symmetric ones again), some of whose scalars are
- * real. */
-#define DEFINE_LEVEL3(name, number, symm, syrk, syr2k, hemm, herk, her2k, trmm, trsm)              \
+/* ---- level 3 ---- */
+
+/* What a function with parameters of that shape is called with, but for the handle. */
+#define GEMM_CALL  op_of(p->op_a), op_of(p->op_b), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define SYMM_CALL  side_of(p), triangle_of(p), m, n, alpha, a, lda, b, ldb, beta, c, ldc
+#define SYRK_CALL  triangle_of(p), op_of(p->op_a), n, k, alpha, a, lda, beta, c, ldc
+#define SYR2K_CALL triangle_of(p), op_of(p->op_a), n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define TRSM_CALL                                                                                  \
+    side_of(p), triangle_of(p), op_of(p->op_a), diagonal_of(p), m, n, alpha, a, lda, b, ldb
+#define TRMM_CALL TRSM_CALL, c, ldc
+
+/* The types of elements, alpha and beta. */
+#define REAL         double, double, double
+#define COMPLEX      cuDoubleComplex, cuDoubleComplex, cuDoubleComplex
+#define HERMITIAN    COMPLEX
+#define HERMITIAN_K  cuDoubleComplex, double, double
+#define HERMITIAN_2K cuDoubleComplex, cuDoubleComplex, double
+
+/* The form of the function that takes a handle, and sizes of 32 bits. */
+#define FORM_blas(name)  cublas##name##_v2
+#define FORM_sized(name) cublas##name
+
+#define DEFINE_CALL(name, ...) DEFINE_CALL_OF_TYPES(name, __VA_ARGS__)
+#define DEFINE_CALL_OF_TYPES(name, function, shape, number, alpha_type, beta_type)                 \
     static cublasStatus_t name(td_library *library, cublasHandle_t handle, const td_problem *p)    \
     {                                                                                              \
-        const number *alpha = address_of(&p->alpha), *beta = address_of(&p->beta);                 \
-        const double *real_alpha = address_of(&p->alpha), *real_beta = address_of(&p->beta);       \
-        const cublasSideMode_t side = side_of(p);                                                  \
-        const cublasFillMode_t half = triangle_of(p);                                              \
-        const cublasDiagType_t diagonal = diagonal_of(p);                                          \
-        const cublasOperation_t op = op_of(p->op_a);                                               \
+        const alpha_type *alpha = address_of(&p->alpha);                                           \
+        const beta_type *beta = address_of(&p->beta);                                              \
         const int m = (int)p->m, n = (int)p->n, k = (int)p->k, lda = (int)p->a.ld,                 \
                   ldb = (int)p->b.ld, ldc = (int)p->c.ld;                                          \
         number *a = p->a.data, *b = p->b.data, *c = p->c.data;                                     \
-        switch (p->kind) {                                                                         \
-        case TD_SYMMETRIC_PRODUCT:                                                                 \
-            if (p->is_hermitian)                                                                   \
-                return CALL(hemm, side, half, m, n, alpha, a, lda, b, ldb, beta, c, ldc);          \
-            return CALL(symm, side, half, m, n, alpha, a, lda, b, ldb, beta, c, ldc);              \
-        case TD_RANK_K:                                                                            \
-            if (p->is_hermitian)                                                                   \
-                return CALL(herk, half, op, n, k, real_alpha, a, lda, real_beta, c, ldc);          \
-            return CALL(syrk, half, op, n, k, alpha, a, lda, beta, c, ldc);                        \
-        case TD_RANK_2K:                                                                           \
-            if (p->is_hermitian)                                                                   \
-                return CALL(her2k, half, op, n, k, alpha, a, lda, b, ldb, real_beta, c, ldc);      \
-            return CALL(syr2k, half, op, n, k, alpha, a, lda, b, ldb, beta, c, ldc);               \
-        case TD_TRIANGULAR_PRODUCT:                                                                \
-            return CALL(trmm, side, half, op, diagonal, m, n, alpha, a, lda, b, ldb, c, ldc);      \
-        case TD_TRIANGULAR_SOLVE:                                                                  \
-            return CALL(trsm, side, half, op, diagonal, m, n, alpha, a, lda, b, ldb);              \
-        default:                                                                                   \
-            return CUBLAS_STATUS_NOT_SUPPORTED;                                                    \
-        }                                                                                          \
+        (void)m, (void)k, (void)ldb, (void)ldc, (void)b, (void)c, (void)beta;                      \
+        return CALL(function, shape##_CALL);                                                       \
     }
+#define LEVEL3(name, forms, shape, kind, types, family)                                            \
+    DEFINE_CALL(call_##name, FORM_##forms(name), shape, types)
+#include "../routine/routines.def"
 
-DEFINE_LEVEL3(run_real, double, cublasDsymm_v2, cublasDsyrk_v2, cublasDsyr2k_v2, cublasDsymm_v2,
-              cublasDsyrk_v2, cublasDsyr2k_v2, cublasDtrmm_v2, cublasDtrsm_v2)
-DEFINE_LEVEL3(run_complex, cuDoubleComplex, cublasZsymm_v2, cublasZsyrk_v2, cublasZsyr2k_v2,
-              cublasZhemm_v2, cublasZherk_v2, cublasZher2k_v2, cublasZtrmm_v2, cublasZtrsm_v2)
+typedef cublasStatus_t call(td_library *library, cublasHandle_t handle, const td_problem *p);
+#define LEVEL3(name, ...) [TD_ROUTINE_##name] = call_##name,
+static call *const calls[TD_ROUTINE_COUNT] = {
+#include "../routine/routines.def"
+};
+
+static call *call_of(const td_problem *p)
+{
+    for (int i = 0; i < TD_ROUTINE_COUNT; i++)
+        if (calls[i] && td_routines[i].kind == p->kind && td_routines[i].type == p->type &&
+            td_routines[i].is_hermitian == (p->is_hermitian && p->type == TD_COMPLEX_BINARY64))
+            return calls[i];
+    return NULL;
+}
 
 static cublasStatus_t run(td_library *library, cublasHandle_t handle, const td_problem *p)
 {
     if (p->kind == TD_PRODUCT) return multiply(library, handle, p);
-    return (p->type == TD_COMPLEX_BINARY64 ? run_complex : run_real)(library, handle, p);
+    call *const known = call_of(p);
+    return known ? known(library, handle, p) : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 cublasStatus_t td_native_call(td_library *library, cublasHandle_t handle, const td_problem *p)

@@ -10,9 +10,7 @@ bool td_native_knows(const td_problem *p)
 {
     if (p->enqueue) return true;
     const bool is_product = p->kind == TD_PRODUCT && !p->routine,
-               is_level3 = p->kind == TD_SYMMETRIC_PRODUCT || p->kind == TD_RANK_K ||
-                           p->kind == TD_RANK_2K || p->kind == TD_TRIANGULAR_PRODUCT ||
-                           p->kind == TD_TRIANGULAR_SOLVE;
+               is_level3 = td_kinds[p->kind].has_triangle;
     if (!is_product && !(is_level3 && p->batch == 1 && !has_arrays(p))) return false;
     if (p->form_a.is_conjugate || p->form_b.is_conjugate) return false;
     if (p->type != TD_BINARY64 && p->type != TD_COMPLEX_BINARY64) return false;

@@ -14,10 +14,13 @@
 #include "owners.h"
 #include "stack.h"
 
-#define NAME_OF_ENTRY(function, family) #function,
-#define NAME_OF_HELPER(function)        #function,
-static const char *const names[TD_ORIGINAL_COUNT] = {TD_ENTRIES(NAME_OF_ENTRY)
-                                                         TD_HELPERS(NAME_OF_HELPER)};
+#define NAME_OF_ENTRY(function, family, name) #function,
+#define NAME_OF_HELPER(function)              #function,
+#define ROUTINE(name, forms, shape, kind, types, family)                                           \
+    TD_FORMS_##forms(NAME_OF_ENTRY, name, family)
+static const char *const names[TD_ORIGINAL_COUNT] = {
+#include "../routine/routines.def"
+    TD_HELPERS(NAME_OF_HELPER)};
 
 static const char *const sonames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
 static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12",

@@ -29,10 +29,13 @@
     X(cublasLtMatmulDescGetAttribute)                                                              \
     X(cublasLtMatrixLayoutGetAttribute)
 
-#define TD_ORIGINAL_ENTRY(function, family) TD_ORIGINAL_##function,
-#define TD_ORIGINAL_HELPER(function)        TD_ORIGINAL_##function,
+#define TD_ORIGINAL_ENTRY(function, family, name) TD_ORIGINAL_##function,
+#define TD_ORIGINAL_HELPER(function)              TD_ORIGINAL_##function,
+#define ROUTINE(name, forms, shape, kind, types, family)                                           \
+    TD_FORMS_##forms(TD_ORIGINAL_ENTRY, name, family)
 typedef enum {
-    TD_ENTRIES(TD_ORIGINAL_ENTRY) TD_HELPERS(TD_ORIGINAL_HELPER) TD_ORIGINAL_COUNT
+#include "../routine/routines.def"
+    TD_HELPERS(TD_ORIGINAL_HELPER) TD_ORIGINAL_COUNT
 } td_original;
 #undef TD_ORIGINAL_ENTRY
 #undef TD_ORIGINAL_HELPER

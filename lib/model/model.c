@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "architectures.h"
 #include "measured.h"
 #include "tuning.h"
 
@@ -52,35 +53,25 @@ td_card td_card_of(const char *name, const int value[TD_CARD_ATTRIBUTES])
     return card;
 }
 
-/* Multiply-adds of a multiprocessor in a clock, and the share of those of tensor cores that kernels
- * reach. A device counts as the last row that its compute capability is not below. The shares from
- * 80 on are what the row `mma` reaches of its instructions on an H200 (docs/kernels.md). CUDA C++
- * Programming Guide, "Throughput of native arithmetic instructions"; tensor cores: the makers'
- * papers on each architecture. */
-static const struct {
-    int capability; /* 10 major + minor */
-    double fp32, fp64, matrix64, int8, share;
-} units[] = {
-    {75, 64, 2, 2, 1024, 0.5},     {80, 64, 32, 64, 2048, 0.7},   {86, 128, 2, 2, 1024, 0.75},
-    {90, 128, 64, 128, 4096, 0.7}, {100, 128, 64, 64, 8192, 0.3}, {103, 128, 2, 2, 512, 0.5},
-    {120, 128, 2, 2, 1024, 0.75},
-};
-
 td_rates td_rates_of(const td_card *card)
 {
     const double memory_share = 0.8,
                  matrix_share = 0.92; /* of a plain copy, of cuBLAS's own products */
     const double clocks = 2.0 * card->multiprocessors * card->hertz;
-    const int capability = 10 * card->major + card->minor;
-    size_t i = 0;
-    while (i + 1 < sizeof units / sizeof *units && units[i + 1].capability <= capability) i++;
+    const td_architecture *a = td_architecture_of(10 * card->major + card->minor);
     return (td_rates){.launch = 4.5e-6,
                       .bytes = memory_share * card->bytes_per_second,
-                      .fp32 = units[i].fp32 * clocks,
-                      .fp64 = units[i].fp64 * clocks,
-                      .matrix64 = units[i].matrix64 * clocks * matrix_share,
-                      .int8 = units[i].int8 * clocks * units[i].share,
+                      .fp32 = a->fp32 * clocks,
+                      .fp64 = a->fp64 * clocks,
+                      .matrix64 = a->matrix64 * clocks * matrix_share,
+                      .int8 = a->int8 * clocks * a->share,
                       .multiprocessors = card->multiprocessors};
+}
+
+bool td_rates_have_much_binary64(const td_rates *rates)
+{
+    const double most = 2.0; /* binary32 operations in the time of one of binary64 */
+    return rates->fp32 <= most * rates->fp64;
 }
 
 /* ---- ways ---- */

@@ -7,6 +7,7 @@
 #define TD_MODEL_H
 
 #include "../routine/mode.h"
+#include "../routine/steps.h"
 #include "factors.h"
 
 /* A device, as CUDA describes it. */
@@ -42,6 +43,10 @@ typedef struct {
 
 td_rates td_rates_of(const td_card *card);
 
+/* True of a card whose binary64 operations are at least half as fast as its binary32 ones: those
+ * for data centres. */
+bool td_rates_have_much_binary64(const td_rates *rates);
+
 /* ---- ways to compute a product: every mode, in each of its ways, without a number ---- */
 
 typedef struct {
@@ -53,6 +58,12 @@ typedef struct {
 /* The first is native; *count of them. The same array for the life of the process. */
 enum { TD_MOST_WAYS = 24 };
 const td_way *td_ways(int *count);
+
+/* Seconds of a call by one way, and how that way cuts it, if it is a solve. */
+typedef struct {
+    double seconds;
+    td_solve_cut cut;
+} td_way_forecast;
 
 /* The number of the way that computes as an engine does with a parameter (a number of moduli
  * apart). */
@@ -119,7 +130,7 @@ bool td_model_is_measured(const td_model *model);
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
                         const td_problem *p);
 
-/* The same for all ways at once; seconds[TD_MOST_WAYS]. */
+/* Seconds of such a product in every way; `seconds` has TD_MOST_WAYS elements. */
 void td_model_predict(const td_model *model, const td_problem *p, double *seconds);
 
 /* How many times as long as predicted a timed routine takes that is such a product: 1 if it was not

@@ -6,6 +6,7 @@
 
 #include "../../kernels/residue/moduli.h"
 #include "../../kernels/measure/measure.h"
+#include "architectures.h"
 #include "cost.h"
 #include "tuning.h"
 #include "../routine/sizes.h"
@@ -519,24 +520,15 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
     return c;
 }
 
-/* The most shared memory of a block by compute capability: CUDA C++ Programming Guide, "Technical
- * specifications". A card counts as the last row that it is not below. */
-static const struct {
-    int capability, kibibytes; /* 10 major + minor */
-} shared[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {90, 227}, {120, 99}};
-
 td_traits td_traits_of_card(const td_card *card)
 {
-    enum { SM_90 = 90, MUCH = 2 };
     const td_rates rates = td_rates_of(card);
-    const int capability = 10 * card->major + card->minor;
-    size_t i = 0;
-    while (i + 1 < sizeof shared / sizeof *shared && shared[i + 1].capability <= capability) i++;
+    const td_architecture *a = td_architecture_of(10 * card->major + card->minor);
     return (td_traits){.multiprocessors = card->multiprocessors,
-                       .shared_bytes = shared[i].kibibytes << 10,
-                       .has_tma = capability >= SM_90,
-                       .has_wgmma = capability == SM_90,
-                       .has_much_binary64 = rates.fp32 <= MUCH * rates.fp64};
+                       .shared_bytes = a->kibibytes << 10,
+                       .has_tma = a->has_tma,
+                       .has_wgmma = a->has_wgmma,
+                       .has_much_binary64 = td_rates_have_much_binary64(&rates)};
 }
 
 /* ---- for people ---- */

@@ -103,15 +103,15 @@ static int64_t most_terms(const td_problem *p, int64_t block_rows)
 
 /* Blocks of so many rows, if that takes the least time yet. */
 static void consider(const td_problem *p, int64_t block_rows, double seconds, int64_t least_terms,
-                     td_solve_forecast *best)
+                     td_way_forecast *best)
 {
     if (block_rows > td_solve_most_rows(p->type) || (best->seconds && seconds >= best->seconds))
         return;
-    *best = (td_solve_forecast){seconds, {block_rows, least_terms}};
+    *best = (td_way_forecast){seconds, {block_rows, least_terms}};
 }
 
 /* The products of most terms first: once mode fp64 is faster, it makes all that are smaller. */
-void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve_forecast *by_way)
+void td_model_predict_solve(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
     const int fp64 = td_way_of_binary64();
     bool is_passed[TD_MOST_WAYS] = {false};
@@ -120,7 +120,7 @@ void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve
     int ways;
     (void)td_ways(&ways);
     for (int i = 0; i < TD_MOST_WAYS; i++) {
-        by_way[i] = (td_solve_forecast){0};
+        by_way[i] = (td_way_forecast){0};
         least_terms[i] = INT64_MAX;
     }
     for (rows = td_larger(rows, TD_SOLVE_LEAST_ROWS); rows >= TD_SOLVE_LEAST_ROWS; rows /= 2) {

@@ -3,20 +3,13 @@
 #ifndef TD_SOLVE_MODEL_H
 #define TD_SOLVE_MODEL_H
 
-#include "../routine/steps.h"
 #include "model.h"
-
-/* Seconds of a solve that is cut as is fastest; least_terms is INT64_MAX if mode fp64 is the
- * fastest for all of its products. */
-typedef struct {
-    double seconds;
-    td_solve_cut cut;
-} td_solve_forecast;
 
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of native, the others are solves
  * whose products go by that way or, below cut.least_terms, by mode fp64, which is the fastest
- * there. */
-void td_model_predict_solve(const td_model *model, const td_problem *p, td_solve_forecast *by_way);
+ * there, and which are cut as is fastest; least_terms is INT64_MAX if mode fp64 is the fastest for
+ * all. */
+void td_model_predict_solve(const td_model *model, const td_problem *p, td_way_forecast *by_way);
 
 /* Native's seconds alone. */
 double td_model_native_solve(const td_model *model, const td_problem *p);

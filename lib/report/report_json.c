@@ -169,9 +169,10 @@ static void print_forecast(FILE *out, const td_forecast *f)
     }
     fprintf(out, "{\"mode\": ");
     td_json_print_string(out, f->mode);
-    fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s}",
+    fprintf(out, ", \"seconds\": %s, \"native_seconds\": %s, \"found_out_seconds\": %s}",
             seconds_text(f->emulated >= 0.0, td_nanoseconds(f->emulated)).text,
-            seconds_text(f->native >= 0.0, td_nanoseconds(f->native)).text);
+            seconds_text(f->native >= 0.0, td_nanoseconds(f->native)).text,
+            seconds_text(f->found_out > 0.0, td_nanoseconds(f->found_out)).text);
 }
 
 /* Predicted, of one call in cuBLAS. */

@@ -127,6 +127,11 @@ static cell outside_cell(const td_record *record)
     return integer_cell((int64_t)td_record_samples(record).outside);
 }
 
+static cell unjudged_cell(const td_record *record)
+{
+    return integer_cell((int64_t)td_record_samples(record).unjudged);
+}
+
 static const column columns[] = {
     {"cublas...", NULL, true, function_cell},
     {"op", NULL, true, op_cell},
@@ -145,6 +150,7 @@ static const column columns[] = {
     {"bound", "-", false, bound_cell},
     {"ulps", "-", false, ulps_cell},
     {"outside", "0", false, outside_cell},
+    {"unjudged", "0", false, unjudged_cell},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -180,14 +186,13 @@ static int print_cells(FILE *out, const int widths[COLUMNS], const td_record *re
  * row too long. */
 static void print_because(FILE *out, int used, const td_report_key *key)
 {
-    char because[2 * LINE_COLUMNS];
+    enum { DECIMALS = 3 };
+    char because[2 * LINE_COLUMNS], forecast[TD_FORECAST_TEXT];
     const char *why = key->reason ? key->reason : key->choice ? key->choice : "";
     int length = snprintf(because, sizeof because, "%s", why);
     if (key->forecast.mode)
-        length += snprintf(because + length, sizeof because - (size_t)length,
-                           ": %s %s ms, native %s ms", key->forecast.mode,
-                           milliseconds_text(1, td_nanoseconds(key->forecast.emulated)).text,
-                           milliseconds_text(1, td_nanoseconds(key->forecast.native)).text);
+        length += snprintf(because + length, sizeof because - (size_t)length, ": %s",
+                           td_forecast_print(&key->forecast, DECIMALS, forecast));
     if (length > 0)
         fprintf(out, "%s  %s", used + 2 + length > LINE_COLUMNS ? "\ntandem:    " : "", because);
     fprintf(out, "\n");

@@ -3,6 +3,7 @@
 #define TD_DECISION_H
 
 #include "../../kernels/device/counters.h"
+#include "forecast.h"
 #include "mode.h"
 #include "steps.h"
 
@@ -13,19 +14,11 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
     td_reason_launch[], td_reason_refused[], td_reason_operand[], td_reason_scales[],
     td_reason_slower[], td_reason_worst[], td_reason_accuracy[], td_reason_layout[],
     td_reason_members[], td_reason_invariance[], td_reason_rule[], td_reason_rules[],
-    td_reason_lost[];
+    td_reason_lost[], td_reason_emulates[], td_reason_allows[];
 
 /* Why an engine runs a call that another might have run. */
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],
     td_choice_reproducible[], td_choice_rule[], td_choice_instead[];
-
-/* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered, whose data are
- * ordinary; and of the call under `auto` if its data turn out to be bad (../model/found_out.h), 0
- * if that is no question. Valid if `mode` is not NULL. */
-typedef struct {
-    const char *mode;
-    double native, emulated, found_out;
-} td_forecast;
 
 /* What runs a call: made once, and handed down. */
 typedef struct {

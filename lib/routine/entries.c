@@ -3,5 +3,9 @@
 #define FAMILY_ROW(family, summary) {#family, summary},
 const td_family_info td_families[TD_FAMILY_COUNT] = {TD_FAMILIES(FAMILY_ROW)};
 
-#define ENTRY_ROW(function, family) {#function, TD_FAMILY_##family},
-const td_entry_info td_entries[TD_ENTRY_COUNT] = {TD_ENTRIES(ENTRY_ROW)};
+#define ROW(function, family, name) {#function, TD_FAMILY_##family, TD_ROUTINE_##name},
+
+#define ROUTINE(name, forms, shape, kind, types, family) TD_FORMS_##forms(ROW, name, family)
+const td_entry_info td_entries[TD_ENTRY_COUNT] = {
+#include "routines.def"
+};

@@ -11,6 +11,54 @@ const td_type_info td_types[TD_TYPE_COUNT] = {
     [TD_COMPLEX_BINARY64] = {"complex binary64", sizeof(td_complex_binary64), sizeof(double)},
 };
 
+const td_kind_info td_kinds[TD_KIND_COUNT] = {
+    [TD_PRODUCT] = {.has_m = true,
+                    .has_k = true,
+                    .operations = 2,
+                    .a = TD_M_OR_K_ROWS,
+                    .b = TD_K_OR_N_ROWS,
+                    .c = TD_M_ROWS},
+    [TD_SYMMETRIC_PRODUCT] = {.has_m = true,
+                              .has_side = true,
+                              .has_triangle = true,
+                              .a = TD_ROWS_OF_SIDE,
+                              .b = TD_M_ROWS,
+                              .c = TD_M_ROWS},
+    [TD_RANK_K] =
+        {.has_k = true, .operations = 1, .has_triangle = true, .a = TD_N_OR_K_ROWS, .c = TD_N_ROWS},
+    [TD_RANK_KX] = {.has_k = true,
+                    .operations = 1,
+                    .has_triangle = true,
+                    .a = TD_N_OR_K_ROWS,
+                    .b = TD_N_OR_K_ROWS,
+                    .c = TD_N_ROWS},
+    [TD_RANK_2K] = {.has_k = true,
+                    .operations = 1,
+                    .has_triangle = true,
+                    .a = TD_N_OR_K_ROWS,
+                    .b = TD_N_OR_K_ROWS,
+                    .c = TD_N_ROWS},
+    [TD_TRIANGULAR_SOLVE] = {.has_m = true,
+                             .operations = 1,
+                             .has_side = true,
+                             .has_triangle = true,
+                             .has_diagonal = true,
+                             .a = TD_ROWS_OF_SIDE,
+                             .b = TD_M_ROWS},
+    [TD_TRIANGULAR_PRODUCT] = {.has_m = true,
+                               .operations = 1,
+                               .has_side = true,
+                               .has_triangle = true,
+                               .has_diagonal = true,
+                               .a = TD_ROWS_OF_SIDE,
+                               .b = TD_M_ROWS,
+                               .c = TD_M_ROWS},
+    [TD_LU_FACTOR] = {.a = TD_N_ROWS},
+    [TD_LU_SOLVE] = {.has_k = true, .operations = 1, .a = TD_N_ROWS, .b = TD_N_ROWS},
+    [TD_LU_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
+    [TD_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
+};
+
 /* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
  * nothing it need not be there: cuBLAS asks for no pointer then. */
 static bool is_matrix(const td_problem *p, const td_matrix *x, int64_t rows)
@@ -19,13 +67,6 @@ static bool is_matrix(const td_problem *p, const td_matrix *x, int64_t rows)
 }
 
 static bool is_operation(td_op op) { return op == TD_OP_N || op == TD_OP_T || op == TD_OP_C; }
-
-static bool is_product(const td_problem *p)
-{
-    return is_operation(p->op_b) && is_matrix(p, &p->a, p->op_a == TD_OP_N ? p->m : p->k) &&
-           is_matrix(p, &p->b, p->op_b == TD_OP_N ? p->k : p->n) &&
-           is_matrix(p, &p->c, p->c_in_rows ? p->n : p->m);
-}
 
 /* Of complex matrices an update takes the transpose that makes C symmetric or Hermitian, not the
  * other. */
@@ -36,62 +77,57 @@ static bool is_operation_of_update(const td_problem *p)
     return !is_complex || p->op_a == TD_OP_N || p->op_a == other;
 }
 
-static bool is_rank_update(const td_problem *p)
+static bool are_letters(const td_problem *p, const td_kind_info *kind)
 {
-    const int64_t rows = p->op_a == TD_OP_N ? p->n : p->k;
-    return is_operation_of_update(p) && (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
-           is_matrix(p, &p->a, rows) && (p->kind == TD_RANK_K || is_matrix(p, &p->b, rows)) &&
-           is_matrix(p, &p->c, p->n);
-}
-
-/* With a triangle of A beside B. */
-static bool is_sided(const td_problem *p)
-{
-    return (p->side == TD_LEFT || p->side == TD_RIGHT) &&
-           (p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
-           is_matrix(p, &p->a, p->side == TD_LEFT ? p->m : p->n) && is_matrix(p, &p->b, p->m) &&
-           (p->kind == TD_TRIANGULAR_SOLVE || is_matrix(p, &p->c, p->m)) &&
-           (p->kind == TD_SYMMETRIC_PRODUCT || p->diagonal == TD_NON_UNIT_DIAGONAL ||
+    return is_operation(p->op_a) && (kind->operations < 2 || is_operation(p->op_b)) &&
+           (!td_kind_is_update(p->kind) || is_operation_of_update(p)) &&
+           (!kind->has_side || p->side == TD_LEFT || p->side == TD_RIGHT) &&
+           (!kind->has_triangle || p->triangle == TD_LOWER || p->triangle == TD_UPPER) &&
+           (!kind->has_diagonal || p->diagonal == TD_NON_UNIT_DIAGONAL ||
             p->diagonal == TD_UNIT_DIAGONAL);
 }
 
-static bool is_of_factors(const td_problem *p)
+/* Of a matrix with that operation. */
+static int64_t count_rows(const td_problem *p, td_rows rows, td_op op)
 {
-    if (!is_matrix(p, &p->a, p->n)) return false;
-    if (p->kind == TD_LU_FACTOR) return true;
-    return is_matrix(p, td_problem_result(p), p->n);
+    switch (rows) {
+    case TD_M_ROWS:
+        return p->m;
+    case TD_N_ROWS:
+        return p->n;
+    case TD_M_OR_K_ROWS:
+        return op == TD_OP_N ? p->m : p->k;
+    case TD_N_OR_K_ROWS:
+        return op == TD_OP_N ? p->n : p->k;
+    case TD_K_OR_N_ROWS:
+        return op == TD_OP_N ? p->k : p->n;
+    case TD_ROWS_OF_SIDE:
+        return p->side == TD_LEFT ? p->m : p->n;
+    case TD_NO_ROWS:
+        break;
+    }
+    return 0;
+}
+
+/* B of a kind with one operation has A's. */
+static bool are_matrices(const td_problem *p, const td_kind_info *kind)
+{
+    const td_op op_b = kind->operations < 2 ? p->op_a : p->op_b;
+    return is_matrix(p, &p->a, count_rows(p, kind->a, p->op_a)) &&
+           (!kind->b || is_matrix(p, &p->b, count_rows(p, kind->b, op_b))) &&
+           (!kind->c || is_matrix(p, &p->c, p->c_in_rows ? p->n : count_rows(p, kind->c, TD_OP_N)));
 }
 
 bool td_problem_is_valid(const td_problem *p)
 {
-    if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0 || !is_operation(p->op_a)) return false;
-    switch (p->kind) {
-    case TD_PRODUCT:
-        return is_product(p);
-    case TD_RANK_K:
-    case TD_RANK_KX:
-    case TD_RANK_2K:
-        return is_rank_update(p);
-    case TD_SYMMETRIC_PRODUCT:
-    case TD_TRIANGULAR_SOLVE:
-    case TD_TRIANGULAR_PRODUCT:
-        return is_sided(p);
-    case TD_LU_FACTOR:
-    case TD_LU_SOLVE:
-    case TD_LU_INVERT:
-    case TD_INVERT:
-        return is_of_factors(p);
-    case TD_KIND_COUNT:
-        break;
-    }
-    return false;
+    if (p->m < 0 || p->n < 0 || p->k < 0 || p->batch < 0 || p->kind >= TD_KIND_COUNT) return false;
+    const td_kind_info *kind = &td_kinds[p->kind];
+    return are_letters(p, kind) && are_matrices(p, kind);
 }
 
 bool td_problem_is_empty(const td_problem *p)
 {
-    const bool has_m = p->kind == TD_PRODUCT || p->kind == TD_SYMMETRIC_PRODUCT ||
-                       p->kind == TD_TRIANGULAR_SOLVE || p->kind == TD_TRIANGULAR_PRODUCT;
-    return p->n == 0 || p->batch == 0 || (has_m && p->m == 0) ||
+    return p->n == 0 || p->batch == 0 || (td_kinds[p->kind].has_m && p->m == 0) ||
            (p->kind == TD_LU_SOLVE && p->k == 0);
 }
 
@@ -161,15 +197,8 @@ bool td_problem_has_addend(const td_problem *p) { return p->addend.data && td_pr
 
 const td_matrix *td_problem_result(const td_problem *p)
 {
-    switch (p->kind) {
-    case TD_TRIANGULAR_SOLVE:
-    case TD_LU_SOLVE:
-        return &p->b;
-    case TD_LU_FACTOR:
-        return &p->a;
-    default:
-        return &p->c;
-    }
+    const td_kind_info *kind = &td_kinds[p->kind];
+    return kind->c ? &p->c : kind->b ? &p->b : &p->a;
 }
 
 static td_extent extent(const td_matrix *x, int64_t rows, int64_t columns)

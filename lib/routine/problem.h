@@ -55,6 +55,28 @@ typedef enum {
     TD_KIND_COUNT
 } td_kind;
 
+/* Rows of a matrix as it is stored: none, if the kind has no such matrix; a size; m, n or k as an
+ * operation says, the first if it is N; the order of A on its side. */
+typedef enum {
+    TD_NO_ROWS,
+    TD_M_ROWS,
+    TD_N_ROWS,
+    TD_M_OR_K_ROWS,
+    TD_N_OR_K_ROWS,
+    TD_K_OR_N_ROWS,
+    TD_ROWS_OF_SIDE
+} td_rows;
+
+/* What a kind of routine is called with beside n, and how many rows its matrices have: of the last
+ * that it has the elements are written. */
+typedef struct {
+    bool has_m, has_k; /* sizes of their own */
+    int operations;    /* none, A's, or A's and B's */
+    bool has_side, has_triangle, has_diagonal;
+    td_rows a, b, c;
+} td_kind_info;
+extern const td_kind_info td_kinds[TD_KIND_COUNT];
+
 /* True of the updates of one triangle of C, a sum of products with a transpose. */
 static inline bool td_kind_is_update(td_kind kind)
 {
@@ -121,6 +143,9 @@ typedef struct {
     int64_t batch;
     td_stream stream;
     bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
+    /* cuBLAS is to emulate binary64 itself: the call asks for that by its compute type, or the
+     * handle's math mode allows it */
+    bool asks_emulation, allows_emulation;
     /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
     void *lent;
     size_t lent_bytes;

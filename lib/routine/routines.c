@@ -5,9 +5,26 @@
 #define CAUSE_ROW(cause, text) text,
 const char *const td_causes[TD_CAUSE_COUNT] = {TD_CAUSES(CAUSE_ROW)};
 
-#define FORMS_ROW(forms, ...) static const char *const suffixes_##forms[] = {__VA_ARGS__, NULL};
-TD_FORMS(FORMS_ROW)
+/* What the functions of a routine are called behind its name. */
+static const char *const
+    suffixes_blas[] = {"", "_v2", "_v2_64", NULL},
+    *const suffixes_v2[] = {"_v2", "_v2_64", NULL}, *const suffixes_scalars[] = {"", "_v2", NULL},
+    *const suffixes_sized[] = {"", "_64", NULL}, *const suffixes_alone[] = {"", NULL};
 
-#define ROUTINE_ROW(routine, forms, cause) {#routine, suffixes_##forms, TD_CAUSE_##cause},
-const td_routine td_routines[] = {TD_ROUTINES(ROUTINE_ROW)};
-const int td_routine_count = sizeof td_routines / sizeof *td_routines;
+/* Types of matrices, and whether a routine is Hermitian. */
+#define TYPES_REAL32       TD_BINARY32, false
+#define TYPES_REAL         TD_BINARY64, false
+#define TYPES_COMPLEX32    TD_COMPLEX_BINARY32, false
+#define TYPES_COMPLEX      TD_COMPLEX_BINARY64, false
+#define TYPES_HERMITIAN    TD_COMPLEX_BINARY64, true
+#define TYPES_HERMITIAN_K  TD_COMPLEX_BINARY64, true
+#define TYPES_HERMITIAN_2K TD_COMPLEX_BINARY64, true
+#define TYPES_ANY          TD_TYPE_COUNT, false
+
+#define ROUTINE(name, forms, shape, kind, types, family)                                           \
+    {"cublas" #name, suffixes_##forms, TD_CAUSE_COUNT, kind, TYPES_##types},
+#define NATIVE(name, forms, cause)                                                                 \
+    {"cublas" #name, suffixes_##forms, TD_CAUSE_##cause, TD_KIND_COUNT, TYPES_ANY},
+const td_routine td_routines[TD_ROUTINE_COUNT] = {
+#include "routines.def"
+};

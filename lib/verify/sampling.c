@@ -7,23 +7,6 @@
 #include "../routine/real.h"
 #include "../engines/tiler.h"
 #include "failures.h"
-#include "../routine/lower.h"
-
-/* The product whose elements are measured: the call's own, or op(A) X of a solve, whose C is where
- * its B has been. False if there is none, or if it writes over its operands, which cuBLAS allows
- * triangular products alone. */
-static bool find_product(const td_problem *p, td_problem *product)
-{
-    td_problem own = *p;
-    if (td_problem_is_solve(p)) {
-        own.kind = TD_TRIANGULAR_PRODUCT;
-        own.c = p->b;
-        return td_lower(&own, product);
-    }
-    if (!td_lower(p, product)) return false;
-    const int in_place = td_is_in_place(product, 0) + td_is_in_place(product, 1);
-    return in_place == 0 || (in_place == 1 && product->routine == TD_TRIANGULAR_PRODUCT);
-}
 
 /* True if kernels can find the call's operands and elements. */
 static bool can_measure(const td_problem *p, const td_device *device)
@@ -150,18 +133,21 @@ static void warn_of_slow_device(const td_sample *s)
 #endif
 }
 
-void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
+void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q,
                        const td_promise *promise, td_device *device, td_record *record)
 {
+    const td_problem *p = q->called;
+    const td_method *method = q->method;
     const unsigned slot = record ? td_record_number(record) : TD_SAMPLE_SLOTS;
     if (!o->verify || !device || slot >= TD_SAMPLE_SLOTS) return;
     td_failures_watch(device);
     td_failures_look();
     td_problem product;
-    const bool is_product = can_measure(p, device) && find_product(p, &product);
+    const bool is_product =
+        method && method->sample && can_measure(p, device) && method->sample(q, &product);
     const int64_t count = is_product ? count_of(o, &product) : 0;
     if (count == 0 || !td_device_load(device, td_sample_prepare, 0)) return;
-    s->sample = sample_of(&product, td_problem_is_solve(p), count);
+    s->sample = sample_of(&product, method->has_residuals, count);
     s->sample.bound = promise->bound;
     s->sample.of_scalars = promise->of_scalars;
     s->sample.is_native = promise->is_native;

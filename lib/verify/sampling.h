@@ -6,9 +6,9 @@
 #define TD_SAMPLING_H
 
 #include "../cuda/workspace.h"
+#include "../engines/methods.h"
 #include "../options/options.h"
 #include "../report/report.h"
-#include "promised.h"
 
 /* What a call needs for it, between its begin and its end. */
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
 /* Before the call. It stays unverified, as the report then shows, if it is no product or solve of
  * binary64 or complex matrices, is too large, has no record, or there is no memory. device may be
  * NULL. */
-void td_sampling_begin(td_sampling *s, const td_options *o, const td_problem *p,
+void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q,
                        const td_promise *promise, td_device *device, td_record *record);
 
 /* After the call. is_done: C is what was asked for; else nothing is compared. */

@@ -34,9 +34,8 @@ check_columns() {
 }
 
 # Tests and benches: faults of form, in a tenth of the time. The analyzer's paths are for what runs in other people's
-# programs; sizes of tests are ints that fit, their tables make functions long, they count in whole numbers where
-# that is meant, compare bits, and subtract what is equal.
-readonly light_checks='-clang-analyzer-*,-misc-no-recursion,-misc-redundant-expression,-readability-function-size,'\
+# programs; sizes of tests are ints that fit, they count in whole numbers where that is meant, compare bits, and subtract what is equal.
+readonly light_checks='-clang-analyzer-*,-misc-no-recursion,-misc-redundant-expression,'\
 '-bugprone-implicit-widening-of-multiplication-result,-bugprone-misplaced-widening-cast,-bugprone-integer-division,'\
 '-bugprone-suspicious-memory-comparison'
 

@@ -24,8 +24,9 @@ NUMBERS = {"one": 1, "two": 2, "three": 3, "five": 5, "nine": 9}
 FOLDERS = ["hostgpu", "include", "interpose", "kernels", "lib", "tests", "tools"]
 
 HEADING = re.compile(r"^## (An? .*): (\w+) files?$", re.MULTILINE)
-EDIT = re.compile(r"^`([^`]+)`, (?:(new)|(after|before) `([^`]+)`):\n\n```(?:c|meson)\n(.*?)^```$",
-                  re.MULTILINE | re.DOTALL)
+EDIT = re.compile(
+    r"^`([^`]+)`, (?:(new)|(after|before|in place of) `([^`]+)`):\n\n"
+    r"```(?:c|meson)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 # The example's mode, entry point and routine, through a program that knows none.
 CLIENT = r"""
@@ -47,7 +48,17 @@ int main(void)
     cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
     cudaMemcpy(c, old, sizeof old, cudaMemcpyHostToDevice);
-    if (cublasDgemv_v2(handle, CUBLAS_OP_T, 2, 2, &one, a, 2, a, 1, &zero, c, 2)) return 3;
+    const double *in[1] = {a};
+    double *out[1] = {c};
+    void *arrays[2];
+    for (int i = 0; i < 2; i++)
+        if (cudaMalloc(&arrays[i], sizeof in)) return 3;
+    cudaMemcpy(arrays[0], in, sizeof in, cudaMemcpyHostToDevice);
+    cudaMemcpy(arrays[1], out, sizeof out, cudaMemcpyHostToDevice);
+    const double *const *const from = arrays[0];
+    if (cublasDgemvBatched(handle, CUBLAS_OP_T, 2, 2, &one, from, 2, from, 1, &zero, arrays[1], 2,
+                           1))
+        return 3;
     cudaMemcpy(got, c, sizeof got, cudaMemcpyDeviceToHost);
     printf("%g %g %g %g\n", got[0], got[1], got[2], got[3]);
     return 0;
@@ -100,7 +111,10 @@ def edit(root, path, new, where, mark, text):
         return
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
     (at,) = [i for i, line in enumerate(lines) if line.lstrip().startswith(mark)]
-    lines.insert(at + (where == "after"), text)
+    if where == "in place of":
+        lines[at] = text
+    else:
+        lines.insert(at + (where == "after"), text)
     file.write_text("".join(lines), encoding="utf-8")
 
 
@@ -232,7 +246,7 @@ class Adding(unittest.TestCase):
         self.assertIn(".B TANDEM_EXAMPLE\n", self.run_tandem("help", "--man").stdout)
 
     def test_entry_point_and_routine_run_the_mode(self):
-        self.assertIn("intercepted: cublasDgemmExample, cublasDgemv_v2 (in client)",
+        self.assertIn("intercepted: cublasDgemmExample, cublasDgemvBatched (in client)",
                       self.run_tandem("doctor", self.root / "client").stdout)
         report = self.root / "report.json"
         environment = {
@@ -246,7 +260,7 @@ class Adding(unittest.TestCase):
         calls = json.loads(report.read_text(encoding="utf-8"))["calls"]
         self.assertEqual(
             sorted((call["function"], call["mode"], call["native_reason"]) for call in calls),
-            [("cublasDgemmExample", "example", None), ("cublasDgemv_v2", "example", None)])
+            [("cublasDgemmExample", "example", None), ("cublasDgemvBatched", "example", None)])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ except ImportError:
 FOLDER = tempfile.TemporaryDirectory()
 pathlib.Path(FOLDER.name, "cupy.py").write_text("raise ImportError('no cupy here')\n")
 sys.path[:0] = [FOLDER.name, str(BENCH)]
+import never_slower  # noqa: E402
 import sweep_kinds  # noqa: E402
 import sweep_rows  # noqa: E402
 
@@ -157,6 +158,37 @@ class Rows(unittest.TestCase):
     def test_same_rows_every_time(self):
         again = sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 1)
         self.assertEqual(again, self.rows)
+
+
+class Cells(unittest.TestCase):
+    """What is counted and drawn of a table that is written down here."""
+
+    @staticmethod
+    def line(kind, shape, ran, ratio):
+        return dict.fromkeys(COLUMNS, "1") | {
+            "kind": kind, "shape": shape, "ran": ran, "ratio": ratio, "spread": "0.0"}
+
+    def setUp(self):
+        self.lines = [self.line(*words.rsplit(None, 3)) for words in (
+            "a d16^3 native 1.20", "a d16^3 ozaki2 0.70", "a d16^3 ozaki2 1.10", "b d16^3 ozaki2 "
+            "1.0501", "b d8^3 native 1.30", "b d8^3 native 0.90", "a d8^3 ozaki2 3.5")]
+
+    def test_a_cell_is_its_worst_emulated_row(self):
+        kinds, shapes, worst = never_slower.heat_cells(self.lines)
+        self.assertEqual((kinds, shapes), (["a", "b"], ["d8^3", "d16^3"]))
+        self.assertEqual({cell: (line["ran"], line["ratio"]) for cell, line in worst.items()},
+                         {(0, 1): ("ozaki2", "1.10"), (1, 1): ("ozaki2", "1.0501"),
+                          (1, 0): ("native", "1.30"), (0, 0): ("ozaki2", "3.5")})
+
+    def test_only_emulated_rows_count(self):
+        """Beyond a limit means above it."""
+        said = "\n".join(never_slower.summary("auto", self.lines))
+        self.assertIn("\nauto: 7 rows, 4 emulated, 0 with native times apart\n", said)
+        self.assertIn("of the emulated 3 over 1.05, 1 over 1.10, 1 over 1.15, 1 over 3.00\n", said)
+        mean = (0.70 * 1.10 * 1.0501 * 3.5) ** (1 / 4)
+        self.assertIn(f"geometric mean {mean ** (4 / 7):.3f} of all rows, native ones as 1, "
+                      f"{mean:.3f} of the emulated\n", said)
+        self.assertIn("native rows by their times: 0.900 to 1.300\n", said)
 
 
 class Sweep(unittest.TestCase):

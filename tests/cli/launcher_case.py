@@ -53,6 +53,9 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device)
     return 0;
 }
 '''
+# A program that calls cuBLAS.
+PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsv_v2(void);' \
+          'int main(void) { cublasDgemm_v2(); cublasDtrsv_v2(); return 0; }'
 
 
 def compile_c(folder, name, source, *arguments):

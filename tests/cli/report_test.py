@@ -271,6 +271,13 @@ class Report(unittest.TestCase):
         process = self.tandem(self.write("a", json.dumps(made)))
         self.assertEqual(process.stdout.splitlines()[1].split()[0], "cublas...")
 
+    def test_predictions_may_lack_what_is_newer(self):
+        """A line of before there was a third time is the line that has it."""
+        times = {"mode": "ozaki2", "seconds": 0.002, "native_seconds": 0.004}
+        old, new = (self.rows(self.write("a", report([call(predicted=predicted)])))
+                    for predicted in (times, times | {"found_out_seconds": 0.0041}))
+        self.assertEqual(old, new)
+
     def test_truncated_files_are_refused(self):
         text = report([call(), call(m=2)])
         for length in range(1, len(text.rstrip())):
@@ -404,6 +411,27 @@ class Report(unittest.TestCase):
         rows = self.rows("--sort", "error", self.write("a", report([call(), infinite])))
         self.assertEqual([(row["m"], row["error"], row["mean"]) for row in rows],
                          [("1", "inf", "inf"), ("1000", "1.00e-16", "1.00e-17")])
+
+    def test_what_nobody_can_judge_is_counted(self):
+        """Elements that are neither right nor wrong, in every form of the report."""
+        def counting(name, unjudged, **members):
+            return self.write(name, report([call(verified=dict(VERIFIED, **members, **unjudged))]))
+
+        paths = [
+            counting("a", {"unjudged": 3}),
+            counting("b", {"unjudged": 4}, elements=0, special=0),
+            counting("older", {})]
+        (row,) = self.rows(*paths)
+        self.assertEqual((row["unjudged"], "outside" in row), ("7", False))
+        page = Page()
+        page.feed(self.tandem("--html", "/dev/stdout", *paths).stdout)
+        titles = page.cells[page.cells.index("cublas..."):page.cells.index("Dgemm_v2")]
+        self.assertEqual(page.cells[page.cells.index("Dgemm_v2") + titles.index("unjudged")], "7")
+        (line,) = json.loads(self.tandem("--json", "-", *paths).stdout)["lines"]
+        self.assertEqual(line["unjudged"], 7)
+        (line,) = csv.DictReader(io.StringIO(self.tandem("--csv", "-", *paths).stdout))
+        self.assertEqual(line["unjudged"], "7")
+        self.assertNotIn("unjudged", self.rows(paths[2])[0])
 
     def test_control_characters_are_shown(self):
         """Nothing that a program or a file is called tells a terminal to do anything."""

@@ -2,15 +2,20 @@
 
 usage: check_docs.py SOURCE_ROOT
 
-- Every path in README.md and docs/*.md exists: what stands below a folder of the tree, and the
-  target of every link.
+- Every path in README.md, CONTRIBUTING.md and docs/*.md exists: what stands below a folder of the
+  tree, and the target of every link.
+- docs/index.md names every page of docs in one line.
 - Every stage of kernels/ has its page, of at most 300 words besides diagrams and tables.
-- A sentence of README.md has at most 25 words.
+- README.md has at most 180 lines, CONTRIBUTING.md 80. A sentence of theirs has at most 25 words.
+- README.md's table of speed is what scripts/lib/speed_table.py prints, from the folder that it
+  names.
+- docs/report.md explains every reason and every choice that a report can have.
 - Every word that a file name of kernels/ and lib/ uses is in docs/glossary.md.
 """
 
 import pathlib
 import re
+import subprocess
 import sys
 import unittest
 
@@ -26,11 +31,14 @@ NOT_IN_THE_TREE = re.compile(r"^lib/(?:tandem|x86_64-linux-gnu)\b|example\b")
 STAGES_ELSEWHERE = {"lu": "docs/lu.md", "verify": "docs/verify.md"}
 SHARED = {"device", "view", "arithmetic"}
 WORDS_OF_A_PAGE, WORDS_OF_A_SENTENCE = 300, 25
+LINES = {"README.md": 180, "CONTRIBUTING.md": 80}
+SPEED = re.compile(r"^`python3 (scripts/lib/speed_table\.py) (docs/results/\S+)` prints this table"
+                   r"[^\n]*\n\n((?:\|[^\n]*\n)+)", re.MULTILINE)
 
 
 def documents():
     return [
-        ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted(
+        *(ROOT / name for name in LINES), *sorted((ROOT / "docs").glob("*.md")), *sorted(
             (ROOT / "docs" / "kernels").glob("*.md"))
     ]
 
@@ -88,11 +96,40 @@ class Docs(unittest.TestCase):
             self.assertLessEqual(len(prose(read(page)).split()), WORDS_OF_A_PAGE, page.name)
             self.assertIn("```", read(page), f"{page.name} has no diagram")
 
-    def test_sentences_of_the_readme_are_short(self):
-        long = [
-            s for s in sentences(read(ROOT / "README.md")) if len(s.split()) > WORDS_OF_A_SENTENCE
-        ]
-        self.assertEqual(long, [])
+    def test_first_pages_are_short(self):
+        for name, most in LINES.items():
+            text = read(ROOT / name)
+            self.assertLessEqual(text.count("\n"), most, name)
+            long = [s for s in sentences(text) if len(s.split()) > WORDS_OF_A_SENTENCE]
+            self.assertEqual(long, [], name)
+
+    def test_index_has_every_page(self):
+        index, pages = read(ROOT / "docs" / "index.md"), ROOT / "docs"
+        lines = re.findall(r"^- \[([^]]+)\]\(([^)]+)\): \S", index, re.MULTILINE)
+        self.assertEqual([name for name, target in lines if name != target], [])
+        want = [p.name for p in pages.glob("*.md") if p.name != "index.md"] + ["results/README.md"]
+        self.assertEqual(sorted(target for _, target in lines), sorted(want))
+
+    def test_table_of_speed_is_of_results(self):
+        (found,) = SPEED.findall(read(ROOT / "README.md"))
+        script, folder, table = found
+        printed = subprocess.run([sys.executable, ROOT / script, ROOT / folder], check=True,
+                                 capture_output=True, text=True).stdout
+        self.assertEqual(table, printed)
+        self.assertGreater(len(table.splitlines()), 10)
+
+    def test_reasons_of_reports_are_explained(self):
+        report = read(ROOT / "docs" / "report.md")
+        sources = "\n".join(read(path) for path in (ROOT / "lib").rglob("*.c"))
+        for member, title in (("reason", "native_reason"), ("choice", "choice")):
+            texts = re.findall(rf'const char td_{member}_\w+\[\]\s*=\s*((?:"[^"]*"\s*)+);',
+                               sources)
+            made = {"".join(re.findall(r'"([^"]*)"', text)) for text in texts}
+            (table,) = re.findall(rf"^\| `{title}` \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)",
+                                  report, re.MULTILINE)
+            explained = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)
+            self.assertEqual(sorted(explained), sorted(made))
+            self.assertGreater(len(made), 4)
 
     def test_glossary_has_the_words_of_file_names(self):
         marked = re.findall(r"\*\*(.+?)\*\*|\*([^*]+)\*", read(ROOT / "docs" / "glossary.md"))

@@ -133,6 +133,12 @@ class VerifyEig(unittest.TestCase):
             done = run(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
 
+    def test_repeated_eigenvalues_are_given_ones(self):
+        done = run("--multiple", "5")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        (line,) = complaint(done)
+        self.assertIn("--multiple 5 needs --spread S", line)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

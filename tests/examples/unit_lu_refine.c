@@ -1,12 +1,7 @@
 /* lu_solve's judgement of a solution: planted errors of a known size are measured as such. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "common.h"
 #include "lu_refine.h"
 
@@ -28,20 +23,18 @@ static solution_errors check(double x0, double x1)
     return errors;
 }
 
-static void the_exact_solution_has_no_error(void **state)
+TEST(the_exact_solution_has_no_error)
 {
     solution_errors e = check(1.0, 0x1p-70);
 
-    (void)state;
     assert_true(e.componentwise == 0.0 && e.normwise == 0.0 && e.forward == 0.0);
 }
 
 /* The second component is wrong by half: a large error of its row, nothing beside the norms. */
-static void errors_are_those_planted(void **state)
+TEST(errors_are_those_planted)
 {
     solution_errors e = check(1.0, 0x1.8p-70);
 
-    (void)state;
     assert_true(e.forward == 0.5);
     assert_true(fabs(e.componentwise - 0.2) <= 1e-15); /* 0.5 / (1.5 + 1) */
     assert_true(fabs(e.normwise - 0x1p-71 / 3.0) <= 1e-30);
@@ -50,20 +43,11 @@ static void errors_are_those_planted(void **state)
     assert_true(fabs(e.componentwise - 0x1p-41) <= 1e-20);
 }
 
-static void nan_is_seen(void **state)
+TEST(nan_is_seen)
 {
     solution_errors e = check(1.0, NAN);
 
-    (void)state;
     assert_true(isnan(e.forward) && isnan(e.componentwise) && isnan(e.normwise));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_exact_solution_has_no_error),
-        cmocka_unit_test(errors_are_those_planted),
-        cmocka_unit_test(nan_is_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,15 +1,10 @@
 /* The reader of Matrix Market files: what good files give, and the line that each bad file gets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "common.h"
 #include "matrix_market.h"
 
@@ -38,9 +33,8 @@ static void expect_entries(const char *text, int rows, int columns, const double
     free(matrix.entries);
 }
 
-static void coordinate_files_are_read(void **state)
+TEST(coordinate_files_are_read)
 {
-    (void)state;
     expect_entries("%%MatrixMarket matrix coordinate real general\n"
                    "% a comment\n\n"
                    "2 3 4\n"
@@ -49,26 +43,23 @@ static void coordinate_files_are_read(void **state)
 }
 
 /* 1.1D+01 and, of exponents with three digits, 1.1-101, as Fortran writes them. */
-static void exponents_of_fortran_are_read(void **state)
+TEST(exponents_of_fortran_are_read)
 {
-    (void)state;
     expect_entries("%%MatrixMarket matrix array real general\n"
                    "3 2\n1.1D+01\n-2.5d-1 \n3D2\r\n0.15-100\n-.5+101\n1e2\n",
                    3, 2, (const double[]){11, -0.25, 300, 1.5e-101, -5e100, 100});
 }
 
-static void symmetric_files_are_mirrored(void **state)
+TEST(symmetric_files_are_mirrored)
 {
-    (void)state;
     expect_entries("%%MatrixMarket MATRIX Coordinate Integer Symmetric\n2 2 2\n1 1 7\n2 1 -3\n", 2,
                    2, (const double[]){7, -3, -3, 0});
     expect_entries("%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", 3, 3,
                    (const double[]){1, 2, 3, 2, 4, 5, 3, 5, 6});
 }
 
-static void array_files_are_read_by_columns(void **state)
+TEST(array_files_are_read_by_columns)
 {
-    (void)state;
     expect_entries("%%MatrixMarket matrix array integer general\n2 3\n1\n2\n3\n4\n5\n6\n", 2, 3,
                    (const double[]){1, 2, 3, 4, 5, 6});
 }
@@ -138,18 +129,16 @@ static void expect_message(const char *path, const char *message)
     assert_int_equal(matrix.rows, -1);
 }
 
-static void bad_files_get_one_line(void **state)
+TEST(bad_files_get_one_line)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
         write_file(bad_files[i].text);
         expect_message("file.mtx", bad_files[i].message);
     }
 }
 
-static void a_missing_file_is_named(void **state)
+TEST(a_missing_file_is_named)
 {
-    (void)state;
     expect_message("no/such/file.mtx", "no/such/file.mtx: No such file or directory");
 }
 
@@ -168,16 +157,4 @@ static int leave_folder(void **state)
     return rmdir(*state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(coordinate_files_are_read),
-        cmocka_unit_test(exponents_of_fortran_are_read),
-        cmocka_unit_test(symmetric_files_are_mirrored),
-        cmocka_unit_test(array_files_are_read_by_columns),
-        cmocka_unit_test(bad_files_get_one_line),
-        cmocka_unit_test(a_missing_file_is_named),
-    };
-
-    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
-}
+int main(void) { return test_run(.set_up = enter_folder, .tear_down = leave_folder); }

@@ -1,14 +1,9 @@
 /* gemm_time's judgement: exact products pass it, planted faults of a known size are measured as
  * such. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "common.h"
 #include "product.h"
 
@@ -73,11 +68,10 @@ static void check(const product *p)
     operands_free(&o);
 }
 
-static void errors_are_measured(void **state)
+TEST(errors_are_measured)
 {
     static const char letters[] = "NTC";
 
-    (void)state;
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++) {
             check(&(product){1, 1, 1, letters[a], letters[b], 1.0, 0.0});
@@ -87,33 +81,30 @@ static void errors_are_measured(void **state)
         }
 }
 
-static void c_is_poisoned_if_beta_is_0(void **state)
+TEST(c_is_poisoned_if_beta_is_0)
 {
     const product p = {3, 2, 4, 'N', 'N', 1.0, 0.0};
     operands o = {0};
 
-    (void)state;
     assert_true(operands_make(&p, 0.5, 1, &o));
     for (int i = 0; i < 6; i++) assert_true(isnan(o.c[i]));
     operands_free(&o);
 }
 
 /* A seed's data is the same for ever: SplitMix64's first output from state 0 is published. */
-static void the_generator_is_splitmix64(void **state)
+TEST(the_generator_is_splitmix64)
 {
     random_stream random = {0};
 
-    (void)state;
     assert_true(random_uniform(&random) == (double)(0xe220a8397b1dcdafU >> 11) * 0x1p-53);
 }
 
-static void normal_numbers_have_their_moments(void **state)
+TEST(normal_numbers_have_their_moments)
 {
     enum { COUNT = 100000 };
     random_stream random = {1};
     double sum = 0.0, squares = 0.0;
 
-    (void)state;
     for (int i = 0; i < COUNT; i++) {
         double x = random_normal(&random);
         sum += x;
@@ -124,14 +115,4 @@ static void normal_numbers_have_their_moments(void **state)
     assert_true(fabs(squares / COUNT - 1.0) <= 5.0 * sqrt(2.0 / COUNT));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_measured),
-        cmocka_unit_test(c_is_poisoned_if_beta_is_0),
-        cmocka_unit_test(the_generator_is_splitmix64),
-        cmocka_unit_test(normal_numbers_have_their_moments),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,15 +1,10 @@
 /* refsyev's own parts: the matrices it makes, its start vectors, and its judgement of planted
  * errors. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "refsyev_check.h"
 #include "refsyev_matrix.h"
 
@@ -42,11 +37,10 @@ static eigen_quality check_diagonal(const double diagonal[N], double hi_error, d
 
 /* x_2 = e_2 + delta e_1: X'X has delta twice off its diagonal, X'A X delta a_11, and the intervals
  * are |delta (a_11 - a_22)| wide at least. */
-static void planted_errors_are_measured(void **state)
+TEST(planted_errors_are_measured)
 {
     const double deltas[] = {1e-3, 1e-10, 1e-16, 1e-25}, scales[] = {1.0, 1e-300, 1e300, 1.0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof deltas / sizeof *deltas; i++) {
         double delta = deltas[i], scale = scales[i];
         eigen_quality q = check_diagonal((const double[]){scale, 2.0 * scale, -4.0 * scale},
@@ -59,9 +53,8 @@ static void planted_errors_are_measured(void **state)
     }
 }
 
-static void equal_eigenvalues_are_not_told_apart(void **state)
+TEST(equal_eigenvalues_are_not_told_apart)
 {
-    (void)state;
     assert_int_equal(check_diagonal((const double[]){1.0, 1.0, 2.0}, 0.0, 0.0).isolated, 1);
     assert_int_equal(check_diagonal((const double[]){1.0, 1.0, 1.0}, 0.0, 0.0).isolated, 0);
     assert_int_equal(check_diagonal((const double[]){1.0, 1.0 + 0x1p-52, 2.0}, 0.0, 0.0).isolated,
@@ -72,11 +65,10 @@ static void equal_eigenvalues_are_not_told_apart(void **state)
                      1);
 }
 
-static void poor_vectors_prove_nothing(void **state)
+TEST(poor_vectors_prove_nothing)
 {
     eigen_quality q = check_diagonal((const double[]){1.0, 2.0, 3.0}, 0.6, 0.0);
 
-    (void)state;
     assert_true(isinf(q.radius));
     assert_int_equal(q.isolated, 0);
     q = check_diagonal((const double[]){1.0, 2.0, 3.0}, NAN, 0.0);
@@ -113,9 +105,8 @@ static void expect_matrix(int n, double spread, int multiple)
     free(zero);
 }
 
-static void matrices_have_their_eigenvalues(void **state)
+TEST(matrices_have_their_eigenvalues)
 {
-    (void)state;
     expect_matrix(1, 100.0, 1);
     expect_matrix(2, 1e3, 1);
     expect_matrix(20, 1e2, 1);
@@ -124,13 +115,4 @@ static void matrices_have_their_eigenvalues(void **state)
     expect_matrix(6, 1e2, 6);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planted_errors_are_measured),
-        cmocka_unit_test(equal_eigenvalues_are_not_told_apart),
-        cmocka_unit_test(poor_vectors_prove_nothing),
-        cmocka_unit_test(matrices_have_their_eigenvalues),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,5 +1,5 @@
 /* captures.h - what tests of captures and of graphs share: two streams, memory, and how a capture
- * begins and ends. Include after <cmocka.h>. */
+ * begins and ends. */
 #ifndef CAPTURES_H
 #define CAPTURES_H
 
@@ -76,7 +76,5 @@ static inline size_t node_count(cudaGraph_t graph)
 }
 
 static inline void add_one(void *number) { ++*(int *)number; }
-
-#define CAPTURE_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 #endif

@@ -2,12 +2,6 @@
  * meanwhile. Also run with HOSTGPU_SEED, where nodes that need not wait for each other change
  * places. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cublas_v2.h>
 
 #include "captures.h"
@@ -22,20 +16,38 @@ static enum cudaStreamCaptureStatus status_of(cudaStream_t of)
 
 /* ---- what is captured ---- */
 
-/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when
- * the graph runs. */
-static void test_every_call_becomes_a_node(void **state)
+/* A node for each of the five calls, each after the one before. */
+static void is_a_chain(cudaGraph_t graph)
 {
     static const enum cudaGraphNodeType types[] = {cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy,
                                                    cudaGraphNodeTypeKernel, cudaGraphNodeTypeKernel,
                                                    cudaGraphNodeTypeMemcpy};
-    double in[2] = {5, 7}, out = 0, alpha = 2, beta = 1;
     cudaGraphNode_t nodes[8];
-    cudaGraph_t graph;
-    cublasHandle_t handle = NULL;
     size_t count = 8;
 
-    (void)state;
+    expect_success(cudaGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        enum cudaGraphNodeType type;
+        cudaGraphNode_t before = NULL;
+        size_t needs = 1;
+
+        expect_success(cudaGraphNodeGetType(nodes[i], &type));
+        assert_int_equal(type, types[i]);
+        expect_success(cudaGraphNodeGetDependencies(nodes[i], &before, NULL, &needs));
+        assert_int_equal(needs, i > 0);
+        if (i > 0) assert_ptr_equal(before, nodes[i - 1]);
+    }
+}
+
+/* Parameters, scalars and descriptions are copied when the call is captured; memory is read when
+ * the graph runs. */
+TEST(test_every_call_becomes_a_node)
+{
+    double in[2] = {5, 7}, out = 0, alpha = 2, beta = 1;
+    cudaGraph_t graph;
+    cublasHandle_t handle = NULL;
+
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(cublasSetStream(handle, stream), CUBLAS_STATUS_SUCCESS);
     begin(cudaStreamCaptureModeGlobal);
@@ -53,32 +65,19 @@ static void test_every_call_becomes_a_node(void **state)
     graph = end();
     assert_int_equal(status_of(stream), cudaStreamCaptureStatusNone);
 
-    expect_success(cudaGraphGetNodes(graph, nodes, &count));
-    assert_int_equal(count, 5);
-    for (size_t i = 0; i < count; i++) {
-        enum cudaGraphNodeType type;
-        cudaGraphNode_t before = NULL;
-        size_t needs = 1;
-
-        expect_success(cudaGraphNodeGetType(nodes[i], &type));
-        assert_int_equal(type, types[i]);
-        expect_success(cudaGraphNodeGetDependencies(nodes[i], &before, NULL, &needs));
-        assert_int_equal(needs, i > 0);
-        if (i > 0) assert_ptr_equal(before, nodes[i - 1]);
-    }
+    is_a_chain(graph);
     in[0] = 1;
     run(graph, 2);
     assert_true(x[0] == 4 && x[1] == 22 && out == 2 * (16 + 484));
     assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
 }
 
-static void test_other_functions_of_cublas_refuse(void **state)
+TEST(test_other_functions_of_cublas_refuse)
 {
     const double two = 2;
     cublasHandle_t handle = NULL;
     capture c = start_capture();
 
-    (void)state;
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(cublasSetStream(handle, stream), CUBLAS_STATUS_SUCCESS);
     begin(cudaStreamCaptureModeGlobal);
@@ -88,13 +87,12 @@ static void test_other_functions_of_cublas_refuse(void **state)
     assert_int_equal(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
 }
 
-static void test_host_functions_and_graphs_are_captured(void **state)
+TEST(test_host_functions_and_graphs_are_captured)
 {
     cudaGraphExec_t inner = NULL;
     cudaGraph_t graph;
     int calls = 0;
 
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     expect_success(cudaLaunchHostFunc(stream, add_one, &calls));
     graph = end();
@@ -112,12 +110,11 @@ static void test_host_functions_and_graphs_are_captured(void **state)
 
 /* ---- several streams ---- */
 
-static void test_events_fork_and_join(void **state)
+TEST(test_events_fork_and_join)
 {
     cudaEvent_t fork = NULL, join = NULL;
     cudaGraph_t graph;
 
-    (void)state;
     expect_success(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
     expect_success(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
     begin(cudaStreamCaptureModeGlobal);
@@ -140,11 +137,10 @@ static void test_events_fork_and_join(void **state)
     expect_success(cudaEventDestroy(join));
 }
 
-static void test_work_that_is_not_joined(void **state)
+TEST(test_work_that_is_not_joined)
 {
     cudaEvent_t fork = NULL;
 
-    (void)state;
     expect_success(cudaEventCreate(&fork));
     begin(cudaStreamCaptureModeGlobal);
     expect_success(cudaEventRecord(fork, stream));
@@ -155,12 +151,11 @@ static void test_work_that_is_not_joined(void **state)
     expect_success(cudaEventDestroy(fork));
 }
 
-static void test_wrong_events(void **state)
+TEST(test_wrong_events)
 {
     cudaEvent_t event = NULL;
     cudaGraph_t graph = NULL;
 
-    (void)state;
     expect_success(cudaEventCreate(&event));
     expect_success(cudaEventRecord(event, other));
     begin(cudaStreamCaptureModeGlobal);
@@ -177,7 +172,7 @@ static void test_wrong_events(void **state)
     expect_success(cudaEventDestroy(event));
 }
 
-static void test_dependencies_can_be_set(void **state)
+TEST(test_dependencies_can_be_set)
 {
     enum cudaStreamCaptureStatus status;
     unsigned long long id = 0;
@@ -186,7 +181,6 @@ static void test_dependencies_can_be_set(void **state)
     cudaGraphNode_t first;
     size_t count = 9;
 
-    (void)state;
     expect_success(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &needs, NULL, &count));
     assert_true(status == cudaStreamCaptureStatusNone && count == 0);
     begin(cudaStreamCaptureModeGlobal);
@@ -208,14 +202,13 @@ static void test_dependencies_can_be_set(void **state)
 
 /* ---- what is forbidden ---- */
 
-static void test_unsafe_calls(void **state)
+TEST(test_unsafe_calls)
 {
     enum { CALLS = 8 };
     cudaEvent_t event = NULL;
     void *memory = NULL;
     double host = 0;
 
-    (void)state;
     expect_success(cudaEventCreate(&event));
     for (int i = 0; i < CALLS; i++) {
         begin(cudaStreamCaptureModeGlobal);
@@ -236,9 +229,8 @@ static void test_unsafe_calls(void **state)
     expect_success(cudaEventDestroy(event));
 }
 
-static void test_waiting_is_never_allowed(void **state)
+TEST(test_waiting_is_never_allowed)
 {
-    (void)state;
     begin(cudaStreamCaptureModeRelaxed);
     expect_error(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
     end_with(cudaErrorStreamCaptureInvalidated);
@@ -248,12 +240,11 @@ static void test_waiting_is_never_allowed(void **state)
 }
 
 /* Allowed to a thread that says so, and in a capture that began so. */
-static void test_relaxed(void **state)
+TEST(test_relaxed)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     void *memory = NULL;
 
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     expect_success(cudaThreadExchangeStreamCaptureMode(&mode));
     assert_int_equal(mode, cudaStreamCaptureModeGlobal);
@@ -267,11 +258,10 @@ static void test_relaxed(void **state)
 }
 
 /* Loading one is an unsafe call. */
-static void test_a_kernel_must_be_loaded(void **state)
+TEST(test_a_kernel_must_be_loaded)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
 
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     expect_error(launch_other_update(0, 1, 1, x, stream), cudaErrorStreamCaptureUnsupported);
     end_with(cudaErrorStreamCaptureInvalidated);
@@ -303,9 +293,8 @@ static cudaError_t in_another_thread(enum cudaStreamCaptureMode mode)
     return (cudaError_t)(uintptr_t)error;
 }
 
-static void test_other_threads(void **state)
+TEST(test_other_threads)
 {
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     assert_int_equal(in_another_thread(cudaStreamCaptureModeRelaxed), cudaSuccess);
     assert_int_equal(in_another_thread(cudaStreamCaptureModeThreadLocal), cudaSuccess);
@@ -325,13 +314,12 @@ static void *end_elsewhere(void *unused)
     return (void *)(uintptr_t)cudaStreamEndCapture(stream, &graph);
 }
 
-static void test_wrong_ends(void **state)
+TEST(test_wrong_ends)
 {
     cudaGraph_t graph = NULL;
     pthread_t thread;
     void *error = NULL;
 
-    (void)state;
     expect_error(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
     expect_error(cudaStreamBeginCapture(NULL, cudaStreamCaptureModeGlobal),
                  cudaErrorStreamCaptureUnsupported);
@@ -344,13 +332,12 @@ static void test_wrong_ends(void **state)
     run(end(), 1);
 }
 
-static void test_the_legacy_stream(void **state)
+TEST(test_the_legacy_stream)
 {
     enum cudaStreamCaptureStatus status;
     cudaStream_t blocking = NULL;
     cudaGraph_t graph = NULL;
 
-    (void)state;
     expect_success(cudaStreamCreate(&blocking));
     begin(cudaStreamCaptureModeGlobal); /* of a stream that it does not wait for */
     expect_success(cudaMemset(y, 0, 8));
@@ -363,32 +350,11 @@ static void test_the_legacy_stream(void **state)
     expect_success(cudaStreamDestroy(blocking));
 }
 
-static void test_a_reset_ends_captures(void **state)
+TEST(test_a_reset_ends_captures)
 {
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     expect_success(cudaDeviceReset());
     assert_int_equal(set_up(NULL), 0); /* allocates */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CAPTURE_TEST(test_every_call_becomes_a_node),
-        CAPTURE_TEST(test_other_functions_of_cublas_refuse),
-        CAPTURE_TEST(test_host_functions_and_graphs_are_captured),
-        CAPTURE_TEST(test_events_fork_and_join),
-        CAPTURE_TEST(test_work_that_is_not_joined),
-        CAPTURE_TEST(test_wrong_events),
-        CAPTURE_TEST(test_dependencies_can_be_set),
-        CAPTURE_TEST(test_a_kernel_must_be_loaded),
-        CAPTURE_TEST(test_unsafe_calls),
-        CAPTURE_TEST(test_waiting_is_never_allowed),
-        CAPTURE_TEST(test_relaxed),
-        CAPTURE_TEST(test_other_threads),
-        CAPTURE_TEST(test_wrong_ends),
-        CAPTURE_TEST(test_the_legacy_stream),
-        CAPTURE_TEST(test_a_reset_ends_captures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

@@ -1,14 +1,8 @@
 /* check_cublas_level3.c - products with symmetric, Hermitian and triangular matrices, updates of
  * rank k and 2k, triangular systems, and complex products, of every type against plain loops. What
  * must not be read is NaN. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <complex.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cublas_expect.h"
 
@@ -180,6 +174,12 @@ static void check_symm(const type *t, int variant, bool is_hermitian)
 /* Updates by one matrix, by two in both orders, and by two in one order. */
 typedef enum { RANK_K, RANK_2K, RANK_KX } update;
 
+static rank_2k_function *by_two(const type *t, bool is_hermitian, update which)
+{
+    if (which == RANK_2K) return is_hermitian ? t->her2k : t->syr2k;
+    return is_hermitian ? t->herkx : t->syrkx;
+}
+
 static void check_rank_k(const type *t, int variant, bool is_hermitian, update which)
 {
     static const char *const names[] = {" rank k", " rank 2k", " rank kx"};
@@ -203,25 +203,17 @@ static void check_rank_k(const type *t, int variant, bool is_hermitian, update w
     x = t->make(a, N * K), y = t->make(b, N * K), z = t->make(c, N * N);
     memcpy(old, c, sizeof old);
     for (int i = 0; i < N && is_hermitian; i++) c[i + i * N] = creal(c[i + i * N]);
-    if (which == RANK_K) {
+    if (which == RANK_K)
         expect_ok((is_hermitian ? t->herk : t->syrk)(handle, uplo, op, N, K, alpha_at, x, lda,
                                                      beta_at, z, N));
-        multiply(op, opposite, N, N, K, alpha, a, lda, a, lda, beta, c);
-    } else {
-        rank_2k_function *const syr2k = is_hermitian ? t->her2k : t->syr2k, *const syrkx =
-                                                                                is_hermitian
-                                                                                    ? t->herkx
-                                                                                    : t->syrkx;
-
-        expect_ok((which == RANK_2K ? syr2k : syrkx)(handle, uplo, op, N, K, alpha_at, x, lda, y,
-                                                     lda, beta_at, z, N));
-        multiply(op, opposite, N, N, K, alpha, a, lda, b, lda, beta, c);
-        for (int i = 0; i < N && is_hermitian && which == RANK_KX; i++)
-            c[i + i * N] = creal(c[i + i * N]);
-        if (which == RANK_2K)
-            multiply(op, opposite, N, N, K, is_hermitian ? conj(alpha) : alpha, b, lda, a, lda, 1,
-                     c);
-    }
+    else
+        expect_ok(by_two(t, is_hermitian, which)(handle, uplo, op, N, K, alpha_at, x, lda, y, lda,
+                                                 beta_at, z, N));
+    multiply(op, opposite, N, N, K, alpha, a, lda, which == RANK_K ? a : b, lda, beta, c);
+    for (int i = 0; i < N && is_hermitian && which == RANK_KX; i++)
+        c[i + i * N] = creal(c[i + i * N]);
+    if (which == RANK_2K)
+        multiply(op, opposite, N, N, K, is_hermitian ? conj(alpha) : alpha, b, lda, a, lda, 1, c);
     for (int j = 0; j < N; j++)
         for (int i = 0; i < N; i++)
             if (!is_stored(uplo, i, j)) c[i + j * N] = old[i + j * N];
@@ -308,9 +300,8 @@ static void check_gemm(const type *t, int variant)
     compare_all(t, "gemm", variant, c, z, M * N);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     for (int i = 0; i < 2 * TYPES; i++) {
         const type *t = &types[i / 2];
 
@@ -332,13 +323,12 @@ static void test_values(void **state)
 }
 
 /* alpha = 0 reads neither A nor B, and a hand-over of 0 columns nothing. */
-static void test_nothing_to_read(void **state)
+TEST(test_nothing_to_read)
 {
     const cuDoubleComplex zero = {0, 0}, two = {2, 0};
     const double real_zero = 0, one = 1;
     cuDoubleComplex *c = acquire(4 * sizeof *c);
 
-    (void)state;
     for (int i = 0; i < 4; i++) c[i] = (cuDoubleComplex){i + 1, 1};
     expect_ok(cublasZhemm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, 2, 2, &zero, NULL, 2,
                           NULL, 2, &two, c, 2));
@@ -352,7 +342,7 @@ static void test_nothing_to_read(void **state)
     cudaFree(c);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     const cuDoubleComplex two = {2, 0};
     const double one = 1;
@@ -361,7 +351,6 @@ static void test_refusals(void **state)
     capture said;
     char *text;
 
-    (void)state;
     expect_status(
         cublasZherk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, 2, 2, &one, c, 2, &one, c, 2),
         CUBLAS_STATUS_INVALID_VALUE);
@@ -390,12 +379,4 @@ static void test_refusals(void **state)
 /* With all memory that the tests acquired. */
 static int end(void **state) { return destroy(state) || cudaDeviceReset() != cudaSuccess; }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_nothing_to_read),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, create, end);
-}
+int main(void) { return test_run(.set_up = create, .tear_down = end); }

@@ -1,21 +1,13 @@
 /* check_cublas_others.c - the other functions of the stand-in for cuBLAS. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cublas_expect.h"
 
 /* ---- other matrix functions ---- */
 
-static void test_trsm(void **state)
+TEST(test_trsm)
 {
     enum { M = 9, N = 6 };
     const double alpha = 2;
 
-    (void)state;
     for (int variant = 0; variant < 16; variant++) {
         const cublasSideMode_t side = variant & 1 ? CUBLAS_SIDE_RIGHT : CUBLAS_SIDE_LEFT;
         const cublasFillMode_t uplo = variant & 2 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
@@ -89,21 +81,19 @@ static void check_syrk(cublasFillMode_t uplo, cublasOperation_t op, double beta)
     cudaFree(product);
 }
 
-static void test_syrk(void **state)
+TEST(test_syrk)
 {
-    (void)state;
     for (int variant = 0; variant < 8; variant++)
         check_syrk(variant & 1 ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER,
                    ops[variant / 2 % 2], variant / 4);
 }
 
-static void test_geam(void **state)
+TEST(test_geam)
 {
     enum { M = 4, N = 6 };
     const double alpha = 2, beta = -3, zero = 0;
     double *a = random_doubles(M * N), *b = random_doubles(M * N), *c = random_doubles(M * N);
 
-    (void)state;
     expect_ok(cublasDgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, &alpha, a, N, &beta, b, M, c, M));
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++)
@@ -121,14 +111,13 @@ static void test_geam(void **state)
 
 /* ---- vectors ---- */
 
-static void test_gemv_and_ger(void **state)
+TEST(test_gemv_and_ger)
 {
     enum { M = 5, N = 3 };
     const double alpha = 2, beta = 0;
     double *a = random_doubles(M * N), *x = random_doubles(2 * M), *y = random_doubles(M);
     double *old = copy_of(a, M * N);
 
-    (void)state;
     y[0] = NAN;
     expect_ok(cublasDgemv(handle, CUBLAS_OP_T, M, N, &alpha, a, M, x, 2, &beta, y, -1));
     for (int j = 0; j < N; j++) {
@@ -147,7 +136,7 @@ static void test_gemv_and_ger(void **state)
     cudaFree(old);
 }
 
-static void test_vectors(void **state)
+TEST(test_vectors)
 {
     static const double values[] = {3, -4, 0, 12};
     const double alpha = 2;
@@ -156,7 +145,6 @@ static void test_vectors(void **state)
     int place = 0;
     int64_t place_64 = 0;
 
-    (void)state;
     expect_ok(cublasSetVector(4, sizeof *x, values, 1, x, 1));
     expect_ok(cublasDcopy(handle, 4, x, 1, y, -1));
     assert_true(y[0] == 12 && y[3] == 3);
@@ -188,12 +176,11 @@ static void test_vectors(void **state)
     cudaFree(y);
 }
 
-static void test_set_and_get_matrix(void **state)
+TEST(test_set_and_get_matrix)
 {
     double host[6] = {1, 2, 3, 4, 5, 6}, back[4] = {0};
     double *device = random_doubles(8);
 
-    (void)state;
     expect_ok(cublasSetMatrix(2, 2, sizeof *host, host, 3, device, 4));
     assert_true(device[0] == 1 && device[1] == 2 && device[4] == 4 && device[5] == 5);
     expect_ok(cublasGetMatrix(2, 2, sizeof *host, device, 4, back, 2));
@@ -208,13 +195,12 @@ static void test_set_and_get_matrix(void **state)
 
 /* ---- handles ---- */
 
-static void test_handle(void **state)
+TEST(test_handle)
 {
     cublasMath_t math = CUBLAS_PEDANTIC_MATH;
     cudaStream_t stream = NULL, own = NULL;
     int version = 0, major = 0;
 
-    (void)state;
     expect_success(cudaStreamCreate(&own));
     expect_ok(cublasSetStream(handle, own));
     expect_ok(cublasGetStream(handle, &stream));
@@ -234,13 +220,4 @@ static void test_handle(void **state)
     expect_status(cublasSetStream(NULL, NULL), CUBLAS_STATUS_NOT_INITIALIZED);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trsm),    cmocka_unit_test(test_syrk),
-        cmocka_unit_test(test_geam),    cmocka_unit_test(test_gemv_and_ger),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_set_and_get_matrix),
-        cmocka_unit_test(test_handle),
-    };
-    return cmocka_run_group_tests(tests, create, destroy);
-}
+int main(void) { return test_run(.set_up = create, .tear_down = destroy); }

@@ -1,10 +1,4 @@
 /* check_cublas_products.c - matrix products of the stand-in for cuBLAS against plain loops. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cublasXt.h>
 
 #include "cublas_expect.h"
@@ -40,12 +34,11 @@ static void check_dgemm(cublasOperation_t op_a, cublasOperation_t op_b, int m, i
     cudaFree(c);
 }
 
-static void test_dgemm(void **state)
+TEST(test_dgemm)
 {
     static const int sizes[][3] = {{1, 1, 1}, {7, 5, 3}, {17, 33, 9}, {40, 1, 100}, {64, 65, 66}};
     static const double scalars[][2] = {{1, 0}, {-1, 1}, {0.5, -2}, {0, 3}, {2, 0}, {0, 0}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int op = 0; op < 9; op++)
             for (size_t s = 0; s < sizeof scalars / sizeof *scalars; s++)
@@ -56,13 +49,12 @@ static void test_dgemm(void **state)
 }
 
 /* NaN and infinities in every place, alone and against zeros. */
-static void test_special_values(void **state)
+TEST(test_special_values)
 {
     static const double special[] = {NAN, INFINITY, -INFINITY};
     enum { N = 37 };
     const double one = 1, zero = 0;
 
-    (void)state;
     for (int round = 0; round < 60; round++) {
         const shape s = {ops[round % 2], ops[round / 2 % 2], N, N, N, N, N, N, 1, round / 4 % 2};
         double *a = random_doubles(N * N), *b = random_doubles(N * N);
@@ -85,12 +77,11 @@ static void test_special_values(void **state)
 }
 
 /* alpha = 0 or k = 0 must not even look at A and B, nor beta = 0 at C. */
-static void test_nothing_is_read(void **state)
+TEST(test_nothing_is_read)
 {
     const double zero = 0, two = 2;
     double *c = random_doubles(4);
 
-    (void)state;
     c[0] = NAN;
     c[1] = 1.5;
     expect_ok(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 5, &zero, NULL, 2, NULL, 5, &two,
@@ -104,7 +95,7 @@ static void test_nothing_is_read(void **state)
     cudaFree(c);
 }
 
-static void test_pointer_modes(void **state)
+TEST(test_pointer_modes)
 {
     cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
     double *a = random_doubles(4), *b = random_doubles(4), *c = random_doubles(4);
@@ -113,7 +104,6 @@ static void test_pointer_modes(void **state)
     const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, 2, 2, 2, 3, -1};
     capture said;
 
-    (void)state;
     memcpy(scalars, host, sizeof host);
     expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
     expect_ok(cublasGetPointerMode(handle, &mode));
@@ -132,7 +122,7 @@ static void test_pointer_modes(void **state)
     cudaFree(scalars);
 }
 
-static void test_invalid_arguments(void **state)
+TEST(test_invalid_arguments)
 {
     const double one = 1;
     double *x = random_doubles(16);
@@ -159,7 +149,6 @@ static void test_invalid_arguments(void **state)
         {handle, 2, 2, 2, 2, 2, 2, 2, 2, &one, &one, CUBLAS_STATUS_SUCCESS},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const cublasStatus_t status = cublasDgemm(
             cases[i].handle, (cublasOperation_t)cases[i].op_a, (cublasOperation_t)cases[i].op_b,
@@ -177,7 +166,7 @@ static void test_invalid_arguments(void **state)
 }
 
 /* Operands that a device could not reach are named. */
-static void test_unreachable_operands(void **state)
+TEST(test_unreachable_operands)
 {
     const double one = 1;
     double host[4] = {0};
@@ -189,7 +178,6 @@ static void test_unreachable_operands(void **state)
         cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, 2, &one, x, 2, x, 3, &one, x, 2);
     char *said = end_capture(c);
 
-    (void)state;
     expect_status(outside, CUBLAS_STATUS_EXECUTION_FAILED);
     expect_status(beyond, CUBLAS_STATUS_EXECUTION_FAILED);
     assert_non_null(strstr(said, "tandem: host device: cublasDgemm_v2: A, 32 bytes at "));
@@ -200,7 +188,7 @@ static void test_unreachable_operands(void **state)
 
 /* ---- batches and types ---- */
 
-static void test_batches(void **state)
+TEST(test_batches)
 {
     enum { N = 6, BATCH = 5, SIZE = N * N };
     const shape s = {CUBLAS_OP_T, CUBLAS_OP_N, N, N, N, N, N, N, 2, -1};
@@ -209,7 +197,6 @@ static void test_batches(void **state)
     double *strided = copy_of(old, SIZE * BATCH), *listed = copy_of(old, SIZE * BATCH);
     double **lists = acquire(3 * BATCH * sizeof *lists);
 
-    (void)state;
     for (int i = 0; i < BATCH; i++) {
         lists[i] = a + (BATCH - 1 - i) * SIZE;
         lists[BATCH + i] = b;
@@ -232,14 +219,13 @@ static void test_batches(void **state)
     cudaFree(lists);
 }
 
-static void test_gemm_ex(void **state)
+TEST(test_gemm_ex)
 {
     enum { M = 5, N = 7, K = 300 };
     const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, M, N, K, M, N, M, 1.5, 0.5};
     double *a = random_doubles(M * K), *b = random_doubles(N * K);
     double *old = random_doubles(M * N), *c = copy_of(old, M * N);
 
-    (void)state;
     expect_ok(cublasGemmEx(handle, s.op_a, s.op_b, M, N, K, &s.alpha, a, CUDA_R_64F, M, b,
                            CUDA_R_64F, N, &s.beta, c, CUDA_R_64F, M, CUBLAS_COMPUTE_64F,
                            CUBLAS_GEMM_DEFAULT));
@@ -266,7 +252,7 @@ static cublasStatus_t multiply_groups(double **lists, int second_k)
         (const double *const *)lists + 3, ld, beta, lists + 6, ld, 2, members);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
     enum { SIZE = 64 };
     const shape shapes[] = {{CUBLAS_OP_N, CUBLAS_OP_T, 5, 4, 7, 8, 8, 8, 2, 0.5},
@@ -274,7 +260,6 @@ static void test_groups(void **state)
     double *x = random_doubles(9 * SIZE), *old = copy_of(x, 9 * SIZE);
     double **lists = acquire(9 * sizeof *lists);
 
-    (void)state;
     for (int i = 0; i < 9; i++) lists[i] = x + i * SIZE;
     expect_status(multiply_groups(lists, -1), CUBLAS_STATUS_INVALID_VALUE);
     assert_memory_equal(x, old, 9 * SIZE * sizeof *x); /* nor is the first group made */
@@ -291,7 +276,7 @@ static void test_groups(void **state)
 }
 
 /* Of matrices that no device has. */
-static void test_xt(void **state)
+TEST(test_xt)
 {
     enum { M = 6, N = 4, K = 9 };
     const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, M, N, K, M, N, M, 1.5, -0.5};
@@ -299,7 +284,6 @@ static void test_xt(void **state)
     int device = 0, absent = 1000, block = 0;
     cublasXtHandle_t xt;
 
-    (void)state;
     for (int i = 0; i < M * K; i++) a[i] = random_number();
     for (int i = 0; i < N * K; i++) b[i] = random_number();
     for (int i = 0; i < M * N; i++) c[i] = old[i] = random_number();
@@ -320,14 +304,13 @@ static void test_xt(void **state)
     expect_ok(cublasXtDestroy(xt));
 }
 
-static void test_sgemm(void **state)
+TEST(test_sgemm)
 {
     enum { M = 9, N = 8, K = 50 };
     const float alpha = 2, beta = -1;
     float *a = acquire(M * K * sizeof *a), *b = acquire(K * N * sizeof *b);
     float *c = acquire(M * N * sizeof *c);
 
-    (void)state;
     for (int i = 0; i < M * K; i++) a[i] = (float)(i % 7 - 3);
     for (int i = 0; i < K * N; i++) b[i] = (float)(i % 5 - 2);
     for (int i = 0; i < M * N; i++) c[i] = (float)i;
@@ -374,9 +357,8 @@ static void check_int8(cublasOperation_t op_a, cublasOperation_t op_b, int m, in
     cudaFree(old);
 }
 
-static void test_int8(void **state)
+TEST(test_int8)
 {
-    (void)state;
     for (int op = 0; op < 4; op++) {
         check_int8(ops[op / 2], ops[op % 2], 8, 12, 1000, 1, 0);
         check_int8(ops[op / 2], ops[op % 2], 7, 9, 2500, -2, 3);
@@ -385,21 +367,4 @@ static void test_int8(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dgemm),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_nothing_is_read),
-        cmocka_unit_test(test_pointer_modes),
-        cmocka_unit_test(test_invalid_arguments),
-        cmocka_unit_test(test_unreachable_operands),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_gemm_ex),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_xt),
-        cmocka_unit_test(test_sgemm),
-        cmocka_unit_test(test_int8),
-    };
-    return cmocka_run_group_tests(tests, create, destroy);
-}
+int main(void) { return test_run(.set_up = create, .tear_down = destroy); }

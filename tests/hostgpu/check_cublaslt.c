@@ -1,23 +1,17 @@
 /* check_cublaslt.c - descriptors of the stand-in for cublasLt, and what it refuses. Products, in
  * every order and operation, are compared with exact ones by tests/preload/check_lt.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <cublasLt.h>
+
+#include "../support/test.h"
 
 #define expect(call, status) assert_int_equal((call), CUBLAS_STATUS_##status)
 
-static void test_attributes(void **state)
+TEST(test_attributes)
 {
     cublasLtMatmulDesc_t operation = NULL;
     int32_t value = -1, transposed = CUBLAS_OP_T;
     size_t written = 0;
 
-    (void)state;
     expect(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F), SUCCESS);
     expect(cublasLtMatmulDescGetAttribute(operation, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, &value,
                                           sizeof value, &written),
@@ -38,12 +32,11 @@ static void test_attributes(void **state)
     expect(cublasLtMatmulDescDestroy(operation), SUCCESS);
 }
 
-static void test_bad_attributes(void **state)
+TEST(test_bad_attributes)
 {
     cublasLtMatrixLayout_t layout = NULL;
     int64_t value = 1;
 
-    (void)state;
     expect(cublasLtMatrixLayoutCreate(&layout, CUDA_R_64F, 3, 4, 3), SUCCESS);
     expect(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_LD, &value, 4),
            INVALID_VALUE);
@@ -84,21 +77,12 @@ static cublasStatus_t multiply(cudaDataType_t type, uint64_t inner, int64_t ld)
     return status;
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
-    (void)state;
     expect(multiply(CUDA_R_32F, 3, 2), NOT_SUPPORTED);
     expect(multiply(CUDA_R_64F, 4, 2), INVALID_VALUE);
     expect(multiply(CUDA_R_64F, 3, 1), INVALID_VALUE);
     expect(multiply(CUDA_R_64F, 3, 2), EXECUTION_FAILED); /* not in device memory, as stderr says */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_bad_attributes),
-        cmocka_unit_test(test_refusals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

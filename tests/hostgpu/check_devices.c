@@ -1,12 +1,6 @@
 /* check_devices.c - several devices, several contexts of one, and what a reset leaves. Run with
  * HOSTGPU_DEVICES=3 and HOSTGPU_MEMORY=64M. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <cublas_v2.h>
 #include <cuda.h>
 
@@ -79,12 +73,11 @@ static unsigned long long context_id(void)
 
 /* ---- several devices ---- */
 
-static void test_choice_of_a_device(void **state)
+TEST(test_choice_of_a_device)
 {
     struct cudaDeviceProp first, second;
     int count = 0, device = -1;
 
-    (void)state;
     expect_success(cudaGetDeviceCount(&count));
     assert_int_equal(count, DEVICES);
     expect_success(cudaSetDevice(2));
@@ -110,13 +103,12 @@ static void *device_of_thread(void *device)
     return cudaGetDevice(device) || *(int *)device != 0 || cudaSetDevice(1) ? NULL : device;
 }
 
-static void test_threads_choose_for_themselves(void **state)
+TEST(test_threads_choose_for_themselves)
 {
     pthread_t thread;
     void *result = NULL;
     int device = -1;
 
-    (void)state;
     expect_success(cudaSetDevice(2));
     pthread_create(&thread, NULL, device_of_thread, &device);
     pthread_join(thread, &result);
@@ -126,11 +118,10 @@ static void test_threads_choose_for_themselves(void **state)
     expect_success(cudaSetDevice(0));
 }
 
-static void test_memory_belongs_to_a_device(void **state)
+TEST(test_memory_belongs_to_a_device)
 {
     char *on[2], *managed = NULL;
 
-    (void)state;
     for (int d = 0; d < 2; d++) {
         expect_success(cudaSetDevice(d));
         expect_success(cudaMalloc((void **)&on[d], 1000));
@@ -156,7 +147,7 @@ static void test_memory_belongs_to_a_device(void **state)
     expect_success(cudaSetDevice(0));
 }
 
-static void test_pools_belong_to_a_device(void **state)
+TEST(test_pools_belong_to_a_device)
 {
     cudaMemPool_t of[2], own = NULL;
     cudaStream_t stream = NULL;
@@ -166,7 +157,6 @@ static void test_pools_belong_to_a_device(void **state)
         .location = {.type = cudaMemLocationTypeDevice, .id = 1},
     };
 
-    (void)state;
     expect_success(cudaDeviceGetDefaultMemPool(&of[0], 0));
     expect_success(cudaDeviceGetDefaultMemPool(&of[1], 1));
     assert_ptr_not_equal(of[0], of[1]);
@@ -189,7 +179,7 @@ static void test_pools_belong_to_a_device(void **state)
     expect_success(cudaStreamDestroy(stream));
 }
 
-static void test_streams_belong_to_a_device(void **state)
+TEST(test_streams_belong_to_a_device)
 {
     cudaStream_t stream = NULL;
     cudaEvent_t here = NULL, there = NULL;
@@ -197,7 +187,6 @@ static void test_streams_belong_to_a_device(void **state)
     float milliseconds;
     int device = -1;
 
-    (void)state;
     expect_success(cudaSetDevice(0));
     expect_success(cudaMalloc((void **)&y, COUNT * sizeof *y));
     expect_success(cudaEventCreate(&here));
@@ -241,12 +230,11 @@ static cublasStatus_t multiply_quietly(cublasHandle_t handle, const double *x, c
     return status;
 }
 
-static void test_cublas_belongs_to_a_device(void **state)
+TEST(test_cublas_belongs_to_a_device)
 {
     cublasHandle_t handle = NULL;
     double *on[2];
 
-    (void)state;
     for (int d = 1; d >= 0; d--) {
         expect_success(cudaSetDevice(d));
         expect_success(cudaMalloc((void **)&on[d], sizeof(double)));
@@ -348,19 +336,17 @@ static void check_reset(bool by_driver)
     expect_success(cudaSetDevice(0));
 }
 
-static void test_reset(void **state)
+TEST(test_reset)
 {
-    (void)state;
     check_reset(false);
     check_reset(true);
 }
 
 /* The address of a primary context says nothing of its life. */
-static void test_reset_keeps_the_address(void **state)
+TEST(test_reset_keeps_the_address)
 {
     CUcontext before = NULL, after = NULL;
 
-    (void)state;
     expect_success(cudaSetDevice(0));
     assert_int_equal(driver.get_current(&before), CUDA_SUCCESS);
     expect_success(cudaDeviceReset());
@@ -370,11 +356,10 @@ static void test_reset_keeps_the_address(void **state)
 }
 
 /* What kernels may do is set anew in each context. */
-static void test_attributes_of_kernels_are_reset(void **state)
+TEST(test_attributes_of_kernels_are_reset)
 {
     int *out = NULL;
 
-    (void)state;
     expect_success(allow_large_shared(100 << 10));
     expect_success(cudaMalloc((void **)&out, sizeof *out));
     expect_success(launch_large_shared(100 << 10, out));
@@ -386,14 +371,13 @@ static void test_attributes_of_kernels_are_reset(void **state)
 
 /* ---- contexts ---- */
 
-static void test_two_contexts_of_a_device(void **state)
+TEST(test_two_contexts_of_a_device)
 {
     CUcontext primary = NULL, second = NULL, current = NULL;
     belongings first, others;
     unsigned long long id;
     int device = -1;
 
-    (void)state;
     expect_success(cudaSetDevice(1));
     first = acquire();
     id = context_id();
@@ -426,13 +410,12 @@ static void *keep_context(void *context)
     return cudaMalloc(&memory, 8) ? NULL : context; /* in the primary one */
 }
 
-static void test_a_destroyed_context_is_refused(void **state)
+TEST(test_a_destroyed_context_is_refused)
 {
     CUcontext second = NULL, third = NULL;
     pthread_t thread;
     void *memory = NULL, *result = NULL;
 
-    (void)state;
     assert_int_equal(driver.create(&second, 0, 0), CUDA_SUCCESS);
     expect_success(cudaMalloc(&memory, 8));
     pthread_create(&thread, NULL, keep_context, second);
@@ -448,12 +431,11 @@ static void test_a_destroyed_context_is_refused(void **state)
     expect_success(cudaDeviceReset());
 }
 
-static void test_entry_points(void **state)
+TEST(test_entry_points)
 {
     enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
     void *function = &function;
 
-    (void)state;
     expect_success(cudaGetDriverEntryPointByVersion("cuNone", &function, 13000, 0, &result));
     assert_int_equal(result, cudaDriverEntryPointSymbolNotFound);
     assert_null(function);
@@ -463,21 +445,4 @@ static void test_entry_points(void **state)
                  cudaErrorSymbolNotFound);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choice_of_a_device),
-        cmocka_unit_test(test_threads_choose_for_themselves),
-        cmocka_unit_test(test_memory_belongs_to_a_device),
-        cmocka_unit_test(test_pools_belong_to_a_device),
-        cmocka_unit_test(test_streams_belong_to_a_device),
-        cmocka_unit_test(test_cublas_belongs_to_a_device),
-        cmocka_unit_test(test_reset),
-        cmocka_unit_test(test_reset_keeps_the_address),
-        cmocka_unit_test(test_attributes_of_kernels_are_reset),
-        cmocka_unit_test(test_two_contexts_of_a_device),
-        cmocka_unit_test(test_a_destroyed_context_is_refused),
-        cmocka_unit_test(test_entry_points),
-    };
-    return cmocka_run_group_tests(tests, find_driver, NULL);
-}
+int main(void) { return test_run(.set_up = find_driver); }

@@ -1,12 +1,5 @@
 /* check_diagnostics.c - every mistake that the executor can see is reported, fails its launch, and
  * leaves the process and later launches as they were. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "executor_kernels.h"
 #include "expect.h"
 
@@ -78,11 +71,10 @@ static void check_aftermath(int *out)
 }
 
 /* Runs with one worker and threads in order, so that the report is always the same. */
-static void test_faults(void **state)
+TEST(test_faults)
 {
     int *out = NULL;
 
-    (void)state;
     expect_success(cudaMalloc((void **)&out, 3 * 256 * sizeof *out));
     for (int i = 0; i < FAULT_COUNT; i++) {
         capture c = start_capture();
@@ -98,10 +90,4 @@ static void test_faults(void **state)
     cudaFree(out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,12 +1,5 @@
 /* check_executor.c - kernels compiled for the host do what they do on a device. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 
 #include "executor_kernels.h"
@@ -56,9 +49,8 @@ static void check_size(struct dim3 grid, struct dim3 block)
     cudaFree(out);
 }
 
-static void test_indices(void **state)
+TEST(test_indices)
 {
-    (void)state;
     check_size(size3(1, 1, 1), size3(1, 1, 1));
     check_size(size3(3, 2, 4), size3(5, 3, 2));
     check_size(size3(1000, 1, 1), size3(1, 1, 1));
@@ -66,12 +58,11 @@ static void test_indices(void **state)
     check_size(size3(1, 3, 1), size3(4, 4, 64));
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
     const struct dim3 one = size3(1, 1, 1);
     unsigned *out = acquire(12 * sizeof *out, 0);
 
-    (void)state;
     expect_error(launch_indices(one, size3(1025, 1, 1), out), cudaErrorInvalidConfiguration);
     expect_error(launch_indices(one, size3(32, 33, 1), out), cudaErrorInvalidConfiguration);
     expect_error(launch_indices(one, size3(1, 1, 65), out), cudaErrorInvalidConfiguration);
@@ -81,11 +72,10 @@ static void test_limits(void **state)
     cudaFree(out);
 }
 
-static void test_shared_limit(void **state)
+TEST(test_shared_limit)
 {
     int *out = acquire(sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_large_shared(48 << 10, out));
     expect_error(launch_large_shared((48 << 10) + 4, out), cudaErrorInvalidValue);
     expect_error(allow_large_shared((227 << 10) + 1), cudaErrorInvalidValue);
@@ -99,12 +89,11 @@ static void test_shared_limit(void **state)
 
 /* ---- shared memory and barriers ---- */
 
-static void test_reverse(void **state)
+TEST(test_reverse)
 {
     enum { BLOCKS = 40 };
     int *out = acquire(BLOCKS * 1024 * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_reverse_static(BLOCKS, out));
     for (int i = 0; i < BLOCKS * 256; i++) assert_int_equal(out[i], i / 256 * 256 + 255 - i % 256);
 
@@ -116,11 +105,10 @@ static void test_reverse(void **state)
     cudaFree(out);
 }
 
-static void test_barrier_votes(void **state)
+TEST(test_barrier_votes)
 {
     int *out = acquire(3 * 96 * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_barrier_votes(out));
     for (int i = 0; i < 96; i++) {
         assert_int_equal(out[3 * i], 32);
@@ -130,12 +118,11 @@ static void test_barrier_votes(void **state)
     cudaFree(out);
 }
 
-static void test_tree_sum(void **state)
+TEST(test_tree_sum)
 {
     enum { BLOCKS = 8, N = 1024 * BLOCKS };
     long long *in = acquire(N * sizeof *in, 0), *out = acquire(BLOCKS * sizeof *out, 0);
 
-    (void)state;
     for (long long i = 0; i < N; i++) in[i] = i * i - 7 * i;
     expect_success(launch_tree_sum(BLOCKS, in, out));
     for (int b = 0; b < BLOCKS; b++) {
@@ -148,11 +135,10 @@ static void test_tree_sum(void **state)
     cudaFree(out);
 }
 
-static void test_unset_shared(void **state)
+TEST(test_unset_shared)
 {
     unsigned *out = acquire(2 * sizeof *out, 0xff);
 
-    (void)state;
     expect_success(launch_unset_shared(out));
     assert_int_equal(out[0], 0xffffffff);
     assert_int_equal(out[1], 0xffffffff);
@@ -161,11 +147,10 @@ static void test_unset_shared(void **state)
 
 /* ---- warps ---- */
 
-static void test_shuffles(void **state)
+TEST(test_shuffles)
 {
     int *out = acquire(64 * SHUFFLE_KINDS * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_shuffles(out));
     for (int i = 0; i < 64; i++) {
         const int warp = i / 32 * 32, lane = i % 32;
@@ -186,11 +171,10 @@ static void test_shuffles(void **state)
     cudaFree(out);
 }
 
-static void test_shuffle_double(void **state)
+TEST(test_shuffle_double)
 {
     double *out = acquire(64 * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_shuffle_double(out));
     for (int i = 0; i < 64; i++) {
         const double want = 0.1 * (i / 32 * 32 + (i + 1) % 32);
@@ -200,11 +184,10 @@ static void test_shuffle_double(void **state)
     cudaFree(out);
 }
 
-static void test_half_warps(void **state)
+TEST(test_half_warps)
 {
     int *out = acquire(32 * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_half_warps(out));
     for (int i = 0; i < 32; i++)
         assert_int_equal(out[i], 1000 + (i < 16 ? i ^ 1 : (16 + 31) * 16 / 2));
@@ -220,11 +203,10 @@ static unsigned lanes_where(unsigned warp, unsigned divisor, unsigned quotient)
     return lanes;
 }
 
-static void test_warp_votes(void **state)
+TEST(test_warp_votes)
 {
     unsigned *out = acquire(64 * VOTE_KINDS * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_warp_votes(out));
     for (unsigned i = 0; i < 64; i++) {
         const unsigned warp = i / 32 * 32;
@@ -241,13 +223,12 @@ static void test_warp_votes(void **state)
 
 /* ---- atomics, order, waiting ---- */
 
-static void test_atomics(void **state)
+TEST(test_atomics)
 {
     unsigned long long *out = acquire(6 * sizeof *out, 0);
     double *sum = acquire(sizeof *sum, 0);
     float *sum32 = acquire(sizeof *sum32, 0);
 
-    (void)state;
     out[2] = 1000000;
     expect_success(launch_atomics(50, 200, out));
     assert_int_equal(out[0], 10000);
@@ -287,13 +268,12 @@ static int has_one_worker(void)
     return workers && !strcmp(workers, "1");
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
     enum { N = 500 };
     const char *seed = getenv("HOSTGPU_SEED");
     unsigned *ticket = acquire(sizeof *ticket, 0), *out = acquire(N * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_order(1, N, ticket, out));
     if (seed)
         assert_true(misplaced(out, N) > N / 2);
@@ -310,11 +290,10 @@ static void test_order(void **state)
     cudaFree(out);
 }
 
-static void test_spin(void **state)
+TEST(test_spin)
 {
     int *flag = acquire(sizeof *flag, 0);
 
-    (void)state;
     expect_success(launch_spin(flag));
     assert_int_equal(*flag, 1);
     cudaFree(flag);
@@ -336,13 +315,12 @@ static void *launch_many(void *failures)
     return NULL;
 }
 
-static void test_host_threads(void **state)
+TEST(test_host_threads)
 {
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
     int failures[THREADS] = {0};
 
-    (void)state;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, launch_many, &failures[i]), 0);
     for (int i = 0; i < THREADS; i++) {
@@ -351,7 +329,7 @@ static void test_host_threads(void **state)
     }
 }
 
-static void test_intrinsics(void **state)
+TEST(test_intrinsics)
 {
     static const double want[] = {
         2,          0,       INT_MIN,
@@ -365,24 +343,10 @@ static void test_intrinsics(void **state)
     enum { COUNT = sizeof want / sizeof *want };
     double *out = acquire(COUNT * sizeof *out, 0);
 
-    (void)state;
     expect_success(launch_intrinsics(out));
     for (int i = 0; i < COUNT; i++)
         if (!(out[i] == want[i])) fail_msg("intrinsic %d gives %a, not %a", i, out[i], want[i]);
     cudaFree(out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_indices),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_shared_limit),   cmocka_unit_test(test_reverse),
-        cmocka_unit_test(test_barrier_votes),  cmocka_unit_test(test_tree_sum),
-        cmocka_unit_test(test_unset_shared),   cmocka_unit_test(test_shuffles),
-        cmocka_unit_test(test_shuffle_double), cmocka_unit_test(test_half_warps),
-        cmocka_unit_test(test_warp_votes),     cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_order),          cmocka_unit_test(test_spin),
-        cmocka_unit_test(test_host_threads),   cmocka_unit_test(test_intrinsics),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

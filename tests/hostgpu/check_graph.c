@@ -1,21 +1,13 @@
 /* check_graph.c - graphs as objects: clones, children, memory that they allocate, and what they
  * hold. Also run with HOSTGPU_SEED. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "captures.h"
 
-static void test_clones_and_children(void **state)
+TEST(test_clones_and_children)
 {
     cudaGraph_t graph, clone = NULL, parent = NULL;
     cudaGraphNode_t first = NULL, second = NULL;
     cudaGraphExec_t one = NULL, two = NULL;
 
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     expect_success(launch_update(2, 1, 1, x, stream));
     expect_success(launch_update(3, 0, 1, x, stream));
@@ -43,13 +35,12 @@ static void test_clones_and_children(void **state)
     expect_success(cudaGraphExecDestroy(two));
 }
 
-static void test_circles_are_refused(void **state)
+TEST(test_circles_are_refused)
 {
     cudaGraph_t graph = NULL;
     cudaGraphNode_t a = NULL, b = NULL;
     cudaGraphExec_t executable = NULL;
 
-    (void)state;
     expect_success(cudaGraphCreate(&graph, 0));
     expect_success(cudaGraphAddEmptyNode(&a, graph, NULL, 0));
     expect_success(cudaGraphAddEmptyNode(&b, graph, &a, 1));
@@ -120,7 +111,7 @@ static void expect_values(double y0, double x1, double x2)
     assert_true(x[2] == x2);
 }
 
-static void test_a_condition(void **state)
+TEST(test_a_condition)
 {
     cudaGraph_t graph = conditional_graph(2), other = conditional_graph(3), clone = NULL;
     cudaGraphExec_t executable = NULL, second = NULL;
@@ -129,7 +120,6 @@ static void test_a_condition(void **state)
     cudaGraphNode_t nodes[3];
     size_t count = 3;
 
-    (void)state;
     y[0] = 5;
     expect_success(cudaGraphGetNodes(graph, nodes, &count));
     assert_int_equal(count, 3);
@@ -161,12 +151,11 @@ static void test_a_condition(void **state)
 }
 
 /* One that no kernel sets has its default at each launch. */
-static void test_a_condition_by_default(void **state)
+TEST(test_a_condition_by_default)
 {
     cudaGraphConditionalHandle handle = 0, second = 0;
     cudaGraph_t graph = NULL, body = NULL, ended = NULL;
 
-    (void)state;
     expect_success(cudaGraphCreate(&graph, 0));
     expect_success(cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault));
     expect_error(cudaGraphConditionalHandleCreate(&second, graph, 1, 0), cudaErrorNotSupported);
@@ -199,7 +188,7 @@ static cudaGraph_t capture_memory(void)
     return end();
 }
 
-static void test_memory_of_a_graph(void **state)
+TEST(test_memory_of_a_graph)
 {
     cudaGraph_t graph = capture_memory(), clone = NULL, parent = NULL;
     cudaGraphExec_t executable = NULL, second = NULL;
@@ -207,7 +196,6 @@ static void test_memory_of_a_graph(void **state)
     enum cudaGraphNodeType type;
     size_t count = 1, before, after, total;
 
-    (void)state;
     expect_success(cudaGraphGetNodes(graph, &node, &count));
     expect_success(cudaGraphNodeGetType(node, &type));
     assert_int_equal(type, cudaGraphNodeTypeMemAlloc);
@@ -232,11 +220,10 @@ static void test_memory_of_a_graph(void **state)
     assert_int_equal(after, before + 8);
 }
 
-static void test_only_its_own_memory(void **state)
+TEST(test_only_its_own_memory)
 {
     void *memory = NULL;
 
-    (void)state;
     expect_success(cudaMallocAsync(&memory, 8, stream));
     begin(cudaStreamCaptureModeGlobal);
     expect_error(cudaFreeAsync(memory, stream), cudaErrorInvalidValue);
@@ -245,7 +232,7 @@ static void test_only_its_own_memory(void **state)
 }
 
 /* An object lives as long as any graph or executable that came of the one it was given to. */
-static void test_user_objects(void **state)
+TEST(test_user_objects)
 {
     int destroyed = 0;
     cudaUserObject_t object = NULL;
@@ -253,7 +240,6 @@ static void test_user_objects(void **state)
     cudaGraphExec_t executable = NULL;
     cudaGraphNode_t node = NULL;
 
-    (void)state;
     expect_success(
         cudaUserObjectCreate(&object, &destroyed, add_one, 1, cudaUserObjectNoDestructorSync));
     begin(cudaStreamCaptureModeGlobal);
@@ -283,12 +269,11 @@ static void test_user_objects(void **state)
     expect_success(cudaGraphDestroy(graph));
 }
 
-static void test_an_executable_ends_with_its_context(void **state)
+TEST(test_an_executable_ends_with_its_context)
 {
     cudaGraphExec_t executable = NULL;
     cudaGraph_t graph;
 
-    (void)state;
     begin(cudaStreamCaptureModeGlobal);
     graph = end();
     expect_success(cudaGraphInstantiate(&executable, graph, 0));
@@ -299,17 +284,4 @@ static void test_an_executable_ends_with_its_context(void **state)
     run(graph, 1); /* a graph does not */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        CAPTURE_TEST(test_clones_and_children),
-        CAPTURE_TEST(test_circles_are_refused),
-        CAPTURE_TEST(test_a_condition),
-        CAPTURE_TEST(test_a_condition_by_default),
-        CAPTURE_TEST(test_memory_of_a_graph),
-        CAPTURE_TEST(test_only_its_own_memory),
-        CAPTURE_TEST(test_user_objects),
-        CAPTURE_TEST(test_an_executable_ends_with_its_context),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(.before = set_up, .after = tear_down); }

@@ -1,21 +1,13 @@
 /* check_legacy.c - the interface of cublas.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <cublas.h>
 
 #include "expect.h"
 
-static void test_legacy(void **state)
+TEST(test_legacy)
 {
     const double host[4] = {1, 2, 3, 4};
     double *a = NULL, *c = NULL;
 
-    (void)state;
     assert_int_equal(cublasInit(), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(cublasAlloc(4, sizeof *a, (void **)&a), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(cublasAlloc(4, sizeof *c, (void **)&c), CUBLAS_STATUS_SUCCESS);
@@ -47,10 +39,4 @@ static void test_legacy(void **state)
     assert_int_equal(cublasShutdown(), CUBLAS_STATUS_SUCCESS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legacy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,11 +1,4 @@
 /* check_runtime.c - the stand-in for the CUDA runtime. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "expect.h"
 
 /* The test runs with HOSTGPU_MEMORY=64M. */
@@ -30,12 +23,11 @@ static enum cudaMemoryType type_of(const void *pointer)
 
 /* ---- the device ---- */
 
-static void test_device(void **state)
+TEST(test_device)
 {
     struct cudaDeviceProp properties;
     int count = 0, device = -1, value = 0;
 
-    (void)state;
     expect_success(cudaGetDeviceCount(&count));
     assert_int_equal(count, 1);
     expect_success(cudaGetDevice(&device));
@@ -58,11 +50,10 @@ static void test_device(void **state)
     assert_int_equal(value, CUDART_VERSION);
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
     int value;
 
-    (void)state;
     assert_int_equal(cudaSetDevice(7), cudaErrorInvalidDevice);
     expect_success(cudaGetDevice(&value)); /* success does not clear the last error */
     assert_int_equal(cudaPeekAtLastError(), cudaErrorInvalidDevice);
@@ -75,12 +66,11 @@ static void test_errors(void **state)
 
 /* ---- allocation ---- */
 
-static void test_allocation(void **state)
+TEST(test_allocation)
 {
     const size_t before = free_bytes();
     unsigned char *pointer = NULL;
 
-    (void)state;
     expect_success(cudaMalloc((void **)&pointer, 1000));
     assert_int_equal((uintptr_t)pointer % 256, 0);
     assert_int_equal(free_bytes(), before - 1000);
@@ -95,11 +85,10 @@ static void test_allocation(void **state)
     assert_null(pointer);
 }
 
-static void test_out_of_memory(void **state)
+TEST(test_out_of_memory)
 {
     void *large = NULL, *small = NULL;
 
-    (void)state;
     expect_error(cudaMalloc(&large, DEVICE_BYTES + 1), cudaErrorMemoryAllocation);
     assert_null(large);
     expect_success(cudaMalloc(&large, DEVICE_BYTES - 100));
@@ -112,12 +101,11 @@ static void test_out_of_memory(void **state)
     expect_error(cudaMalloc(&large, SIZE_MAX), cudaErrorMemoryAllocation);
 }
 
-static void test_pointer_kinds(void **state)
+TEST(test_pointer_kinds)
 {
     double own[4];
     char *device = NULL, *managed = NULL, *pinned = NULL;
 
-    (void)state;
     expect_success(cudaMalloc((void **)&device, 64));
     expect_success(cudaMallocManaged((void **)&managed, 64, cudaMemAttachGlobal));
     expect_success(cudaMallocHost((void **)&pinned, 64));
@@ -140,11 +128,10 @@ static void test_pointer_kinds(void **state)
     expect_success(cudaFree(device));
 }
 
-static void test_mapped_memory(void **state)
+TEST(test_mapped_memory)
 {
     void *host = NULL, *device = NULL;
 
-    (void)state;
     expect_success(cudaHostAlloc(&host, 64, cudaHostAllocMapped));
     expect_success(cudaHostGetDevicePointer(&device, host, 0));
     assert_ptr_equal(host, device);
@@ -152,7 +139,7 @@ static void test_mapped_memory(void **state)
     expect_error(cudaHostGetDevicePointer(&device, &host, 0), cudaErrorInvalidValue);
 }
 
-static void test_pools(void **state)
+TEST(test_pools)
 {
     const size_t before = free_bytes();
     const struct cudaMemPoolProps properties = {
@@ -164,7 +151,6 @@ static void test_pools(void **state)
     uint64_t used = 0, threshold = 123;
     void *first = NULL, *second = NULL;
 
-    (void)state;
     expect_success(cudaMemPoolCreate(&pool, &properties));
     expect_success(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
     threshold = 0;
@@ -187,12 +173,11 @@ static void test_pools(void **state)
 
 /* ---- copies ---- */
 
-static void test_copy_kinds(void **state)
+TEST(test_copy_kinds)
 {
     char host[64] = "text", back[64] = "";
     char *device = NULL;
 
-    (void)state;
     expect_success(cudaMalloc((void **)&device, sizeof host));
     expect_success(cudaMemcpy(device, host, sizeof host, cudaMemcpyHostToDevice));
     expect_success(cudaMemcpy(back, device, sizeof host, cudaMemcpyDefault));
@@ -210,13 +195,12 @@ static void test_copy_kinds(void **state)
     expect_success(cudaFree(device));
 }
 
-static void test_copy_2d(void **state)
+TEST(test_copy_2d)
 {
     int host[4][5], back[3][2];
     int *device = NULL;
     size_t pitch = 0;
 
-    (void)state;
     for (int i = 0; i < 20; i++) host[i / 5][i % 5] = i;
     expect_success(cudaMallocPitch((void **)&device, &pitch, 2 * sizeof(int), 3));
     assert_int_equal(pitch % 512, 0);
@@ -246,14 +230,13 @@ static void CUDART_CB count_callback(cudaStream_t stream, cudaError_t error, voi
     ++*(int *)count;
 }
 
-static void test_streams(void **state)
+TEST(test_streams)
 {
     cudaStream_t stream = NULL;
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
     unsigned flags = 9;
     int calls = 0;
 
-    (void)state;
     expect_success(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     expect_success(cudaStreamGetFlags(stream, &flags));
     assert_int_equal(flags, cudaStreamNonBlocking);
@@ -269,12 +252,11 @@ static void test_streams(void **state)
     expect_error(cudaStreamDestroy(NULL), cudaErrorInvalidResourceHandle);
 }
 
-static void test_events(void **state)
+TEST(test_events)
 {
     cudaEvent_t start = NULL, stop = NULL, untimed = NULL;
     float milliseconds = -1;
 
-    (void)state;
     expect_success(cudaEventCreate(&start));
     expect_success(cudaEventCreate(&stop));
     expect_success(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming));
@@ -297,7 +279,7 @@ static void test_events(void **state)
 
 /* ---- kernels of nvcc ---- */
 
-static void test_foreign_kernel(void **state)
+TEST(test_foreign_kernel)
 {
     const dim3 one = {1, 1, 1};
     char *said;
@@ -305,7 +287,6 @@ static void test_foreign_kernel(void **state)
     cudaError_t first = cudaLaunchKernel((const void *)test_errors, one, one, NULL, 0, 0);
     cudaError_t second = cudaLaunchKernel((const void *)test_errors, one, one, NULL, 0, 0);
 
-    (void)state;
     said = end_capture(c);
     assert_int_equal(first, cudaErrorNoKernelImageForDevice);
     assert_int_equal(second, cudaErrorNoKernelImageForDevice);
@@ -315,27 +296,14 @@ static void test_foreign_kernel(void **state)
     free(said);
 }
 
-static void test_reset(void **state)
+TEST(test_reset)
 {
     void *pointer = NULL;
 
-    (void)state;
     expect_success(cudaMalloc(&pointer, 1000));
     expect_success(cudaDeviceReset());
     assert_int_equal(free_bytes(), DEVICE_BYTES);
     expect_error(cudaFree(pointer), cudaErrorInvalidValue);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device),        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_allocation),    cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_pointer_kinds), cmocka_unit_test(test_mapped_memory),
-        cmocka_unit_test(test_pools),         cmocka_unit_test(test_copy_kinds),
-        cmocka_unit_test(test_copy_2d),       cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_events),        cmocka_unit_test(test_foreign_kernel),
-        cmocka_unit_test(test_reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,13 +1,6 @@
 /* check_sanitizers.c - what the host device is for: sanitizers see into kernels. Each mistake runs
  * in a child process, and its report must say what is wrong and, for AddressSanitizer, which CUDA
  * thread it was. Run with one worker. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/wait.h>
 
 #include "executor_kernels.h"
@@ -61,9 +54,8 @@ static void check_overrun(overrun kind, const char *kernel)
     expect_report(run_child(0, kind), texts);
 }
 
-static void test_overruns(void **state)
+TEST(test_overruns)
 {
-    (void)state;
     check_overrun(OVERRUN_GLOBAL, "kernel overrun_global");
     check_overrun(OVERRUN_STATIC, "kernel overrun_static");
     check_overrun(OVERRUN_DYNAMIC, "kernel overrun_dynamic");
@@ -72,12 +64,11 @@ static void test_overruns(void **state)
 #endif
 #ifdef CHECK_THREAD
 
-static void test_races(void **state)
+TEST(test_races)
 {
     static const char *const texts[] = {"data race", "exchange", NULL};
     outcome clean;
 
-    (void)state;
     expect_report(run_child(1, 0), texts);
     clean = run_child(1, 1);
     if (clean.is_killed_or_failed) fail_msg("a race that is none:\n%s", clean.said);
@@ -86,15 +77,4 @@ static void test_races(void **state)
 
 #endif
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#ifdef CHECK_ADDRESS
-        cmocka_unit_test(test_overruns),
-#endif
-#ifdef CHECK_THREAD
-        cmocka_unit_test(test_races),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,22 +1,14 @@
 /* check_settings.c - a malformed variable gets one line that names it, its value and what is
  * allowed. Run with HOSTGPU_MEMORY=lots, HOSTGPU_WORKERS=0 and a good HOSTGPU_STACK. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "expect.h"
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
     size_t available = 0, total = 0;
     capture c = start_capture();
     const cudaError_t error = cudaMemGetInfo(&available, &total);
     char *said = end_capture(c);
 
-    (void)state;
     assert_int_equal(error, cudaSuccess);
     assert_true(total > 0);
     assert_non_null(strstr(said, "tandem: host device: HOSTGPU_MEMORY='lots' is no number from "));
@@ -26,10 +18,4 @@ static void test_malformed(void **state)
     free(said);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_malformed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,12 +1,5 @@
 /* check_stubs.c - functions that the host device does not implement: they say their name once and
  * return that they are not supported. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <cublas.h>
 #include <cublasLt.h>
 
@@ -23,14 +16,13 @@
         free(said);                                                                                \
     } while (0)
 
-static void test_statuses(void **state)
+TEST(test_statuses)
 {
     cublasHandle_t handle = NULL;
     cublasLtMatrixTransformDesc_t descriptor = NULL;
     cublasStatus_t status[3];
     double x = 0;
 
-    (void)state;
     assert_int_equal(cublasCreate_v2(&handle), CUBLAS_STATUS_SUCCESS);
     EXPECT_SAID(status[0] = cublasDspr2_v2(handle, CUBLAS_FILL_MODE_LOWER, 1, &x, &x, 1, &x, 1, &x),
                 "cublasDspr2_v2 is not implemented: it returns CUBLAS_STATUS_NOT_SUPPORTED");
@@ -45,12 +37,11 @@ static void test_statuses(void **state)
     assert_int_equal(cublasDestroy_v2(handle), CUBLAS_STATUS_SUCCESS);
 }
 
-static void test_legacy(void **state)
+TEST(test_legacy)
 {
     double x = 1, sum = 1;
     cuDoubleComplex z = {1, 1}, product = z;
 
-    (void)state;
     EXPECT_SAID(cublasDspr2('L', 1, 1, &x, 1, &x, 1, &x),
                 "cublasDspr2 is not implemented: it does nothing");
     assert_int_equal(cublasGetError(), CUBLAS_STATUS_NOT_SUPPORTED);
@@ -65,11 +56,10 @@ static void test_legacy(void **state)
 /* Of programs that are compiled for a default stream of each thread. */
 cudaError_t cudaMemset3D_ptds(struct cudaPitchedPtr pointer, int value, struct cudaExtent extent);
 
-static void test_runtime(void **state)
+TEST(test_runtime)
 {
     cudaError_t error[2];
 
-    (void)state;
     EXPECT_SAID(error[0] = cudaGraphDebugDotPrint(NULL, "", 0),
                 "cudaGraphDebugDotPrint is not implemented: it returns cudaErrorNotSupported");
     expect_error(error[0], cudaErrorNotSupported);
@@ -78,12 +68,4 @@ static void test_runtime(void **state)
     expect_error(error[1], cudaErrorNotSupported);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_runtime),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -1,5 +1,5 @@
 /* cublas_expect.h - what the tests of the stand-in for cuBLAS share: a handle, matrices in device
- * memory, and a product in plain loops to compare with. Include after <cmocka.h>. */
+ * memory, and a product in plain loops to compare with. */
 #ifndef CUBLAS_EXPECT_H
 #define CUBLAS_EXPECT_H
 

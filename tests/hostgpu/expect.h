@@ -1,4 +1,4 @@
-/* expect.h - what the tests of the host device share. Include after <cmocka.h>. */
+/* expect.h - what the tests of the host device share. */
 #ifndef EXPECT_H
 #define EXPECT_H
 
@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
+
+#include "../support/test.h"
 
 #define expect_success(call) assert_int_equal((call), cudaSuccess)
 

@@ -89,9 +89,9 @@ class Installed(unittest.TestCase):
         ], env=environment, capture_output=True, text=True, check=False)
 
     def test_nodes_need_nothing_of_tests(self):
-        """README's way to build for them, but for the devices."""
-        readme = pathlib.Path(SOURCE, "README.md").read_text(encoding="utf-8")
-        (options,) = re.findall(r"meson setup build-nodes (.*)", readme)
+        """docs/install.md's way to build for them, but for the devices."""
+        page = pathlib.Path(SOURCE, "docs", "install.md").read_text(encoding="utf-8")
+        (options,) = re.findall(r"meson setup build-nodes (.*)", page)
         done = self.setup(*(o for o in options.split() if not re.match("-D(archs|hostgpu)=", o)))
         self.assertEqual(done.returncode, 0, done)
 

@@ -1,5 +1,5 @@
-"""`pip install .` into a fresh environment, as the README has it: the command, its libraries and
-its pages are there and work.
+"""`pip install .` into a fresh environment, as docs/install.md has it: the command, its libraries
+and its pages are there and work.
 
 usage: check_pip.py SOURCE_ROOT FOLDER GEMM_TIME
 FOLDER is made anew, always under the same name, so that a compiler's cache knows the sources again.

@@ -4,7 +4,7 @@ usage: check_arrows.py SOURCE_ROOT
 
 Every #include "..." of these folders must lead to where the table says. Of lib and tools no two
 modules (a .c file with its header) include one another, not even by way of others. Only one file
-reads the environment.
+reads the environment. The folders of tests/kernels and tests/lib are those of kernels and lib.
 """
 
 import os
@@ -128,9 +128,27 @@ def circles(root):
         yield from walk(module, [])
 
 
+# What tests of several folders share.
+SUPPORT = "support"
+
+
+def strange_tests(root):
+    """Folders of tests that are not called as a folder of sources, and tests in none."""
+    for folder in ("kernels", "lib"):
+        tests = f"tests/{folder}"
+        for name in sorted(os.listdir(os.path.join(root, tests))):
+            if os.path.isdir(os.path.join(root, tests, name)):
+                if name != SUPPORT and not os.path.isdir(os.path.join(root, folder, name)):
+                    yield f"{tests}/{name} tests {folder}/{name}, which is not there"
+            elif SOURCE.search(name):
+                yield f"{tests}/{name} must be in a folder that is called as one of {folder}/"
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    lines = list(wrong_arrows(sys.argv[1])) + list(circles(sys.argv[1]))
-    print("\n".join(lines) or "every #include points down")
+    lines = [
+        line for find in (wrong_arrows, circles, strange_tests) for line in find(sys.argv[1])
+    ]
+    print("\n".join(lines) or "every #include points down, and tests mirror the sources")
     sys.exit(1 if lines else 0)

@@ -15,6 +15,8 @@ from preloading import run, said_by_tandem
 LOST = "the site's last call has not won"
 ROUNDS, THREADS = 100, 4
 TRIALS = [1, 4, 9, 18, 35, 68]
+# A calibration of this machine has no say: decisions are those of the cards that the library knows.
+os.environ["XDG_CACHE_HOME"] = "/nowhere"
 
 
 class Adaptive(unittest.TestCase):
@@ -118,7 +120,7 @@ class Adaptive(unittest.TestCase):
         """The strategy needs none."""
         process = run("bad_then_good", TANDEM_MODE="auto", TANDEM_STRATEGY="adaptive",
                       TANDEM_LOG="debug")
-        lost = [line for line in said_by_tandem(process) if line.endswith(f"({LOST})")]
+        lost = [line for line in said_by_tandem(process) if f"({LOST}: " in line]
         self.assertEqual(len(lost), 2 * ROUNDS - len(TRIALS) - (ROUNDS - 32))
 
     def test_mode_native_is_refused(self):

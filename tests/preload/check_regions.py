@@ -30,7 +30,7 @@ def run(test, late, is_preloaded, *, mode="native"):
 
 
 def run_all(linked, unlinked):
-    for test in ("refuses", "by_turns", "process", "captured"):
+    for test in ("refuses", "by_turns", "process", "captured", "emulated"):
         for is_preloaded in (False, True):
             yield run(test, linked, is_preloaded)
     # What the environment says counts until something else is set.

@@ -350,85 +350,35 @@ static void run_special(const form *f, const setting *how)
     }
 }
 
-/* Invalid arguments of every kind. */
+/* Makes arguments invalid, in the how-th of these ways, which it names. */
 static void spoil(arguments *x, int how, const char **name)
 {
-    static const char *const names[] = {
-        "m -1",      "n -1",        "k -1",     "lda 0",   "lda m-1", "ldb k-1", "ldc m-1",
-        "ldc -3",    "op_a 7",      "op_b 7",   "a NULL",  "b NULL",  "c NULL",  "alpha NULL",
-        "beta NULL", "handle NULL", "batch -1", "batch 0", "type_a",  "type_c",  "compute"};
     static double unused;
-    *name = names[how];
-    switch (how) {
-    case 0:
-        x->m = -1;
-        break;
-    case 1:
-        x->n = -1;
-        break;
-    case 2:
-        x->k = -1;
-        break;
-    case 3:
-        x->lda = 0;
-        break;
-    case 4:
-        x->lda = x->m - 1;
-        break;
-    case 5:
-        x->ldb = x->k - 1;
-        break;
-    case 6:
-        x->ldc = x->m - 1;
-        break;
-    case 7:
-        x->ldc = -3;
-        break;
-    case 8:
-        x->op_a = 7;
-        break;
-    case 9:
-        x->op_b = 7;
-        break;
-    case 10:
-        x->a = NULL;
-        x->a_array = NULL;
-        break;
-    case 11:
-        x->b = NULL;
-        x->b_array = NULL;
-        break;
-    case 12:
-        x->c = NULL;
-        x->c_array = NULL;
-        break;
-    case 13:
-        x->alpha = NULL;
-        x->beta = &unused;
-        break;
-    case 14:
-        x->alpha = &unused;
-        x->beta = NULL;
-        break;
-    case 15:
-        x->handle = NULL;
-        break;
-    case 16:
-        x->batch = -1;
-        break;
-    case 17:
-        x->batch = 0;
-        break;
-    case 18:
-        x->type_a = CUDA_R_32F;
-        break;
-    case 19:
-        x->type_c = CUDA_R_32F;
-        break;
-    default:
-        x->compute = CUBLAS_COMPUTE_32F;
-        break;
-    }
+    int at = 0;
+#define SPOIL(text, change)                                                                        \
+    if (at++ == how) *name = text, change
+    SPOIL("m -1", x->m = -1);
+    SPOIL("n -1", x->n = -1);
+    SPOIL("k -1", x->k = -1);
+    SPOIL("lda 0", x->lda = 0);
+    SPOIL("lda m-1", x->lda = x->m - 1);
+    SPOIL("ldb k-1", x->ldb = x->k - 1);
+    SPOIL("ldc m-1", x->ldc = x->m - 1);
+    SPOIL("ldc -3", x->ldc = -3);
+    SPOIL("op_a 7", x->op_a = 7);
+    SPOIL("op_b 7", x->op_b = 7);
+    SPOIL("a NULL", (x->a = NULL, x->a_array = NULL));
+    SPOIL("b NULL", (x->b = NULL, x->b_array = NULL));
+    SPOIL("c NULL", (x->c = NULL, x->c_array = NULL));
+    SPOIL("alpha NULL", (x->alpha = NULL, x->beta = &unused));
+    SPOIL("beta NULL", (x->alpha = &unused, x->beta = NULL));
+    SPOIL("handle NULL", x->handle = NULL);
+    SPOIL("batch -1", x->batch = -1);
+    SPOIL("batch 0", x->batch = 0);
+    SPOIL("type_a", x->type_a = CUDA_R_32F);
+    SPOIL("type_c", x->type_c = CUDA_R_32F);
+    SPOIL("compute", x->compute = CUBLAS_COMPUTE_32F);
+#undef SPOIL
 }
 enum { SPOILED_BY_ALL = 13, SPOILED_BY_HANDLES = 16, SPOILED_BY_BATCHES = 18, SPOILED = 21 };
 enum { CRASHES_OTHERS = 15 }; /* cuBLAS 13.1 reads NULL scalars in all but cublasDgemm */
@@ -542,21 +492,11 @@ static void run_one(const setting *how, int m, int n, int k)
     run_plain(&forms[0], how, &of, "one");
 }
 
-/* client MODE [M N K]: everything, or one product of that size. client MODE STRIDE FIRST: of the
- * operations, sizes and special values every STRIDE-th. */
-int main(int argc, char **argv)
+enum { HANDLES = 4 };
+
+/* Modes of arithmetic that a program may ask for; the first handle has cuBLAS's own. */
+static void set_math_modes(const cublasHandle_t handles[HANDLES])
 {
-    static const ref_gemm empty;
-    expected = argc > 1 ? argv[1] : "";
-    if (!ref_product(expected, &empty)) return 2;
-    enum { HANDLES = 4 };
-    cublasHandle_t handles[HANDLES];
-    cudaStream_t streams[HANDLES];
-    for (int i = 0; i < HANDLES; i++) {
-        REQUIRE(cublasCreate_v2(&handles[i]));
-        REQUIRE(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
-        REQUIRE(cublasSetStream_v2(handles[i], streams[i]));
-    }
     const int flag = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
     REQUIRE(cublasSetMathMode(handles[1], (cublasMath_t)flag));
     const int pedantic = CUBLAS_PEDANTIC_MATH | flag;
@@ -565,6 +505,23 @@ int main(int argc, char **argv)
     /* Not every cuBLAS takes both. */
     (void)cublasSetMathMode(handles[3],
                             (cublasMath_t)(pedantic | CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH));
+}
+
+/* client MODE [M N K]: everything, or one product of that size. client MODE STRIDE FIRST: of the
+ * operations, sizes and special values every STRIDE-th. */
+int main(int argc, char **argv)
+{
+    static const ref_gemm empty;
+    expected = argc > 1 ? argv[1] : "";
+    if (!ref_product(expected, &empty)) return 2;
+    cublasHandle_t handles[HANDLES];
+    cudaStream_t streams[HANDLES];
+    for (int i = 0; i < HANDLES; i++) {
+        REQUIRE(cublasCreate_v2(&handles[i]));
+        REQUIRE(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        REQUIRE(cublasSetStream_v2(handles[i], streams[i]));
+    }
+    set_math_modes(handles);
     const setting ways[] = {
         {handles[0], streams[0], false, false}, {handles[1], streams[1], true, false},
         {handles[1], streams[1], false, true},  {handles[2], streams[2], false, false},

@@ -12,7 +12,7 @@
 #include <cublas_v2.h>
 
 #include "../kernels/support/device.h"
-#include "../kernels/support/lu_stack.h"
+#include "../kernels/lu/lu_stack.h"
 
 enum { COUNT = 2, COLUMNS = 20, MOST_ORDER = 280 };
 

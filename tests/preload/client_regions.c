@@ -269,6 +269,7 @@ static void captured(void)
     stop(&w);
 }
 
+/* The number behind a text of the report, 0 if there is none; -1 if the text is not there. */
 static int counted(const char *what)
 {
     size_t needed = 0;
@@ -281,6 +282,30 @@ static int counted(const char *what)
     const int count = at ? atoi(at + strlen(what)) : -1;
     free(text);
     return count;
+}
+
+/* A call that asks cuBLAS to emulate stays cuBLAS's, and the report says so; so does one that the
+ * handle's math mode lets cuBLAS emulate, where the mode is native. The numbers are those of
+ * CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT and CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH. */
+static void emulated(void)
+{
+    const cublasComputeType_t by_cublas = (cublasComputeType_t)79;
+    const double one = 1.0, zero = 0.0;
+    worker w = start();
+    OK(tandem.count());
+    OK(tandem.push("df"));
+    poison(&w);
+    CUBLAS(cublasGemmEx(w.handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w.a, CUDA_R_64F, M, w.b,
+                        CUDA_R_64F, K, &zero, w.c, CUDA_R_64F, M, by_cublas, CUBLAS_GEMM_DEFAULT));
+    REQUIRE(is(take(&w), &native));
+    REQUIRE(counted("\"emulated\": ") == 0);
+    REQUIRE(counted("\"native_reason\": \"the call asks for cuBLAS's own emulation\"") == 0);
+    CUBLAS(cublasSetMathMode(w.handle, (cublasMath_t)8));
+    REQUIRE(is(multiply(&w), &df));
+    OK(tandem.pop());
+    (void)multiply(&w);
+    REQUIRE(counted("\"native_reason\": \"mode native, and the handle lets cuBLAS emulate\"") == 0);
+    stop(&w);
 }
 
 /* Attached and detached while threads multiply: each product is native or df, never anything else,
@@ -401,13 +426,10 @@ int main(int count, char **arguments)
         const char *name;
         void (*run)(void);
         void (*run_with)(const char *library);
-    } tests[] = {{"refuses", refuses, NULL},
-                 {"by_turns", by_turns, NULL},
-                 {"process", process, NULL},
-                 {"captured", captured, NULL},
-                 {"later", NULL, later},
-                 {"before", NULL, before},
-                 {"beside_threads", beside_threads, NULL}};
+    } tests[] = {{"refuses", refuses, NULL},   {"by_turns", by_turns, NULL},
+                 {"process", process, NULL},   {"captured", captured, NULL},
+                 {"emulated", emulated, NULL}, {"later", NULL, later},
+                 {"before", NULL, before},     {"beside_threads", beside_threads, NULL}};
     if (count != 4) FAIL("usage: client_regions TANDEM LIBRARY TEST");
     for (int i = 0; i < M * K; i++) a[i] = 1.0 / (i + 3);
     for (int i = 0; i < K * N; i++) b[i] = 1.0 / (2 * i + 7);

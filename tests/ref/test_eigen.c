@@ -18,10 +18,9 @@ static int count(const double *a, const double *b, double x, bool inclusive)
 }
 
 /* Eigenvalues 1, 1, 2, 2, ...: each is below or at a number as it is. */
-static void diagonal_matrices(void **unused)
+TEST(diagonal_matrices)
 {
     double a[N * N] = {0};
-    (void)unused;
     for (int i = 0; i < N; i++) a[i * (N + 1)] = 1 + (i * 5 % N) / 2;
     for (int k = 0; k <= N / 2; k++) {
         CHECK(count(a, NULL, k, false) == (k ? 2 * (k - 1) : 0), "below %d", k);
@@ -31,10 +30,9 @@ static void diagonal_matrices(void **unused)
 }
 
 /* All ones: 0, eleven times, but for roundings of 300 bits, and 12. With B = 2 I half as much. */
-static void one_large_eigenvalue(void **unused)
+TEST(one_large_eigenvalue)
 {
     double a[N * N], b[N * N] = {0};
-    (void)unused;
     for (int i = 0; i < N * N; i++) a[i] = 1.0;
     for (int i = 0; i < N; i++) b[i * (N + 1)] = 2.0;
     CHECK(count(a, NULL, -0x1p-250, false) == 0, "none is negative");
@@ -49,11 +47,10 @@ static void one_large_eigenvalue(void **unused)
 
 /* 2 - 2 cos(k pi / 13), of a matrix whose reflections have nothing to do, and of the same one
  * turned by a random reflection, which is rounded to binary64. */
-static void second_differences(void **unused)
+TEST(second_differences)
 {
     double a[N * N] = {0}, v[N], turned[N * N], half = 0.0;
     test_random r = random_start(3);
-    (void)unused;
     for (int i = 0; i < N; i++) {
         a[i * (N + 1)] = 2.0;
         if (i > 0) a[i * N + i - 1] = a[(i - 1) * N + i] = -1.0;
@@ -81,12 +78,4 @@ static void second_differences(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(diagonal_matrices),
-        cmocka_unit_test(one_large_eigenvalue),
-        cmocka_unit_test(second_differences),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -32,9 +32,8 @@ static void check_logarithm(uint64_t x)
 }
 
 /* Small numbers, all sizes, and both sides of every step. */
-static void logarithms_are_bounds(void **unused)
+TEST(logarithms_are_bounds)
 {
-    (void)unused;
     test_random r = random_start(SEED);
     for (uint64_t x = 1; x <= SMALL; x++) check_logarithm(x);
     for (int i = 0; i < RANDOM; i++) {
@@ -79,9 +78,8 @@ static void check_coprime(const unsigned long *moduli, int count)
                   moduli[i], moduli[j]);
 }
 
-static void moduli_are_coprime(void **unused)
+TEST(moduli_are_coprime)
 {
-    (void)unused;
     static const unsigned long few[] = {TD_MODULI};
     assert_int_equal(sizeof few / sizeof *few, TD_MAX_MODULI);
     assert_int_equal(sizeof moduli_of_reals / sizeof *moduli_of_reals, TD_DENSE_MODULI);
@@ -91,9 +89,8 @@ static void moduli_are_coprime(void **unused)
 }
 
 /* -1 has a square root modulo each modulus of complex products, and 2 an inverse. */
-static void moduli_have_roots_of_minus_1(void **unused)
+TEST(moduli_have_roots_of_minus_1)
 {
-    (void)unused;
     for (int t = 0; t < TD_MOST_COMPLEX_MODULI; t++) {
         const unsigned long p = moduli_of_complex[t];
         unsigned long j = 1;
@@ -144,21 +141,11 @@ static void check_levels(int64_t k)
     }
 }
 
-static void levels_keep_products_apart(void **unused)
+TEST(levels_keep_products_apart)
 {
-    (void)unused;
     static const int64_t depths[] = {
         1, 2, 3, 4, 5, 63, 64, 1000, 16384, 131072, 131073, 1 << 20, (INT64_C(1) << 31) - 1};
     for (int i = 0; i < 13; i++) check_levels(depths[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logarithms_are_bounds),
-        cmocka_unit_test(moduli_are_coprime),
-        cmocka_unit_test(moduli_have_roots_of_minus_1),
-        cmocka_unit_test(levels_keep_products_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -105,9 +105,8 @@ static long double worst_share(const char *mode, const problem *p)
     return worst;
 }
 
-static void only_what_is_accounted_for_is_lost(void **unused)
+TEST(only_what_is_accounted_for_is_lost)
 {
-    (void)unused;
     static const int depths[] = {1, 2, 3, 17, 64, 65, 200, 600}, spreads[] = {0, 2, 8, 30, 200},
                      alongs[] = {0, 6, 100, 0, 400}, scales[] = {0, 300, -440};
     for (int m = 0; m < MODES; m++) {
@@ -126,9 +125,8 @@ static void only_what_is_accounted_for_is_lost(void **unused)
 }
 
 /* Small whole numbers fit any mode of more than a few bits. */
-static void whole_numbers_are_exact(void **unused)
+TEST(whole_numbers_are_exact)
 {
-    (void)unused;
     test_random r = random_start(SEED);
     problem p = make(300);
     for (int64_t l = 0; l < 300; l++) {
@@ -152,9 +150,8 @@ static void whole_numbers_are_exact(void **unused)
 
 /* Small products of a long k have 15 moduli at least, others 14. Wider data take more, those that
  * no number of moduli can carry are repaired, and shifts along k cost nothing. */
-static void moduli_follow_the_data(void **unused)
+TEST(moduli_follow_the_data)
 {
-    (void)unused;
     static const struct {
         int k, spread, along, least, most;
         bool is_repaired;
@@ -177,12 +174,4 @@ static void moduli_follow_the_data(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_is_accounted_for_is_lost),
-        cmocka_unit_test(whole_numbers_are_exact),
-        cmocka_unit_test(moduli_follow_the_data),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

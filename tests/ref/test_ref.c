@@ -90,9 +90,8 @@ static void add_term(mpfr_t sum, mpfr_t term, double x, double y, double z)
 }
 
 /* The whole range, subnormals and deep cancellation included. */
-static void fixed_numbers_are_exact(void **unused)
+TEST(fixed_numbers_are_exact)
 {
-    (void)unused;
     test_random r = random_start(SEED);
     mpfr_t sum, inner, term;
     mpfr_inits2(BITS, sum, inner, term, (mpfr_ptr)0);
@@ -194,9 +193,8 @@ static double worst_error(const problem *p, uint64_t seed)
     return worst;
 }
 
-static void errors_equal_those_of_mpfr(void **unused)
+TEST(errors_equal_those_of_mpfr)
 {
-    (void)unused;
     static const int spreads[] = {0, 1, 10, 60, 120}, scales[] = {0, 380, -380};
     static const double bounds[REF_FORMATS] = {0x1p-43, 0x1.001p-53, 0x1.001p-53, 0x1.001p-53};
     double worst[REF_FORMATS] = {0.0}, worst_ieee = 0.0;
@@ -270,9 +268,8 @@ static void clear_typed(typed_problem *t)
 
 static const double typed_bounds[REF_FORMATS] = {0x1p-43, 0x1p-66, 0x1p-99, 0x1p-75};
 
-static void typed_errors_equal_those_of_mpfr(void **unused)
+TEST(typed_errors_equal_those_of_mpfr)
 {
-    (void)unused;
     double worst[REF_FORMATS] = {0.0};
     for (int round = 0; round < ROUNDS; round++) {
         test_random r = random_start((uint64_t)(SEED + round));
@@ -306,9 +303,8 @@ static void typed_errors_equal_those_of_mpfr(void **unused)
 }
 
 /* Without scaling, alpha or beta, the mode and the product in its type are one. */
-static void typed_reference_agrees(void **unused)
+TEST(typed_reference_agrees)
 {
-    (void)unused;
     test_random r = random_start(SEED);
     problem p;
     make(&p, MAX_K, &r, 0, 0);
@@ -358,9 +354,8 @@ static void check_zeros_past(int64_t k, const ref_format *format)
     clear(&q);
 }
 
-static void zeros_past_k_change_nothing(void **unused)
+TEST(zeros_past_k_change_nothing)
 {
-    (void)unused;
     for (int f = 0; f < REF_FORMATS; f++)
         for (int64_t k = 1; k < 100; k += 7) check_zeros_past(k, ref_formats[f]);
 }
@@ -378,9 +373,8 @@ static void make_far(problem *p, int spread)
     p->gemm.beta = 0.0;
 }
 
-static void far_terms_are_repaired(void **unused)
+TEST(far_terms_are_repaired)
 {
-    (void)unused;
     static const int spreads[REF_FORMATS] = {100, 75, 960, 960};
     for (int f = 0; f < REF_FORMATS; f++)
         for (int past = 0; past < 2; past++) {
@@ -396,9 +390,8 @@ static void far_terms_are_repaired(void **unused)
 }
 
 /* The comparisons that tests of kernels use - bits, hash, error - see single bits. */
-static void planted_faults_are_seen(void **unused)
+TEST(planted_faults_are_seen)
 {
-    (void)unused;
     test_random r = random_start(SEED);
     problem p;
     make(&p, 64, &r, 0, 0);
@@ -437,9 +430,8 @@ static void planted_faults_are_seen(void **unused)
 }
 
 /* So are those of typed products: numbers with the upper half of their bits. */
-static void planted_faults_of_types_are_seen(void **unused)
+TEST(planted_faults_of_types_are_seen)
 {
-    (void)unused;
     for (int f = 0; f < REF_FORMATS; f++) {
         const ref_format *format = ref_formats[f];
         test_random r = random_start(SEED);
@@ -489,9 +481,8 @@ static void check_faithful(problem *p, int special_row, int special_col, uint64_
     matrix_free(&plain);
 }
 
-static void faithful_is_the_exact_product_rounded(void **unused)
+TEST(faithful_is_the_exact_product_rounded)
 {
-    (void)unused;
     static const int spreads[] = {0, 5, 60, 400}, scales[] = {0, 250, -500};
     for (int round = 0; round < 24; round++) {
         const uint64_t seed = SEED + (uint64_t)round;
@@ -508,18 +499,4 @@ static void faithful_is_the_exact_product_rounded(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_numbers_are_exact),
-        cmocka_unit_test(errors_equal_those_of_mpfr),
-        cmocka_unit_test(typed_errors_equal_those_of_mpfr),
-        cmocka_unit_test(typed_reference_agrees),
-        cmocka_unit_test(zeros_past_k_change_nothing),
-        cmocka_unit_test(far_terms_are_repaired),
-        cmocka_unit_test(planted_faults_are_seen),
-        cmocka_unit_test(planted_faults_of_types_are_seen),
-        cmocka_unit_test(faithful_is_the_exact_product_rounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

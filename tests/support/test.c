@@ -4,7 +4,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { TEXT_BYTES = 1024 };
+enum { TEXT_BYTES = 1024, MOST_TESTS = 64 };
+
+static struct CMUnitTest tests[MOST_TESTS];
+static int lines[MOST_TESTS], count; /* where they are in their file: ascending */
+
+void test_add(int line, const char *name, CMUnitTestFunction test)
+{
+    int at = count++;
+    if (count > MOST_TESTS) abort();
+    for (; at > 0 && lines[at - 1] > line; at--) {
+        tests[at] = tests[at - 1];
+        lines[at] = lines[at - 1];
+    }
+    tests[at] = (struct CMUnitTest){.name = name, .test_func = test};
+    lines[at] = line;
+}
+
+int test_run_group(test_group with)
+{
+    for (int i = 0; i < count; i++) {
+        tests[i].setup_func = with.before;
+        tests[i].teardown_func = with.after;
+    }
+    return _cmocka_run_group_tests(with.name ? with.name : with.file, tests, (size_t)count,
+                                   with.set_up, with.tear_down);
+}
 
 void test_fail(const char *file, int line, const char *condition, const char *format, ...)
 {

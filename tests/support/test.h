@@ -11,6 +11,29 @@
 
 #include <cmocka.h>
 
+/* Defines a test: TEST(name) { ... }. Those of a program run in the order of its file. */
+#define TEST(name)                                                                                 \
+    static void name(void **test_state);                                                           \
+    __attribute__((constructor)) static void test_add_##name(void)                                 \
+    {                                                                                              \
+        test_add(__LINE__, #name, name);                                                           \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **test_state)
+
+void test_add(int line, const char *name, CMUnitTestFunction test);
+
+/* How tests are run: the name of their group, and what is called round all of them and round each;
+ * NULL: nothing. */
+typedef struct {
+    const char *file, *name;
+    CMFixtureFunction set_up, tear_down, before, after;
+} test_group;
+
+/* Runs all tests of the program, again each time it is called: test_run(.name = "df"), or
+ * test_run(). Returns how many failed. */
+int test_run_group(test_group with);
+#define test_run(...) test_run_group((test_group){.file = __FILE__, ##__VA_ARGS__})
+
 enum { TEST_SKIPPED = 77 }; /* exit status of a program that found nothing to test, for Meson */
 
 /* Fails the running test with file, line, condition and the printf-like text after it. */

@@ -1,6 +1,6 @@
 #include "cases.h"
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 

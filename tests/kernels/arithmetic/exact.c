@@ -1,6 +1,6 @@
 #include "exact.h"
 
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 void exact_init(mpfr_t x)
 {

@@ -1,7 +1,7 @@
 /* measure_sums.c - the largest error of many sums of products relative to sum |a b|, for ours and
  * for the papers' way of adding: the table in docs/numerics.md. Operands have all bits of the
  * format. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 
 const number_format formats[FORMAT_COUNT] = {
     [SINGLE] = {1, {24}},     [DOUBLE] = {1, {53}}, [DF] = {2, {24, 24}},

@@ -3,7 +3,7 @@
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
-#include "../../support/random.h"
+#include "tests/support/random.h"
 
 enum { MAX_PARTS = 3 };
 

@@ -4,10 +4,10 @@
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
 
-#include "../../../bench/paper.h"
-#include "../../../kernels/arithmetic/dd.h"
-#include "../../../kernels/arithmetic/df.h"
-#include "../../../kernels/arithmetic/ts.h"
+#include "bench/paper.h"
+#include "kernels/arithmetic/dd.h"
+#include "kernels/arithmetic/df.h"
+#include "kernels/arithmetic/ts.h"
 
 /* X(function, kind of its arguments, their format): cases.c and numbers.h have kinds and
  * formats. */
@@ -142,30 +142,13 @@ TD_BOTH operation_out operation_apply_real32(operation which, float a, float b, 
     return operation_parts(sum, error, 0.0);
 }
 
-TD_BOTH operation_out operation_apply_real64(operation which, double a, double b, int32_t e)
+/* Of the bits of one number. */
+TD_BOTH operation_out operation_apply_bits64(operation which, double a)
 {
     const uint64_t bits = td_bits64(a);
     double first, second = 0.0;
     int q = 0;
     switch (which) {
-    case OPERATION_td_two_sum64:
-        first = td_two_sum64(a, b, &second);
-        break;
-    case OPERATION_td_fast_two_sum64:
-        first = td_fast_two_sum64(a, b, &second);
-        break;
-    case OPERATION_td_two_prod64:
-        first = td_two_prod64(a, b, &second);
-        break;
-    case OPERATION_td_exp2_64:
-        first = td_exp2_64(e);
-        break;
-    case OPERATION_td_scale64:
-        first = td_scale64(a, e);
-        break;
-    case OPERATION_td_scale_down64:
-        first = td_scale_down64(a, e);
-        break;
     case OPERATION_td_exponent64:
         first = td_exponent64(bits);
         break;
@@ -186,6 +169,34 @@ TD_BOTH operation_out operation_apply_real64(operation which, double a, double b
     default:
         first = td_is_finite64(bits);
         break;
+    }
+    return operation_parts(first, second, 0.0);
+}
+
+TD_BOTH operation_out operation_apply_real64(operation which, double a, double b, int32_t e)
+{
+    double first, second = 0.0;
+    switch (which) {
+    case OPERATION_td_two_sum64:
+        first = td_two_sum64(a, b, &second);
+        break;
+    case OPERATION_td_fast_two_sum64:
+        first = td_fast_two_sum64(a, b, &second);
+        break;
+    case OPERATION_td_two_prod64:
+        first = td_two_prod64(a, b, &second);
+        break;
+    case OPERATION_td_exp2_64:
+        first = td_exp2_64(e);
+        break;
+    case OPERATION_td_scale64:
+        first = td_scale64(a, e);
+        break;
+    case OPERATION_td_scale_down64:
+        first = td_scale_down64(a, e);
+        break;
+    default:
+        return operation_apply_bits64(which, a);
     }
     return operation_parts(first, second, 0.0);
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 
 #define OPERATIONS_OF(TYPE)                                                                        \
     OPERATION_##TYPE##_split, OPERATION_##TYPE##_add, OPERATION_##TYPE##_fma,                      \

@@ -1,12 +1,12 @@
 /* test_accumulate.c - sums of products, in blocks and superblocks, against MPFR, for all formats:
  * random, constant, cancelling, and the worst that a search finds. Errors are in units of the
  * format's u^2 (v^3 for triple-single) times sum |a b|. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "sums.h"
 
 enum { SEED = 23 };
@@ -152,9 +152,8 @@ static void check_random_superblocks(terms *t, kind which, test_random *r)
               test_power(worst * t->f->unit));
 }
 
-static void random_sums_keep_their_bounds(void **unused)
+TEST(random_sums_keep_their_bounds)
 {
-    (void)unused;
     for (int f = 0; f < ARITHMETICS; f++) {
         test_random r = random_start(SEED);
         terms_start(&all, &arithmetics[f]);
@@ -173,10 +172,9 @@ static const double known[][2] = {
 };
 
 /* Sums of one and the same product round the same way again and again. */
-static void constants_keep_their_bounds(void **unused)
+TEST(constants_keep_their_bounds)
 {
     enum { KNOWN = sizeof known / sizeof *known, ROUNDS = 300 };
-    (void)unused;
     for (int f = 0; f < ARITHMETICS; f++) {
         const arithmetic *const which = &arithmetics[f];
         test_random r = random_start(SEED);
@@ -206,9 +204,8 @@ static void constants_keep_their_bounds(void **unused)
 }
 
 /* The first term's own function makes what td_df_accumulate makes of zeros. */
-static void starts_equal_accumulation_from_zero(void **unused)
+TEST(starts_equal_accumulation_from_zero)
 {
-    (void)unused;
     test_random r = random_start(SEED);
     for (int i = 0; i < 300000; i++) {
         const arithmetic *const f = &arithmetics[i % ARITHMETICS];
@@ -242,9 +239,8 @@ static void check_renormalised(terms *t, operation which, number s)
               once.part[0], once.part[1], once.part[2]);
 }
 
-static void renormalising_keeps_values(void **unused)
+TEST(renormalising_keeps_values)
 {
-    (void)unused;
     for (int f = 0; f < ARITHMETICS; f++) {
         const format_id format = arithmetics[f].format;
         const int parts = formats[format].parts;
@@ -315,9 +311,8 @@ static double search_block(terms *t, int start, int steps, test_random *r)
     return worst;
 }
 
-static void no_search_breaks_the_bounds(void **unused)
+TEST(no_search_breaks_the_bounds)
 {
-    (void)unused;
     for (int f = 0; f < ARITHMETICS; f++) {
         test_random r = random_start(SEED);
         double worst = 0.0;
@@ -331,14 +326,4 @@ static void no_search_breaks_the_bounds(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts_equal_accumulation_from_zero),
-        cmocka_unit_test(renormalising_keeps_values),
-        cmocka_unit_test(random_sums_keep_their_bounds),
-        cmocka_unit_test(constants_keep_their_bounds),
-        cmocka_unit_test(no_search_breaks_the_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

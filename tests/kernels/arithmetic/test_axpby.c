@@ -1,10 +1,10 @@
 /* test_axpby.c - td_df_axpby and td_dd_axpby against MPFR: every combination of special scalars,
  * the ends of the range, cancellation. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 
@@ -99,15 +99,14 @@ static void check_operation(operation which, double error)
     mpfr_clears(s.p, s.q, s.exact, s.bound, s.end, s.rounded, (mpfr_ptr)0);
 }
 
-static void results_round_once(void **unused)
+TEST(results_round_once)
 {
-    (void)unused;
     check_operation(OPERATION_td_df_axpby, 0x1p-51);
     check_operation(OPERATION_td_dd_axpby, 0x1p-100);
 }
 
 /* What binary64 arithmetic rounds twice, or cancels, comes out right. */
-static void small_parts_count(void **unused)
+TEST(small_parts_count)
 {
     static const struct {
         double alpha, hi, lo;
@@ -122,7 +121,6 @@ static void small_parts_count(void **unused)
         {-0x1p-600, 1.0, 0.0, -2046, 0x1p-600, 0x1p-600, 0.0},
         {0x1p1023, 1.0, 0.0, -1023, 1.0, 1.0, 2.0},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double got = td_dd_axpby(cases[i].alpha, td_dd(cases[i].hi, cases[i].lo), cases[i].e,
                                        cases[i].beta, cases[i].c);
@@ -130,11 +128,4 @@ static void small_parts_count(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_round_once),
-        cmocka_unit_test(small_parts_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

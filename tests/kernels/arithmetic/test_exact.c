@@ -1,6 +1,6 @@
 /* test_exact.c - exact.h against MPFR: sums of products over the whole range, cancellation, ties,
  * the ends of the range; and the certificate of td_exact_axpby at its limit. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -8,9 +8,9 @@
 
 #include <mpfr.h>
 
-#include "../../../kernels/arithmetic/exact.h"
-#include "../../support/bits.h"
-#include "../../support/random.h"
+#include "kernels/arithmetic/exact.h"
+#include "tests/support/bits.h"
+#include "tests/support/random.h"
 
 /* alpha times a sum spans 2^-3222 .. 2^3140, beta c less. */
 enum { BITS = 6500, STRIDE = 3, MAX_TERMS = 70000, SUMS = 60000, FINISHES = 30000 };
@@ -167,11 +167,10 @@ static void random_c(state *s)
     s->cancelled += how == 3 && isfinite(c) && c != 0.0;
 }
 
-static void sums_round_once(void **unused)
+TEST(sums_round_once)
 {
     static const int range[][2] = {{-1074, 1023}, {-540, -480}, {-4, 4}, {-1074, -900},
                                    {400, 520},    {490, 512},   {0, 0},  {-60, 60}};
-    (void)unused;
     state *s = start(27);
     for (int i = 0; i < SUMS; i++) {
         const int *ends = range[(size_t)i % (sizeof range / sizeof *range)];
@@ -190,9 +189,8 @@ static void sums_round_once(void **unused)
 }
 
 /* Results halfway between two numbers, and next to that by one bit anywhere below. */
-static void ties_go_to_even(void **unused)
+TEST(ties_go_to_even)
 {
-    (void)unused;
     state *s = start(28);
     test_random *r = &s->random;
     s->alpha = s->beta = 1.0;
@@ -215,7 +213,7 @@ static void ties_go_to_even(void **unused)
 }
 
 /* The least number that rounds to infinity is 2^1024 - 2^970. */
-static void overflow_begins_where_it_should(void **unused)
+TEST(overflow_begins_where_it_should)
 {
     static const struct {
         double bit; /* added to 2^1024 - 2^970 */
@@ -223,7 +221,6 @@ static void overflow_begins_where_it_should(void **unused)
     } cases[] = {{0.0, INFINITY},       {0x1p-1074, INFINITY}, {-0x1p-1074, DBL_MAX},
                  {-0x1p900, DBL_MAX},   {0x1p969, INFINITY},   {-0x1p970, DBL_MAX},
                  {-0x1.8p970, DBL_MAX}, {0x1p1023, INFINITY}};
-    (void)unused;
     state *s = start(29);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -245,7 +242,7 @@ static void overflow_begins_where_it_should(void **unused)
 
 /* What rounds by its sign: a sum that is nothing but products below 2^-1075, a zero with and
  * without terms. */
-static void zeros_have_the_right_sign(void **unused)
+TEST(zeros_have_the_right_sign)
 {
     static const struct {
         double a, b, alpha, beta, c, want;
@@ -258,7 +255,6 @@ static void zeros_have_the_right_sign(void **unused)
         {0x1p-600, 0x1p-600, -1.0, 1.0, 0.0, -0.0},
         {0x1p-600, 0x1p-600, -1.0, 1.0, 0x1p-1074, 0x1p-1074},
     };
-    (void)unused;
     state *s = start(30);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         s->terms = 0;
@@ -273,10 +269,9 @@ static void zeros_have_the_right_sign(void **unused)
     stop(s);
 }
 
-static void long_sums_round_once(void **unused)
+TEST(long_sums_round_once)
 {
     static const int range[][2] = {{-30, 30}, {-1074, 1023}, {1023, 1023}, {-1074, -1040}};
-    (void)unused;
     state *s = start(31);
     test_random *r = &s->random;
     for (int i = 0; i < 8; i++) {
@@ -520,10 +515,9 @@ static void check_finish(state *s, census *n)
     check_certificate(s, got, eta_log, is_certified, n);
 }
 
-static void certified_results_are_correctly_rounded(void **unused)
+TEST(certified_results_are_correctly_rounded)
 {
     census n = {0};
-    (void)unused;
     state *s = start(32);
     mpfr_set_prec(s->error, 600);
     mpfr_set_prec(s->end, 7000);
@@ -540,12 +534,11 @@ static void certified_results_are_correctly_rounded(void **unused)
 
 /* 5 +- 2^-51 (1 + 2^-78), where 2^78 + 1 = (2^26 + 1) (2^52 - 2^26 + 1): its last bit alone breaks
  * the tie, and is shifted out. */
-static void bits_that_are_shifted_out_count(void **unused)
+TEST(bits_that_are_shifted_out_count)
 {
     const uint32_t five[TD_EXACT_LIMBS] = {5};
     const double alpha = DBL_TRUE_MIN; /* one bit, which leaves five's at the bottom */
     const double beta = 0x1p26 + 1.0, c = 0x1p-129 * (0x1p52 - 0x1p26 + 1.0);
-    (void)unused;
     bool ok;
     const double up = td_exact_axpby(alpha, five, 1074, beta, c, TD_EXACT_NO_ERROR, &ok);
     CHECK(up == nextafter(5.0, 6.0), "above the tie: %a", up);
@@ -555,13 +548,12 @@ static void bits_that_are_shifted_out_count(void **unused)
     CHECK(even == 5.0, "a tie: %a", even);
 }
 
-static void special_scalars_are_refused(void **unused)
+TEST(special_scalars_are_refused)
 {
     static const double cases[][3] = {{NAN, 0.0, 0.0}, {INFINITY, 1.0, 1.0},
                                       {1.0, NAN, 1.0}, {1.0, -INFINITY, 0.0},
                                       {1.0, 1.0, NAN}, {0.0, 1.0, INFINITY}};
     const uint32_t three[TD_EXACT_LIMBS] = {3};
-    (void)unused;
     bool is_certified;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         td_exact_axpby(cases[i][0], three, 0, cases[i][1], cases[i][2], TD_EXACT_NO_ERROR,
@@ -572,17 +564,4 @@ static void special_scalars_are_refused(void **unused)
     CHECK(is_certified && got == 6.0, "c counts if beta is -0: %a", got);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_round_once),
-        cmocka_unit_test(ties_go_to_even),
-        cmocka_unit_test(overflow_begins_where_it_should),
-        cmocka_unit_test(zeros_have_the_right_sign),
-        cmocka_unit_test(long_sums_round_once),
-        cmocka_unit_test(certified_results_are_correctly_rounded),
-        cmocka_unit_test(bits_that_are_shifted_out_count),
-        cmocka_unit_test(special_scalars_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

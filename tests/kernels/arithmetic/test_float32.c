@@ -1,10 +1,10 @@
 /* test_float32.c - operations on single numbers, of float32.h and of dd.h, against MPFR: sums and
  * products without error, scaling with one rounding, exponents and significands. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 
@@ -79,12 +79,11 @@ static void check_error_free(const operation_in *in, void *context)
           b, part(out, 0), part(out, 1));
 }
 
-static void sums_and_products_are_exact(void **unused)
+TEST(sums_and_products_are_exact)
 {
     static const operation all[] = {OPERATION_td_two_sum,    OPERATION_td_fast_two_sum,
                                     OPERATION_td_two_prod,   OPERATION_td_two_sum64,
                                     OPERATION_td_two_prod64, OPERATION_td_fast_two_sum64};
-    (void)unused;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) run(all[i], check_error_free);
 }
 
@@ -97,9 +96,8 @@ static void check_power(const operation_in *in, void *context)
     CHECK(mpfr_equal_p(s->x, s->y), "%s(%d)", operation_names[s->which], (int)in->e);
 }
 
-static void powers_are_exact(void **unused)
+TEST(powers_are_exact)
 {
-    (void)unused;
     run(OPERATION_td_exp2, check_power);
     run(OPERATION_td_exp2_64, check_power);
 }
@@ -116,9 +114,8 @@ static void check_scale(const operation_in *in, void *context)
           in->a[0], (int)in->e, got, want);
 }
 
-static void scaling_rounds_once(void **unused)
+TEST(scaling_rounds_once)
 {
-    (void)unused;
     run(OPERATION_td_scale32, check_scale);
     run(OPERATION_td_scale64, check_scale);
     run(OPERATION_td_scale_down64, check_scale);
@@ -151,9 +148,8 @@ static void check_exponent(const operation_in *in, void *context)
           operation_names[s->which], x, part(out, 0), part(out, 1));
 }
 
-static void exponents_are_right(void **unused)
+TEST(exponents_are_right)
 {
-    (void)unused;
     run(OPERATION_td_exponent64, check_exponent);
     run(OPERATION_td_significand64, check_exponent);
     run(OPERATION_td_normalise64, check_exponent);
@@ -173,17 +169,15 @@ static void check_finite(const operation_in *in, void *context)
     CHECK(got == (isfinite(x) ? 1.0 : 0.0), "%s(%g)", operation_names[s->which], x);
 }
 
-static void finite_is_told_from_special(void **unused)
+TEST(finite_is_told_from_special)
 {
-    (void)unused;
     run(OPERATION_td_is_finite32, check_finite);
     run(OPERATION_td_is_finite64, check_finite);
 }
 
-static void special_values_are_kept(void **unused)
+TEST(special_values_are_kept)
 {
     static const double all[] = {INFINITY, -INFINITY, NAN, -NAN};
-    (void)unused;
     for (int i = 0; i < 4; i++) {
         const float got = td_special32(bits_of(all[i]));
         CHECK(got == all[i] || (got != got && all[i] != all[i]), "%g became %g", all[i], got);
@@ -191,12 +185,4 @@ static void special_values_are_kept(void **unused)
     CHECK(isnan(td_special32(UINT64_C(0x7ff0000000000001))), "a signalling NaN");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_and_products_are_exact), cmocka_unit_test(powers_are_exact),
-        cmocka_unit_test(scaling_rounds_once),         cmocka_unit_test(exponents_are_right),
-        cmocka_unit_test(finite_is_told_from_special), cmocka_unit_test(special_values_are_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

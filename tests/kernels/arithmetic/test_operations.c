@@ -1,10 +1,10 @@
 /* test_operations.c - sums, products and fused products of all formats against MPFR, with the
  * bounds of their headers: corners, random numbers, cancellation, and what a search finds. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 
@@ -201,17 +201,15 @@ static void check_promise(const promise *p)
     stop(&s);
 }
 
-static void operations_keep_their_bounds(void **unused)
+TEST(operations_keep_their_bounds)
 {
-    (void)unused;
     for (int i = 0; i < PROMISES; i++) check_promise(&promises[i]);
 }
 
 /* The comparison that all of the above rests on sees one unit in the last place of the last part,
  * and twice the bound. */
-static void planted_faults_are_seen(void **unused)
+TEST(planted_faults_are_seen)
 {
-    (void)unused;
     mpfr_t x, y;
     exact_init(x);
     exact_init(y);
@@ -238,11 +236,4 @@ static void planted_faults_are_seen(void **unused)
     mpfr_clears(x, y, (mpfr_ptr)0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_keep_their_bounds),
-        cmocka_unit_test(planted_faults_are_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

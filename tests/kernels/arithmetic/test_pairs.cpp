@@ -9,10 +9,10 @@
 #define MPFR_USE_INTMAX_T
 #include <mpfr.h>
 
-#include "../../../kernels/crt/exact_pairs.h"
-#include "../../support/bits.h"
+#include "kernels/crt/exact_pairs.h"
+#include "tests/support/bits.h"
 extern "C" {
-#include "../../support/random.h"
+#include "tests/support/random.h"
 }
 
 namespace

@@ -1,10 +1,10 @@
 /* test_split.c - binary64 to the longer and shorter formats and back, against MPFR: values,
  * rounding, both ends of the range, special values; and double+single to and from double-double. */
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include <math.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 #include "cases.h"
 #include "exact.h"
 
@@ -82,9 +82,8 @@ static void check_split(const operation_in *in, void *context)
         check_special(s, in->a[0], r);
 }
 
-static void splits_keep_their_bounds(void **unused)
+TEST(splits_keep_their_bounds)
 {
-    (void)unused;
     for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
         state s = {.promise = &promises[i]};
         exact_init(s.x);
@@ -103,13 +102,12 @@ static void splits_keep_their_bounds(void **unused)
 }
 
 /* Every split number comes back: unchanged, or within 2^-49 from double-float. */
-static void round_trips_keep_numbers(void **unused)
+TEST(round_trips_keep_numbers)
 {
     static const operation pairs[][2] = {{OPERATION_td_df_split, OPERATION_td_df_join},
                                          {OPERATION_td_ts_split, OPERATION_td_ts_join},
                                          {OPERATION_td_dd_split, OPERATION_td_dd_join}};
     test_random r = random_start(SEED);
-    (void)unused;
     for (int i = 0; i < 300000; i++) {
         operation_in in = {.e = 0}, back = {.e = 0};
         const int which = i % 3;
@@ -150,11 +148,10 @@ static void check_join(const operation_in *in, void *context)
           operation_names[s->which], in->a[0], in->a[1], in->a[2], got, want);
 }
 
-static void joins_round_once(void **unused)
+TEST(joins_round_once)
 {
     static const operation all[] = {OPERATION_td_df_join, OPERATION_td_dd_join,
                                     OPERATION_td_ts_join};
-    (void)unused;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         join_state s = {.which = all[i]};
         exact_init(s.x);
@@ -201,7 +198,7 @@ static void check_conversion(const operation_in *in, void *context)
           operation_names[s->which], in->a[0], in->a[1], in->a[2], r[0], r[1]);
 }
 
-static void conversions_keep_their_bounds(void **unused)
+TEST(conversions_keep_their_bounds)
 {
     static const conversion all[] = {
         {.which = OPERATION_td_ds, .to = DS, .bound = 0x1p-24},
@@ -209,7 +206,6 @@ static void conversions_keep_their_bounds(void **unused)
         {.which = OPERATION_td_dd_from_ds, .to = DD, .bound = 0.0},
         {.which = OPERATION_td_ts_to_dd, .to = DD, .bound = 0x1p-53},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         conversion s = all[i];
         exact_init(s.x);
@@ -223,7 +219,7 @@ static void conversions_keep_their_bounds(void **unused)
 }
 
 /* The ends of double+single: lo stays finite, and ends at 2^-149. */
-static void double_single_ends_gently(void **unused)
+TEST(double_single_ends_gently)
 {
     static const double cases[][3] = {
         {0x1p1000, 0x1p947, 0x1.fffffep127},
@@ -237,7 +233,6 @@ static void double_single_ends_gently(void **unused)
         {-INFINITY, NAN, 0.0},
         {NAN, 1.0, 0.0},
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const operation_in in = {.a = {cases[i][0], cases[i][1]}};
         double r[MAX_PARTS];
@@ -247,14 +242,4 @@ static void double_single_ends_gently(void **unused)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_keep_their_bounds),
-        cmocka_unit_test(round_trips_keep_numbers),
-        cmocka_unit_test(joins_round_once),
-        cmocka_unit_test(conversions_keep_their_bounds),
-        cmocka_unit_test(double_single_ends_gently),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return test_run(); }

@@ -6,10 +6,10 @@
 
 #include <mpfr.h>
 
-#include "../../../kernels/arithmetic/wide.h"
-#include "../../support/bits.h"
+#include "kernels/arithmetic/wide.h"
+#include "tests/support/bits.h"
 extern "C" {
-#include "../../support/random.h"
+#include "tests/support/random.h"
 }
 
 namespace

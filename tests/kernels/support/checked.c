@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-#include "../../../include/tandem.h"
-#include "../../../lib/engines/engine.h"
-#include "../../../lib/cuda/device.h"
-#include "../../support/bits.h"
-#include "../../support/test.h"
+#include "include/tandem.h"
+#include "lib/engines/engine.h"
+#include "lib/cuda/device.h"
+#include "tests/support/bits.h"
+#include "tests/support/test.h"
 #include "device.h"
 
 static tandem_status run(const mode *m, const problem *p, double *a, double *b, double *c)
@@ -90,8 +90,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
 td_counters checked_counters(const mode *m, const problem *p)
 {
     td_counters *counters, counted = {0};
-    CHECK_CUDA(cudaMalloc((void **)&counters, sizeof counted));
-    CHECK_CUDA(cudaMemcpy(counters, &counted, sizeof counted, cudaMemcpyHostToDevice));
+    counters = device_copy(&counted, sizeof counted);
     test_matrix c = checked_compute_within(m, p, td_device_current()->workspace_bytes, counters);
     CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
     matrix_free(&c);

@@ -3,7 +3,7 @@
 #ifndef CHECKED_H
 #define CHECKED_H
 
-#include "../../../lib/routine/mode.h"
+#include "lib/routine/mode.h"
 #include "modes.h"
 #include "problem.h"
 

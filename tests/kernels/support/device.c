@@ -1,4 +1,4 @@
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include "device.h"
 
@@ -27,12 +27,22 @@ bool device_is_host(void)
            strncmp(properties.name, "Tandem host device", 18) == 0;
 }
 
+void *device_copy(const void *host, size_t bytes)
+{
+    void *device = NULL;
+    CHECK_CUDA(cudaMalloc(&device, bytes ? bytes : 1));
+    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    return device;
+}
+
+void device_fetch(void *host, const void *device, size_t bytes)
+{
+    CHECK_CUDA(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost));
+}
+
 double *device_upload(const test_matrix *m)
 {
-    const size_t bytes = m->count * sizeof(double);
-    double *storage = NULL;
-    CHECK_CUDA(cudaMalloc((void **)&storage, bytes ? bytes : sizeof(double)));
-    CHECK_CUDA(cudaMemcpy(storage, m->storage, bytes, cudaMemcpyHostToDevice));
+    double *const storage = device_copy(m->storage, m->count * sizeof(double));
     /* Copies from pageable memory may be under way when the call returns, and streams that do not
      * block do not wait for them. */
     CHECK_CUDA(cudaStreamSynchronize(NULL));

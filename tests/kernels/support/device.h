@@ -6,7 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../../support/matrix.h"
+#include "tests/support/matrix.h"
 
 /* Fails the test if the runtime does. */
 #define CHECK_CUDA(call)                                                                           \
@@ -27,6 +27,10 @@ static inline double *device_data(const test_matrix *m, double *storage)
 {
     return storage + m->guard;
 }
+
+/* So many bytes from the host in device memory of their own; and from there. */
+void *device_copy(const void *host, size_t bytes);
+void device_fetch(void *host, const void *device, size_t bytes);
 
 /* Waits for the device and copies back, into m's storage. */
 void device_download(test_matrix *m, const double *storage);

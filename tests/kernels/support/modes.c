@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../lib/routine/mode.h"
-#include "../../support/test.h"
+#include "lib/routine/mode.h"
+#include "tests/support/test.h"
 
 /* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what
  * splitting loses. */

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "../../../kernels/select/prices.h"
-#include "../../ref/ref.h"
-#include "../../ref/ref_ozaki.h"
+#include "kernels/select/prices.h"
+#include "tests/ref/ref.h"
+#include "tests/ref/ref_ozaki.h"
 
 typedef struct {
     const char *name;         /* as in TANDEM_MODE */

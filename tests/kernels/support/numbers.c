@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../support/complex_of.h"
-#include "../../support/test.h"
+#include "tests/support/complex_of.h"
+#include "tests/support/test.h"
 #include "device.h"
 
 number numbers_random_scalar(test_random *r, bool is_complex)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../../support/random.h"
+#include "tests/support/random.h"
 
 typedef double _Complex number;
 

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
-static double uniform(test_random *r, const place *at)
-{
-    (void)at;
-    return random_uniform(r);
-}
+/* Elements of a kind of data, of r, each of which has its own, and of the place. */
+#define DATA(name, expression)                                                                     \
+    static double name(test_random *r, const place *at)                                            \
+    {                                                                                              \
+        (void)r;                                                                                   \
+        (void)at;                                                                                  \
+        return expression;                                                                         \
+    }
 
-static double both_signs(test_random *r, const place *at)
-{
-    (void)at;
-    return random_uniform(r) - 0.5;
-}
+DATA(uniform, random_uniform(r))
+DATA(both_signs, random_uniform(r) - 0.5)
 
 static double wide(test_random *r, double phi)
 {
@@ -25,61 +25,19 @@ static double wide(test_random *r, double phi)
     return x * exp(phi * random_normal(r));
 }
 
-static double wide_half(test_random *r, const place *at)
-{
-    (void)at;
-    return wide(r, 0.5);
-}
-
-static double wide1(test_random *r, const place *at)
-{
-    (void)at;
-    return wide(r, 1.0);
-}
-
-static double wide2(test_random *r, const place *at)
-{
-    (void)at;
-    return wide(r, 2.0);
-}
-
-static double wide4(test_random *r, const place *at)
-{
-    (void)at;
-    return wide(r, 4.0);
-}
+DATA(wide_half, wide(r, 0.5))
+DATA(wide1, wide(r, 1.0))
+DATA(wide2, wide(r, 2.0))
+DATA(wide4, wide(r, 4.0))
 
 /* The same product k times: its rounding errors add up. */
-static double constant(test_random *r, const place *at)
-{
-    (void)r;
-    return at->which ? 0x1.7a6e4f90c3b15p+0 : 0x1.3c0ca428c1d2bp-1;
-}
+DATA(constant, at->which ? 0x1.7a6e4f90c3b15p+0 : 0x1.3c0ca428c1d2bp-1)
 
 /* The constants for which a search found the largest error. */
-static double worst_constant(test_random *r, const place *at)
-{
-    (void)r;
-    (void)at;
-    return 0x1.012916f5ac4a8p+0;
-}
-
-static double graded(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, (int)(at->line % 81) - 40);
-}
-
-static double huge(test_random *r, const place *at)
-{
-    (void)at;
-    return ldexp(random_uniform(r) - 0.5, 480);
-}
-
-static double tiny(test_random *r, const place *at)
-{
-    (void)at;
-    return ldexp(random_uniform(r) - 0.5, -480);
-}
+DATA(worst_constant, 0x1.012916f5ac4a8p+0)
+DATA(graded, ldexp(random_uniform(r) - 0.5, (int)(at->line % 81) - 40))
+DATA(huge, ldexp(random_uniform(r) - 0.5, 480))
+DATA(tiny, ldexp(random_uniform(r) - 0.5, -480))
 
 /* Lines whose scales spread over 240 bits. */
 static double apart(test_random *r, const place *at)
@@ -89,23 +47,11 @@ static double apart(test_random *r, const place *at)
 }
 
 /* Every line spreads over 240 bits, at random. */
-static double scattered(test_random *r, const place *at)
-{
-    (void)at;
-    return ldexp(random_uniform(r) - 0.5, random_int(r, -120, 120));
-}
+DATA(scattered, ldexp(random_uniform(r) - 0.5, random_int(r, -120, 120)))
 
 /* One line in five does. */
-static double some_scattered(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, at->line % 5 ? 0 : random_int(r, -120, 120));
-}
-
-static double far_scattered(test_random *r, const place *at)
-{
-    (void)at;
-    return ldexp(random_uniform(r) - 0.5, random_int(r, -480, 480));
-}
+DATA(some_scattered, ldexp(random_uniform(r) - 0.5, at->line % 5 ? 0 : random_int(r, -120, 120)))
+DATA(far_scattered, ldexp(random_uniform(r) - 0.5, random_int(r, -480, 480)))
 
 /* From -limit to limit along k. */
 static int along(const place *at, int limit)
@@ -114,21 +60,11 @@ static int along(const place *at, int limit)
 }
 
 /* Exponents rise along k in both operands: the last products are all. */
-static double rising(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, along(at, 120));
-}
-
-static double falling(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, -along(at, 120));
-}
+DATA(rising, ldexp(random_uniform(r) - 0.5, along(at, 120)))
+DATA(falling, ldexp(random_uniform(r) - 0.5, -along(at, 120)))
 
 /* They rise in A and fall in B: all products are of one size. */
-static double crossing(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 120) : along(at, 120));
-}
+DATA(crossing, ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 120) : along(at, 120)))
 
 /* Not as far apart. */
 static double apart64(test_random *r, const place *at)
@@ -137,10 +73,7 @@ static double apart64(test_random *r, const place *at)
     return ldexp(random_uniform(r) - 0.5, e);
 }
 
-static double crossing64(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 32) : along(at, 32));
-}
+DATA(crossing64, ldexp(random_uniform(r) - 0.5, at->which ? -along(at, 32) : along(at, 32)))
 
 /* Exponents rise over 24 bits and start again, elsewhere in each line: no scaling of lines or of k
  * evens them out. */
@@ -158,10 +91,7 @@ static double full(test_random *r, const place *at)
 }
 
 /* Of one sign, beyond the exponents of modes that compute in binary64. */
-static double far_crossing(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r), at->which ? -along(at, 485) : along(at, 485));
-}
+DATA(far_crossing, ldexp(random_uniform(r), at->which ? -along(at, 485) : along(at, 485)))
 
 /* Half of the lines of A are subnormal; B makes up for it. */
 static double subnormal(test_random *r, const place *at)
@@ -171,21 +101,11 @@ static double subnormal(test_random *r, const place *at)
 }
 
 /* A has the smallest numbers that there are. */
-static double least(test_random *r, const place *at)
-{
-    return at->which ? ldexp(random_uniform(r) - 0.5, 1000) : ldexp(random_int(r, -99, 99), -1074);
-}
+DATA(least, at->which ? ldexp(random_uniform(r) - 0.5, 1000) : ldexp(random_int(r, -99, 99), -1074))
 
 /* Results near the end of binary64, too small and too large. */
-static double vanishing(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) - 0.5, at->line % 3 ? -535 : -500);
-}
-
-static double overflowing(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) + 0.5, at->line % 3 ? 509 : 511);
-}
+DATA(vanishing, ldexp(random_uniform(r) - 0.5, at->line % 3 ? -535 : -500))
+DATA(overflowing, ldexp(random_uniform(r) + 0.5, at->line % 3 ? 509 : 511))
 
 static double zeros(test_random *r, const place *at)
 {
@@ -194,17 +114,10 @@ static double zeros(test_random *r, const place *at)
 }
 
 /* The first of two products that all but cancel; element() makes the second. */
-static double cancelling(test_random *r, const place *at)
-{
-    (void)at;
-    return random_uniform(r) + 0.5;
-}
+DATA(cancelling, random_uniform(r) + 0.5)
 
 /* The same in sizes that are far apart: where the large ones cancel, the small ones are left. */
-static double wide_cancelling(test_random *r, const place *at)
-{
-    return ldexp(random_uniform(r) + 0.5, 25 * (int)(at->l / 2 % 5));
-}
+DATA(wide_cancelling, ldexp(random_uniform(r) + 0.5, 25 * (int)(at->l / 2 % 5)))
 
 /* exp(-rate |i - j|) for lines i along k: exponents fall on both sides of a diagonal. */
 static double decaying(const place *at, double rate)
@@ -214,24 +127,11 @@ static double decaying(const place *at, double rate)
 }
 
 /* Down to subnormal numbers and zeros, */
-static double decaying_fast(test_random *r, const place *at)
-{
-    (void)r;
-    return decaying(at, 1.2);
-}
+DATA(decaying_fast, decaying(at, 1.2))
 
 /* and not as far. */
-static double decaying_slowly(test_random *r, const place *at)
-{
-    (void)r;
-    return decaying(at, 0.05);
-}
-
-static double wide40(test_random *r, const place *at)
-{
-    (void)at;
-    return wide(r, 40.0);
-}
+DATA(decaying_slowly, decaying(at, 0.05))
+DATA(wide40, wide(r, 40.0))
 
 /* One line over 1000 bits. */
 static double one_wide(test_random *r, const place *at)
@@ -241,11 +141,7 @@ static double one_wide(test_random *r, const place *at)
 }
 
 /* Any finite numbers. */
-static double any_exponents(test_random *r, const place *at)
-{
-    (void)at;
-    return ldexp(random_uniform(r) - 0.5, random_int(r, -1074, 1023));
-}
+DATA(any_exponents, ldexp(random_uniform(r) - 0.5, random_int(r, -1074, 1023)))
 
 /* Lines that span more than scaled sums have room for; products do not overflow. */
 static double too_wide(test_random *r, const place *at)
@@ -269,17 +165,10 @@ static double one_huge(test_random *r, const place *at)
     return at->line == at->lines / 2 && at->l == at->k / 3 ? ldexp(x, 300) : x;
 }
 
-static double integers(test_random *r, const place *at)
-{
-    (void)at;
-    return random_int(r, -9, 9);
-}
+DATA(integers, random_int(r, -9, 9))
 
 /* A from the top of the range, B from the bottom. */
-static double opposite(test_random *r, const place *at)
-{
-    return ldexp(1.0 + random_uniform(r), at->which ? -1022 : 1023);
-}
+DATA(opposite, ldexp(1.0 + random_uniform(r), at->which ? -1022 : 1023))
 
 /* The first product of every 16 is 1, the others round off half a unit 2^e of it. */
 static double half_units(test_random *r, const place *at, int e)
@@ -289,16 +178,16 @@ static double half_units(test_random *r, const place *at, int e)
 }
 
 /* Half units of binary32, */
-static double half_units_24(test_random *r, const place *at) { return half_units(r, at, -24); }
+DATA(half_units_24, half_units(r, at, -24))
 
 /* of a pair of them, */
-static double half_units_48(test_random *r, const place *at) { return half_units(r, at, -48); }
+DATA(half_units_48, half_units(r, at, -48))
 
 /* of binary64, */
-static double half_units_53(test_random *r, const place *at) { return half_units(r, at, -53); }
+DATA(half_units_53, half_units(r, at, -53))
 
 /* and of a pair of them. */
-static double half_units_106(test_random *r, const place *at) { return half_units(r, at, -106); }
+DATA(half_units_106, half_units(r, at, -106))
 
 const distribution distributions[] = {
     {"uniform", uniform, 0, false, false},
@@ -451,6 +340,17 @@ ref_gemm problem_gemm(const problem *p, test_matrix *c)
         .ldb = p->b.ld,
         .ldc = c->ld,
     };
+}
+
+product product_plain(const char *data, int64_t m, int64_t n, int64_t k)
+{
+    return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = 41};
+}
+
+void product_set_ops(product *of, int which)
+{
+    of->op_a = which & 1 ? TANDEM_OP_T : TANDEM_OP_N;
+    of->op_b = which & 2 ? TANDEM_OP_T : TANDEM_OP_N;
 }
 
 product product_varied(const char *data, int64_t m, int64_t n, int64_t k, int which)

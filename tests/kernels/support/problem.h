@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "../../ref/ref.h"
-#include "../../support/matrix.h"
-#include "../../support/random.h"
+#include "tests/ref/ref.h"
+#include "tests/support/matrix.h"
+#include "tests/support/random.h"
 
 /* Where an element lies: element l of k of line `line` of operand 0 (rows of op(A)) or 1 (columns
  * of op(B)). */
@@ -39,6 +39,10 @@ typedef struct {
     uint64_t seed;
     bool takes_product; /* C is alpha op(A) op(B) rounded: beta = -1 leaves a mode's errors */
 } product;
+
+/* A B of those sizes, all the rest plain; operations by the last two bits of `which`. */
+product product_plain(const char *data, int64_t m, int64_t n, int64_t k);
+void product_set_ops(product *of, int which);
 
 /* Of those sizes; `which` decides its operations, what is beside the matrices, its scalars and its
  * seed. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../support/complex_of.h"
-#include "../../support/random.h"
-#include "../../support/test.h"
+#include "tests/support/complex_of.h"
+#include "tests/support/random.h"
+#include "tests/support/test.h"
 #include "device.h"
 
 const char *routine_text(const routine_case *c)
@@ -273,8 +273,7 @@ td_scalar routine_scalar(number x, td_type type)
 
 td_scalar routine_on_device(td_scalar s, void **memory)
 {
-    CHECK_CUDA(cudaMalloc(memory, sizeof s.value));
-    CHECK_CUDA(cudaMemcpy(*memory, &s.value, sizeof s.value, cudaMemcpyHostToDevice));
+    *memory = device_copy(&s.value, sizeof s.value);
     CHECK_CUDA(cudaStreamSynchronize(NULL));
     return (td_scalar){.device = *memory};
 }

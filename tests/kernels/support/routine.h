@@ -3,7 +3,7 @@
 #ifndef SUPPORT_ROUTINE_H
 #define SUPPORT_ROUTINE_H
 
-#include "../../../lib/routine/problem.h"
+#include "lib/routine/problem.h"
 #include "numbers.h"
 
 /* A matrix on the host, of complex numbers whose imaginary parts are 0 if it is real. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../kernels/solve/solve.h"
-#include "../../support/random.h"
-#include "../../support/test.h"
+#include "kernels/solve/solve.h"
+#include "tests/support/random.h"
+#include "tests/support/test.h"
 
 const char *const system_data[] = {"plain",         "graded rows", "graded columns", "graded both",
                                    "near singular", "normal",      "Kahan",          "extreme"};

@@ -6,8 +6,8 @@
 #include <complex.h>
 #include <stdbool.h>
 
-#include "../../../lib/routine/problem.h"
-#include "../../support/matrix.h"
+#include "lib/routine/problem.h"
+#include "tests/support/matrix.h"
 
 typedef long double _Complex ref_number;
 

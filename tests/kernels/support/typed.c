@@ -1,4 +1,4 @@
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include "typed.h"
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../support/bits.h"
+#include "tests/support/bits.h"
 
 #define FUNCTIONS(type)                                                                            \
     static tandem_status type##_gemm(const ref_typed *p)                                           \

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "../../ref/ref.h"
-#include "../../support/matrix.h"
+#include "tests/ref/ref.h"
+#include "tests/support/matrix.h"
 
 typedef struct {
     const ref_format *format;

@@ -1,4 +1,4 @@
-#include "../../support/test.h"
+#include "tests/support/test.h"
 
 #include "typed_problem.h"
 

@@ -1,0 +1,21 @@
+#include "modes.h"
+
+#include "../../examples/common.h"
+
+bool bench_mode_parse(const char *text, bench_mode *mode)
+{
+    *mode = (bench_mode){.text = text, .engine = td_engine_parse(text, &mode->parameter)};
+    if (!mode->engine) complain("there is no mode '%s'; `tandem modes` lists them", text);
+    return mode->engine != NULL;
+}
+
+bool bench_modes_parse(int count, char **texts, int most, bench_mode *modes)
+{
+    if (count < 1 || count > most) {
+        complain("%d modes given; allowed: 1 to %d", count, most);
+        return false;
+    }
+    for (int i = 0; i < count; i++)
+        if (!bench_mode_parse(texts[i], &modes[i])) return false;
+    return true;
+}

@@ -1,0 +1,22 @@
+/* modes.h - modes of Tandem that a bench is asked for. */
+#ifndef BENCH_MODES_H
+#define BENCH_MODES_H
+
+#include <stdbool.h>
+
+#include "../../lib/engines/engine.h"
+
+/* A mode of Tandem; engine NULL: cuBLAS itself. */
+typedef struct {
+    const char *text;
+    const td_engine *engine;
+    td_parameter parameter;
+} bench_mode;
+
+/* The mode that a text names; false, with a message, if there is none. */
+bool bench_mode_parse(const char *text, bench_mode *mode);
+
+/* The same of some texts; false, with a message, if they are none, or more than `most`. */
+bool bench_modes_parse(int count, char **texts, int most, bench_mode *modes);
+
+#endif

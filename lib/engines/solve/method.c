@@ -1,0 +1,127 @@
+/* method.c - method `solve`: a system with one triangle, as blocks and products (solve.h). */
+#include "../../model/found_out.h"
+#include "../../model/cost.h"
+#include "../../routine/lower.h"
+#include "../../routine/real.h"
+#include "../methods.h"
+#include "../proven.h"
+#include "solve.h"
+
+static bool accepts(const td_question *q)
+{
+    const td_type type = q->called->type;
+    return td_problem_is_solve(q->called) && (type == TD_BINARY64 || type == TD_COMPLEX_BINARY64);
+}
+
+static int64_t terms(const td_question *q) { return td_solve_order(q->called); }
+
+/* Its blocks are solved in binary64. */
+static double most_bits(int64_t terms) { return td_bits_fp64((td_parameter){0}, terms); }
+
+static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
+{
+    td_model_predict_solve(model, q->called, by_way);
+}
+
+static td_way_forecast predict_one(const td_model *model, const td_question *q,
+                                   const td_engine *engine, td_parameter parameter)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    if (engine == td_engines[0])
+        return (td_way_forecast){.seconds = td_model_native_solve(model, q->called)};
+    td_model_predict_solve(model, q->called, by_way);
+    return by_way[td_way_of(engine, parameter)];
+}
+
+/* Every product of the mode is probed, and mode fp64's sums make it. */
+static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
+                        int way)
+{
+    (void)model;
+    const td_solve_cut cut = by_way[way].cut;
+    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    const int64_t products = td_solve_blocks(q->called, cut.least_terms) - 1;
+    td_problem largest;
+    if (products <= 0 || !td_solve_largest(q->called, cut.block_rows, &largest)) return by_fp64;
+    return by_fp64 + (double)products * td_model_seconds_to_find_out(&largest);
+}
+
+static bool priced(const td_question *q, td_solve_cut cut, td_problem *product)
+{
+    return td_solve_largest(q->called, cut.block_rows, product);
+}
+
+static td_solve_cut cut_of(const td_question *q)
+{
+    return (td_solve_cut){td_solve_most_rows(q->called->type), TD_SOLVE_LEAST_TERMS};
+}
+
+/* The products that are large by the rule of method `product`: m and k are alike, n are the
+ * vectors. */
+static bool is_large(const td_question *q, td_solve_cut *cut)
+{
+    const td_problem *p = q->called;
+    const double vectors = (double)td_solve_vectors(p);
+    int64_t terms = TD_LARGE_SIDE;
+    td_problem largest;
+    while ((double)terms * (double)terms * vectors < TD_LARGE_PRODUCTS) terms *= 2;
+    *cut = (td_solve_cut){td_solve_most_rows(p->type), terms};
+    return vectors >= TD_LARGE_SIDE && td_solve_largest(p, cut->block_rows, &largest) &&
+           largest.k >= terms;
+}
+
+static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
+    return td_solve_run(q->called, &by, device, workspace_limit, counters);
+}
+
+static td_promise promised(const td_question *q, const td_decision *decision)
+{
+    if (!decision->engine)
+        return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
+    return (td_promise){.bound = td_proven_solve(decision->engine, decision->parameter, q->called,
+                                                 decision->cut.block_rows)};
+}
+
+/* op(A) X, whose C is where B has been. */
+static bool sample(const td_question *q, td_problem *product)
+{
+    td_problem residuals = *q->called;
+    residuals.kind = TD_TRIANGULAR_PRODUCT;
+    residuals.c = residuals.b;
+    return td_lower(&residuals, product);
+}
+
+static int64_t tiles(const td_question *q, const td_decision *decision)
+{
+    const int64_t blocks = td_solve_blocks(q->called, decision->cut.block_rows);
+    int64_t tiles = 0;
+    for (int64_t known = 1; known < blocks; known++) {
+        const td_problem update = td_solve_update(q->called, decision->cut.block_rows, known);
+        td_problem real;
+        td_real_product(&update, &real);
+        if (update.k >= decision->cut.least_terms) tiles += td_tiles_of_product(&real);
+    }
+    return tiles;
+}
+
+const td_method td_method_solve = {
+    .name = "solve",
+    .accepts = accepts,
+    .terms = terms,
+    .most_bits = most_bits,
+    .has_fp64 = true,
+    .predict = predict,
+    .predict_one = predict_one,
+    .found_out = found_out,
+    .priced = priced,
+    .cut = cut_of,
+    .is_large = is_large,
+    .run = run,
+    .promised = promised,
+    .sample = sample,
+    .has_residuals = true,
+    .tiles = tiles,
+};

@@ -1,0 +1,23 @@
+/* question.h - one call as all see it who decide, run, verify and report it: made once, by td_ask
+ * (../engines/methods.h), and handed down. Pure: no CUDA calls. */
+#ifndef TD_QUESTION_H
+#define TD_QUESTION_H
+
+#include "entries.h"
+#include "problem.h"
+
+struct td_method; /* ../engines/methods.h */
+
+typedef struct {
+    td_entry entry;
+    const td_problem *called; /* as the program made the call */
+
+    /* The product that the routine is (lower.h), and the product of plain real lines that this one
+     * is unfolded to (real.h), if is_lowered. */
+    bool is_lowered;
+    td_problem product, real;
+
+    const struct td_method *method; /* by which Tandem makes the call; NULL: it has none for it */
+} td_question;
+
+#endif

@@ -1,0 +1,409 @@
+"""`tandem doctor` tells from small programs, built here, whether preloading can work, and what the
+machine has.
+
+usage: doctor_test.py LAUNCHER VERSION COMPILER...
+"""
+import json
+import stat
+import sys
+import unittest
+
+from launcher_case import CUDA_LIBRARY, Case, HOSTDEVICE, PRODUCT, compile_c, library
+
+
+class Doctor(Case):
+    def setUp(self):
+        super().setUp()
+        self.add_cuda()
+        self.add_driver()
+        self.cublas = library(self.folder, 'real/libcublas.so.13',
+                              'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
+
+    def doctor(self, program, status, *texts):
+        result = self.tandem('doctor', program)
+        self.assertEqual((result.returncode, result.stderr), (status, ''), result)
+        for text in texts:
+            self.assertIn(text, result.stdout)
+        return result.stdout.splitlines()[-1]
+
+    def product(self, name, *arguments):
+        return compile_c(self.folder, name, PRODUCT, *arguments)
+
+    def test_imports(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        verdict = self.doctor(program, 0, 'intercepted: cublasDgemm_v2 (in program)',
+                              'left alone:  1 other')
+        self.assertTrue(verdict.startswith('verdict:     works:'), verdict)
+
+    def test_imports_of_a_library(self):
+        for flag in ['--enable-new-dtags', '--disable-new-dtags']:
+            inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                            self.cublas)
+            outer = library(self.folder, 'outer/libouter.so',
+                            'int inner(void); int outer(void) { return inner(); }', inner,
+                            '-Wl,-rpath,${ORIGIN}/../inner', '-Wl,' + flag)
+            program = compile_c(
+                self.folder, 'program', 'int outer(void); int main(void) { return outer(); }',
+                outer, '-Wl,-rpath,$ORIGIN/outer', '-Wl,' + flag, '-Wl,--allow-shlib-undefined',
+                f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real')
+            verdict = self.doctor(program, 0, 'cublasDgemm_v2 (in libinner.so)')
+            self.assertIn('works', verdict)
+            (self.folder / 'inner' / 'libinner.so').unlink()
+            self.assertIn('will not work', self.doctor(program, 1, 'not found:   libinner.so'))
+
+    def test_rpath_is_inherited_and_runpath_is_not(self):
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                        self.cublas)
+        elsewhere = f'-Wl,-rpath-link,{self.folder}/inner:{self.folder}/real'
+        for of_program, of_outer, is_found in [
+            ('--disable-new-dtags', [], True), ('--enable-new-dtags', [], False),
+            ('--disable-new-dtags', ['-Wl,-rpath,/no', '-Wl,--enable-new-dtags'], False)
+        ]:
+            outer = library(self.folder, 'outer/libouter.so',
+                            'int inner(void); int outer(void) { return inner(); }', inner,
+                            *of_outer)
+            program = compile_c(self.folder, 'program',
+                                'int outer(void); int main(void) { return outer(); }', outer,
+                                '-Wl,-rpath,$ORIGIN/outer:$ORIGIN/inner', '-Wl,' + of_program,
+                                elsewhere)
+            shown = self.doctor(program, 0 if is_found else 1)
+            self.assertEqual('works:' in shown, is_found, (of_program, of_outer))
+
+    def test_library_path(self):
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                        self.cublas)
+        program = compile_c(self.folder, 'program',
+                            'int inner(void); int main(void) { return inner(); }', inner,
+                            f'-Wl,-rpath-link,{self.folder}/real')
+        self.doctor(program, 1, 'not found:   libinner.so')
+        self.library_path.append(str(self.folder / 'inner'))
+        self.doctor(program, 0, 'in libinner.so')
+
+    def test_no_cublas(self):
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }')
+        self.assertIn('neither it nor its libraries', self.doctor(program, 1))
+
+    def test_plugins_may_come(self):
+        program = compile_c(
+            self.folder, 'program',
+            '#include <dlfcn.h>\nint main(int c, char **v) { return !dlopen(v[c - 1], RTLD_NOW); }',
+            '-ldl')
+        self.assertIn('(ctypes) are not, as this build', self.doctor(program, 0))
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        self.assertIn(
+            'may work: no cuBLAS found, but it loads libraries at run time: '
+            'those that import from cuBLAS are intercepted, '
+            'functions looked up with dlsym (ctypes) too', self.doctor(program, 0))
+
+    def test_dlopen_of_cublas(self):
+        """Which way it goes: by names that it holds, by what the library stands before, and by
+        TANDEM_DLSYM."""
+        def opener(name):
+            return compile_c(
+                self.folder, 'program', '#include <dlfcn.h>\nint main(void) {'
+                f' return !dlsym(dlopen("libcublas.so.13", RTLD_NOW), "{name}"); }}', '-ldl')
+
+        program = opener('cublasDgemm_v2')
+        looked_up = 'looked up:   cublasDgemm_v2 (in program): '
+        unseen = 'this build of Tandem does not stand before dlsym'
+        verdict = self.doctor(program, 1, looked_up + 'not seen, as ' + unseen)
+        self.assertIn(
+            'program opens cuBLAS with dlopen: '
+            'functions that it looks up with dlsym are not seen, as ' + unseen, verdict)
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        verdict = self.doctor(program, 0, looked_up + 'intercepted\n')
+        self.assertIn('works: its products can be intercepted: program opens cuBLAS with dlopen',
+                      verdict)
+        self.environment['TANDEM_DLSYM'] = 'off'
+        self.assertIn('are not seen, as TANDEM_DLSYM is off',
+                      self.doctor(program, 1, 'not seen, as TANDEM_DLSYM is off'))
+        del self.environment['TANDEM_DLSYM']
+        verdict = self.doctor(opener('cublasSgemm_v2'), 0)
+        self.assertIn(
+            'may work: program opens cuBLAS with dlopen, '
+            'but no function that Tandem intercepts is named',
+            verdict)
+
+    def test_trampolines(self):
+        """Functions of cuBLAS's names that look the proper ones up, as those of JAX's plug-in."""
+        library(self.folder, CUDA_LIBRARY, 'void dlsym(void) {}')
+        for name in ('"libcublas.so.13"', 'getenv("ITS_CUBLAS")'):
+            plugin = library(
+                self.folder, 'plugin.so', '#include <dlfcn.h>\n#include <stdlib.h>\n'
+                f'void cublasDgemm_v2(void) {{ void *cublas = dlopen({name}, RTLD_NOW);'
+                '((void (*)(void))dlsym(cublas, "cublasDgemm_v2"))(); }', '-ldl')
+            self.assertIn(
+                'works: its products can be intercepted: plugin.so opens cuBLAS with dlopen',
+                self.doctor(plugin, 0, 'looked up:   cublasDgemm_v2 (in plugin.so)'))
+
+    def test_callers_of_like_names(self):
+        """cuBLASMp and NVBLAS call cuBLAS, and are no part of it."""
+        for name, call in (('libcublasmp.so.0', 'cublasDgemm_v2'),
+                           ('libnvblas.so.13', 'cublasXtDgemm')):
+            cublas = library(self.folder, 'real/libcublas.so.13', f'void {call}(void) {{}}')
+            caller = library(self.folder, 'real/' + name,
+                             f'void {call}(void); void cublasMpGemm(void) {{ {call}(); }}', cublas)
+            program = compile_c(
+                self.folder, 'program', 'void cublasMpGemm(void);'
+                'int main(void) { cublasMpGemm(); return 0; }', caller,
+                f'-Wl,-rpath,{self.folder}/real')
+            self.library_path.append(str(self.folder / 'real'))
+            verdict = self.doctor(program, 0, f'intercepted: {call} (in {name})')
+            self.assertIn('works: its products can be intercepted', verdict)
+            self.assertNotIn('left alone', self.tandem('doctor', program).stdout)
+
+    def test_static_cublas(self):
+        stripped = compile_c(
+            self.folder, 'stripped', 'const char *volatile mark = "CUBLAS_LOGINFO_DBG";'
+            'int main(void) { return !mark; }', '-s')
+        self.assertIn('stripped holds cuBLAS itself', self.doctor(stripped, 1))
+
+    def test_static_program(self):
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }', '-static')
+        self.assertIn('statically linked',
+                      self.doctor(program, 1, 'kind:        statically linked, 64-bit'))
+
+    def test_musl(self):
+        program = self.product('program', self.cublas,
+                               '-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1')
+        self.assertIn('musl', self.doctor(program, 1))
+
+    def test_privileges(self):
+        program = self.product('program', self.cublas)
+        for bit, word in [(stat.S_ISUID, 'setuid'), (stat.S_ISGID, 'setgid')]:
+            program.chmod(0o755 | bit)
+            self.assertIn(f'it is {word}: the loader ignores LD_PRELOAD', self.doctor(program, 1))
+
+    def test_other_machines(self):
+        program = bytearray(self.product('program', self.cublas).read_bytes())
+        other = self.folder / 'other'
+        program[18:20] = (8).to_bytes(2, 'little')  # EM_MIPS
+        other.write_bytes(program)
+        other.chmod(0o755)
+        self.assertIn('another kind of processor (ELF machine 8)', self.doctor(other, 1))
+        program[4] = 1  # ELFCLASS32
+        other.write_bytes(program)
+        self.assertIn('32-bit', self.doctor(other, 1))
+
+    def script(self, first_line):
+        path = self.folder / 'script'
+        path.write_text(first_line + '\necho\n')
+        path.chmod(0o755)
+        return path
+
+    def test_scripts(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        self.doctor(self.script(f'#!{program} -x'), 0, f'interpreter: {program}', '(in program)')
+        self.environment['PATH'] += f':{self.folder}'
+        self.doctor(self.script('#!/usr/bin/env -S program -x'), 0, f'interpreter: {program}')
+        self.assertIn('/no/such', self.doctor(self.script('#!/no/such'), 1))
+        self.assertIn('may work: it is a shell script, which starts programs',
+                      self.doctor(self.script('#!/bin/sh'), 0))
+
+    def test_interpreters_that_are_scripts(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        wrapper = self.script(f'#!{program}').rename(self.folder / 'wrapper')
+        self.doctor(self.script(f'#!{wrapper}'), 0, f'interpreter: {program}', '(in program)')
+        circle = self.script(f'#!{self.folder}/script')
+        self.assertIn('its interpreters are scripts, more than 5 deep', self.doctor(circle, 1))
+
+    def test_texts_without_interpreter(self):
+        """execvp gives them to sh, if they can be executed; else their suffix says what runs them,
+        if anything."""
+        self.assertIn('starts programs', self.doctor(self.script('text'), 0, 'interpreter: '))
+        (self.folder / 'mine.py').write_text('import cupy\n')
+        for name in ['./mine.py', 'mine.py', self.folder / 'mine.py']:
+            self.assertIn('may work', self.doctor(name, 0, 'run as:      python3 ',
+                                                  'interpreter: '))
+        (self.folder / 'notes').write_text('text')
+        for name in ['notes', './notes']:
+            self.assertIn('neither an ELF program nor a script', self.doctor(name, 1))
+
+    def test_arguments_of_the_program_are_its_own(self):
+        result = self.tandem('doctor', 'env', '--help', 'x')
+        self.assertEqual((result.returncode, result.stderr), (0, ''))
+        self.assertIn('starts programs', result.stdout)
+
+    def test_libraries_that_cannot_be_loaded(self):
+        inner = library(self.folder, 'inner/libinner.so', PRODUCT.replace('main', 'inner'),
+                        self.cublas)
+        program = compile_c(self.folder, 'program',
+                            'int inner(void); int main(void) { return inner(); }', inner,
+                            f'-Wl,-rpath-link,{self.folder}/real', '-Wl,-rpath,$ORIGIN/inner')
+        inner.write_text('no library')
+        self.assertIn('the loader refuses it: ', self.doctor(program, 1))
+
+    def test_nothing_of_the_program_runs(self):
+        mark = self.folder / 'mark'
+        source = ('#include <stdio.h>\n__attribute__((constructor)) static void f(void) '
+                  f'{{ fopen("{mark}", "w"); }}')
+        inner = library(self.folder, 'inner/libinner.so', source)
+        program = compile_c(self.folder, 'program', 'int main(void) { return 0; }',
+                            '-Wl,--no-as-needed', inner, '-Wl,-rpath,$ORIGIN/inner')
+        self.assertIn('neither it nor its libraries', self.doctor(program, 1))
+        self.assertFalse(mark.exists())
+
+    def test_json(self):
+        program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        for arguments, status in [([program], 0), (['/bin/true'], 1), ([], 0)]:
+            text = self.tandem('doctor', *arguments).stdout
+            result = self.tandem('doctor', '--json', *arguments)
+            self.assertEqual((result.returncode, result.stderr), (status, ''))
+            found = json.loads(result.stdout)
+            lines = [f'{fact["name"] + ":":<12} {fact["text"]}' for fact in found['facts']]
+            lines.append(f'{"verdict:":<12} {found["verdict"]}: {found["reason"]}')
+            self.assertEqual(lines, text.splitlines())
+        self.assert_refused(self.tandem('doctor', '--json', 'no-such'), 2, "'no-such'")
+
+    def test_programs_that_use_no_cublas(self):
+        """Nothing is said to be possible of a program that loads and starts nothing, whatever
+        system libraries do."""
+        library(self.folder, 'inner/libselinux.so.1',
+                'void dlopen(void), execve(void); void f(void) { dlopen(); execve(); }',
+                '-Wl,--allow-shlib-undefined')
+        plain = compile_c(self.folder, 'program', 'void f(void); int main(void) { f(); return 0; }',
+                          self.folder / 'inner/libselinux.so.1', '-Wl,-rpath,$ORIGIN/inner')
+        verdict = self.doctor(plain, 1)
+        self.assertIn('it uses no cuBLAS: neither it nor its libraries', verdict)
+        other = library(self.folder, 'real/libcublas.so.13', 'void cublasDtrsv_v2(void) {}')
+        caller = compile_c(self.folder, 'caller',
+                           'void cublasDtrsv_v2(void); int main(void) { cublasDtrsv_v2(); }', other,
+                           '-Wl,-rpath,$ORIGIN/real', '-Wl,--disable-new-dtags')
+        self.assertNotIn('uses no cuBLAS', self.doctor(caller, 1, 'left alone:  1 other'))
+        gone = library(self.folder, 'inner/libgone.so')
+        needs = compile_c(self.folder, 'needs', 'int main(void) { return 0; }',
+                          '-Wl,--no-as-needed', gone)
+        gone.unlink()
+        self.assertNotIn('uses no cuBLAS', self.doctor(needs, 1, 'not found:   libgone.so'))
+
+    def test_shims(self):
+        """A version manager's shim has the interpreter's name, and is a script."""
+        shim = self.script('#!/bin/bash\nexec real "$@"').rename(self.folder / 'python9')
+        verdict = self.doctor(self.script(f'#!{shim}'), 0,
+                              f'wrapper:     {shim}, a script itself\n', 'interpreter: ')
+        self.assertIn(f'its interpreter {shim} is a script itself, which starts another program',
+                      verdict)
+        self.assertNotIn('wrapper', self.tandem('doctor', self.script('#!/bin/bash')).stdout)
+        self.assertIn('it is a shell script, which starts programs: they are preloaded, too, and '
+                      'doctor examines each (`pyenv which', self.doctor(shim, 0))
+
+    def test_damaged_files(self):
+        program = self.product('program', self.cublas).read_bytes()
+        damaged = self.folder / 'damaged'
+        for length in [0, 3, 17, 63, 64, 100, 1000, 4096, len(program) // 2, len(program) - 100]:
+            damaged.write_bytes(program[:length])
+            damaged.chmod(0o755)
+            self.assertIn(self.tandem('doctor', damaged).returncode, [0, 1], length)
+            if length >= 64:  # with all of the first header
+                self.assertIn('its file is damaged', self.doctor(damaged, 1), length)
+
+    def test_missing_program(self):
+        self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
+                            'No such file')
+        self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
+
+
+class DoctorOnHostDevice(Case):
+    def setUp(self):
+        super().setUp()
+        self.add_host_device()
+
+    def verdict(self, program):
+        result = self.tandem('doctor', program)
+        return result.returncode, result.stdout.splitlines()[-1]
+
+    def test_stand_ins_need_not_be_installed(self):
+        cublas = library(self.folder, 'real/libcublas.so.13',
+                         'void cublasDgemm_v2(void) {} void cublasDtrsv_v2(void) {}')
+        result = self.tandem('doctor', compile_c(self.folder, 'program', PRODUCT, cublas))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertNotIn('not found', result.stdout)
+
+    def test_what_is_not_implemented(self):
+        """Stubs are the weak symbols of the stand-ins, here of small ones; a program on a GPU hears
+        nothing of them."""
+        stub = '__attribute__((weak)) void {}(void) {{}}'
+        names = [f'cublasStub{i}' for i in range(8)]
+        source = 'void cublasDgemm_v2(void) {} ' + ' '.join(stub.format(name) for name in names)
+        cublas = library(self.folder, 'hostgpu/libcublas.so.13', source)
+        runtime = self.folder / HOSTDEVICE
+
+        def program(calls):
+            declared = ''.join(f'void {name}(void);' for name in calls)
+            body = ''.join(f'{name}();' for name in calls)
+            return compile_c(self.folder, 'program',
+                             f'{declared} int main(void) {{ {body} return 0; }}', cublas, runtime)
+
+        few = program(['cublasDgemm_v2', 'cudaMalloc', 'cudaArrayGetInfo', names[3]])
+        result = self.tandem('doctor', few)
+        self.assertEqual(result.returncode, 0, result)
+        lines = [line for line in result.stdout.splitlines() if line.startswith('not there:')]
+        self.assertEqual(len(lines), 1, result)
+        named, ending = lines[0].removeprefix('not there:   ').split(' (in program): ')
+        self.assertEqual(set(named.split(', ')), {'cudaArrayGetInfo', names[3]})
+        self.assertEqual(ending, 'the host device returns that they are not supported')
+        self.assertIn(' and 3 more (in program)',
+                      self.tandem('doctor', program(['cudaArrayGetInfo', *names])).stdout)
+        self.assertNotIn('not there',
+                         self.tandem('doctor', program(['cublasDgemm_v2', 'cudaMalloc'])).stdout)
+        self.add_cuda()
+        self.add_driver()
+        self.assertNotIn('not there', self.tandem('doctor', few).stdout)
+
+    def test_static_runtime(self):
+        program = compile_c(
+            self.folder, 'program', 'const char *volatile mark = "cudaErrorMissingConfiguration";'
+            'int main(void) { return !mark; }')
+        status, verdict = self.verdict(program)
+        self.assertEqual(status, 1)
+        self.assertIn('cannot run on the host device', verdict)
+
+    def test_kernels(self):
+        runtime = library(self.folder, 'real/libcudart.so.13',
+                          'void __cudaRegisterFunction(void) {}')
+        program = compile_c(self.folder, 'program', 'void __cudaRegisterFunction(void);'
+                            'int main(void) { __cudaRegisterFunction(); return 0; }', runtime)
+        status, verdict = self.verdict(program)
+        self.assertEqual(status, 1)
+        self.assertIn('program has GPU kernels of its own', verdict)
+
+    def test_other_versions_and_libraries(self):
+        for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.12', 'libcuda.so.1']:
+            needed = library(self.folder, 'real/' + name)
+            program = compile_c(self.folder, 'program', 'int main(void) { return 0; }',
+                                '-Wl,--no-as-needed', needed)
+            status, verdict = self.verdict(program)
+            self.assertEqual(status, 1, name)
+            self.assertIn(f'needs {name}, for which the host device has no stand-in', verdict)
+
+
+class DoctorOfMachine(Case):
+    def test_nothing(self):
+        self.add_driver(init=100)
+        result = self.tandem('doctor')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('device:      none (no device is here)', result.stdout)
+
+    def test_host_device(self):
+        self.add_host_device()
+        self.add_driver(init=100)
+        result = self.tandem('doctor')
+        self.assertEqual(result.returncode, 0)
+        self.assertIn('nothing about a GPU', result.stdout.splitlines()[-1])
+
+    def test_device(self):
+        self.add_cuda()
+        self.add_driver()
+        library(self.folder, 'driver/libcublas.so.12')
+        result = self.tandem('doctor')
+        self.assertEqual(result.returncode, 0)
+        for line in [
+                'driver:      CUDA 13.0', 'device 0:    Toy 1, compute capability 9.1, 1.5 GiB',
+                f'library:     libcublas.so.12 is {self.folder.resolve()}/driver/libcublas.so.12',
+                'verdict:     works: programs run on the GPU'
+        ]:
+            self.assertIn(line, result.stdout.splitlines())
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1])

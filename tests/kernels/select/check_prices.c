@@ -1,0 +1,134 @@
+/* check_prices.c - mode ozaki2 as mode auto runs it: prices of its ways, by which the data choose,
+ * and a first estimate of a sample of lines. Prices change which way is taken, never how good C
+ * is. */
+#include "tests/support/test.h"
+
+#include <math.h>
+
+#include "lib/cuda/device.h"
+#include "tests/support/bits.h"
+#include "tests/kernels/support/checked.h"
+#include "tests/kernels/support/device.h"
+
+/* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
+static const td_prices free_binary64 = {.binary64 = 1,
+                                        .sums = 1,
+                                        .few = 14 * 64,
+                                        .more = 64,
+                                        .estimate = 64},
+                       free_and_unscaled = {.binary64 = 1,
+                                            .sums = 1,
+                                            .few = 14 * 64,
+                                            .more = 64,
+                                            .estimate = 64,
+                                            .is_unscaled = 1},
+                       dear_binary64 = {.binary64 = 1 << 20,
+                                        .sums = 1 << 20,
+                                        .few = 14,
+                                        .more = 1,
+                                        .estimate = 1,
+                                        .is_unscaled = 1};
+
+static mode priced(td_prices prices)
+{
+    mode m = mode_of_family("ozaki2");
+    m.prices = prices;
+    return m;
+}
+
+/* C, and what the engine counted: elements made in binary64 or exactly, and the most moduli. */
+typedef struct {
+    test_matrix c;
+    td_counters counted;
+} outcome;
+
+static outcome run(const problem *p, td_prices prices, size_t limit)
+{
+    const mode m = priced(prices);
+    const size_t most = td_device_current()->workspace_bytes;
+    td_counters *counters;
+    outcome r = {.counted = {0}};
+    counters = device_copy(&r.counted, sizeof r.counted);
+    r.c = checked_compute_within(&m, p, limit ? limit : most, counters);
+    CHECK_CUDA(cudaMemcpy(&r.counted, counters, sizeof r.counted, cudaMemcpyDeviceToHost));
+    device_free(counters);
+    return r;
+}
+
+static test_matrix sums_in_binary64(const problem *p)
+{
+    const mode m = {.name = "fp64", .is_binary64 = true};
+    return checked_compute(&m, p);
+}
+
+static void check_equal(const problem *p, const test_matrix *got, const test_matrix *want,
+                        const char *what)
+{
+    const int64_t at = matrix_difference(got, want);
+    CHECK(at == -1, "element %d of C is not that of %s: %s", (int)at, what, product_text(&p->of));
+}
+
+/* Every element is as good as the mode promises: errors of 4 sqrt(k) 2^-53 and some roundings. */
+static void check_errors(const problem *p, const test_matrix *got)
+{
+    checked_errors(p, got, (4.0 * sqrt((double)p->of.k) + 3.5) * 0x1p-53);
+}
+
+static const char *const kinds[] = {"uniform", "both signs", "wide 2", "zeros", "integers"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* Data that need an estimate, as zeros do, go to binary64 if that is free; others never ask. */
+TEST(binary64_for_nothing)
+{
+    const product of = product_varied("zeros", 150, 70, 200, 0);
+    problem p = problem_make(&of);
+    outcome r = run(&p, free_binary64, 0);
+    test_matrix want = sums_in_binary64(&p);
+    CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
+          "%d moduli, %d elements in binary64", (int)r.counted.planes, (int)r.counted.repaired);
+    check_equal(&p, &r.c, &want, "fp64");
+    matrix_free(&r.c);
+    matrix_free(&want);
+    problem_free(&p);
+}
+
+/* Products that leave binary64's range: as native ones, or scaled so that nothing is lost. */
+TEST(binary64_as_it_is_or_scaled)
+{
+    static const char *const far[] = {"scattered", "vanishing", "far crossing"};
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        product of = product_varied(far[i], 150, 70, 200, 0);
+        of.alpha = 1.0; /* sums below 2^-1022 are rounded before they are multiplied */
+        problem p = problem_make(&of);
+        outcome scaled = run(&p, free_binary64, 0), plain = run(&p, free_and_unscaled, 0);
+        test_matrix want = sums_in_binary64(&p);
+        check_errors(&p, &scaled.c);
+        if (plain.counted.planes == 0) check_equal(&p, &plain.c, &want, "fp64");
+        test_note("%s: %d moduli", far[i], (int)plain.counted.planes);
+        matrix_free(&scaled.c);
+        matrix_free(&plain.c);
+        matrix_free(&want);
+        problem_free(&p);
+    }
+}
+
+TEST(binary64_at_any_price)
+{
+    for (int i = 0; i < KINDS; i++) {
+        product of = product_varied(kinds[i], 150, 70, 200, i);
+        of.alpha = 1.0;
+        of.beta = 0.0;
+        problem p = problem_make(&of);
+        outcome r = run(&p, dear_binary64, 0);
+        CHECK(r.counted.planes > 0, "all in binary64: %s", product_text(&of));
+        check_errors(&p, &r.c);
+        matrix_free(&r.c);
+        problem_free(&p);
+    }
+}
+
+int main(void)
+{
+    device_require();
+    return test_run();
+}

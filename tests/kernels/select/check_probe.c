@@ -1,0 +1,428 @@
+/* check_probe.c - the probe that mode auto makes before a call: which lines of the operands it
+ * looks at, in every form that they have, and what it says of kinds of data by the prices of an
+ * H100. Its workspace and verdict are poisoned before. */
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/select/probe.h"
+#include "lib/model/cost.h"
+#include "lib/model/prices.h"
+#include "lib/engines/ozaki/scheme.h"
+#include "tests/support/random.h"
+#include "tests/kernels/support/device.h"
+
+enum { LEFT, RIGHT, OPERANDS };
+enum { GUARD_BYTES = 256, POISON = 0xff }; /* doubles of such bytes are NaN */
+
+/* ---- operands ---- */
+
+/* op(A) is m x k and op(B) k x n: lines of op(A) are rows, those of op(B) columns. */
+typedef struct {
+    int64_t lines[OPERANDS], k;
+    int batch;
+    bool is_complex, has_array;
+    tandem_op op[OPERANDS];
+} form;
+
+typedef struct {
+    form of;
+    int64_t rows[OPERANDS], ld[OPERANDS], stride[OPERANDS]; /* in elements */
+    double *host[OPERANDS], *device[OPERANDS];
+    void **array[OPERANDS];
+} operands;
+
+static int parts_of(const form *f) { return f->is_complex ? 2 : 1; }
+
+static size_t numbers_of(const operands *x, int which)
+{
+    return (size_t)(x->stride[which] * x->of.batch * parts_of(&x->of));
+}
+
+/* Real number `at` of a line: of complex elements their parts. */
+static double *number_at(const operands *x, int which, int member, int64_t line, int64_t at)
+{
+    const int parts = parts_of(&x->of);
+    const bool goes_along_columns = (which == RIGHT) == (x->of.op[which] == TANDEM_OP_N);
+    const int64_t l = at / parts, row = goes_along_columns ? l : line,
+                  column = goes_along_columns ? line : l;
+    return x->host[which] + parts * (member * x->stride[which] + column * x->ld[which] + row) +
+           at % parts;
+}
+
+static void *checked_malloc(size_t bytes)
+{
+    void *p = malloc(bytes);
+    CHECK(p, "no memory");
+    return p;
+}
+
+/* What is between the matrices' columns, and behind them, is NaN. */
+static operands make_operands(const form *f)
+{
+    operands x = {.of = *f};
+    for (int which = 0; which < OPERANDS; which++) {
+        const bool goes_along_columns = (which == RIGHT) == (f->op[which] == TANDEM_OP_N);
+        const int64_t columns = goes_along_columns ? f->lines[which] : f->k;
+        x.rows[which] = goes_along_columns ? f->k : f->lines[which];
+        x.ld[which] = x.rows[which] + 3;
+        x.stride[which] = x.ld[which] * columns + 5;
+        x.host[which] = checked_malloc(numbers_of(&x, which) * sizeof(double));
+        memset(x.host[which], POISON, numbers_of(&x, which) * sizeof(double));
+        CHECK_CUDA(cudaMalloc((void **)&x.device[which], numbers_of(&x, which) * sizeof(double)));
+        CHECK_CUDA(cudaMalloc((void **)&x.array[which], (size_t)f->batch * sizeof(void *)));
+        for (int i = 0; i < f->batch; i++) {
+            const void *member = x.device[which] + i * x.stride[which] * parts_of(f);
+            CHECK_CUDA(
+                cudaMemcpy(x.array[which] + i, &member, sizeof member, cudaMemcpyHostToDevice));
+        }
+    }
+    return x;
+}
+
+static void free_operands(operands *x)
+{
+    for (int which = 0; which < OPERANDS; which++) {
+        free(x->host[which]);
+        CHECK_CUDA(cudaFree(x->device[which]));
+        CHECK_CUDA(cudaFree(x->array[which]));
+    }
+}
+
+/* A number of a line. */
+typedef double (*kind)(test_random *r, int which, int64_t line, int64_t at, int64_t count);
+
+static void fill(operands *x, kind left, kind right)
+{
+    const int64_t count = x->of.k * parts_of(&x->of);
+    test_random r = random_start(77);
+    for (int which = 0; which < OPERANDS; which++)
+        for (int member = 0; member < x->of.batch; member++)
+            for (int64_t line = 0; line < x->of.lines[which]; line++)
+                for (int64_t at = 0; at < count; at++)
+                    *number_at(x, which, member, line, at) =
+                        (which ? right : left)(&r, which, line, at, count);
+}
+
+/* ---- probes ---- */
+
+static const td_problem a_product = {
+    .kind = TD_PRODUCT, .type = TD_BINARY64, .m = 4096, .n = 4096, .k = 4096, .batch = 1};
+
+static td_rule rule_of(const form *f, td_prices prices)
+{
+    td_problem p = a_product;
+    td_rule rule;
+    p.k = f->k * parts_of(f);
+    p.is_paired = f->is_complex;
+    td_parameter parameter = {.prices = prices};
+    memset(&rule, 0, sizeof rule);
+    td_scheme_residues.choose(td_moduli_of(&p, false, parameter), p.k, &rule);
+    return rule;
+}
+
+static td_folded folded_of(const operands *x, int which)
+{
+    const form *f = &x->of;
+    td_folded folded = {.is_complex = f->is_complex,
+                        .is_transposed = f->op[which] != TANDEM_OP_N,
+                        .is_conjugate = f->is_complex && f->op[which] == TANDEM_OP_C,
+                        .matrix.ld = x->ld[which]};
+    if (f->has_array) {
+        folded.matrix.array = x->array[which];
+    } else {
+        folded.matrix.data = x->device[which];
+        folded.matrix.stride = x->stride[which];
+    }
+    return folded;
+}
+
+static td_verdict probe(const operands *x, td_prices prices, double alpha)
+{
+    const form *f = &x->of;
+    const size_t bytes = td_probe_bytes();
+    unsigned char guard[GUARD_BYTES];
+    int32_t verdict;
+    char *work;
+    td_probe p = {.lines = {f->lines[LEFT], f->lines[RIGHT]},
+                  .k = f->k,
+                  .batch = f->batch,
+                  .rule = rule_of(f, prices),
+                  .otherwise = TD_C_IS_MADE};
+    p.alpha.value.complex_binary64 = (td_complex_binary64){alpha, 0.0};
+    for (int which = 0; which < OPERANDS; which++) {
+        CHECK_CUDA(cudaMemcpy(x->device[which], x->host[which],
+                              numbers_of(x, which) * sizeof(double), cudaMemcpyHostToDevice));
+        p.factor[which] = folded_of(x, which);
+    }
+    CHECK_CUDA(cudaMalloc((void **)&work, bytes + GUARD_BYTES));
+    CHECK_CUDA(cudaMalloc((void **)&p.verdict, sizeof verdict));
+    CHECK_CUDA(cudaMemset(work, POISON, bytes + GUARD_BYTES));
+    CHECK_CUDA(cudaMemset(p.verdict, POISON, sizeof verdict));
+    p.work = work;
+    CHECK_CUDA(td_probe_run(&p, NULL));
+    CHECK_CUDA(cudaMemcpy(&verdict, p.verdict, sizeof verdict, cudaMemcpyDeviceToHost));
+    CHECK_CUDA(cudaMemcpy(guard, work + bytes, GUARD_BYTES, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < GUARD_BYTES; i++) CHECK(guard[i] == POISON, "written behind the workspace");
+    CHECK_CUDA(cudaFree(work));
+    CHECK_CUDA(cudaFree(p.verdict));
+    CHECK(verdict == TD_RESIDUES || verdict == TD_C_IS_MADE, "verdict %d", (int)verdict);
+    return (td_verdict)verdict;
+}
+
+/* ---- which lines ---- */
+
+/* Residues are the better way at any price; but not of lines with numbers beyond 2^480. */
+static const td_prices dear_native = {.binary64 = 1 << 20,
+                                      .native = 1 << 20,
+                                      .sums = 1 << 20,
+                                      .few = 14,
+                                      .more = 1,
+                                      .estimate = 1,
+                                      .is_unscaled = 1};
+static const double far = 0x1p600;
+
+static double uniform(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    (void)which, (void)line, (void)at, (void)count;
+    return random_uniform(r);
+}
+
+/* Tile number 4 i + j of 16 is of rows 4 g + j and columns 4 g + i of the operands' groups, for g
+ * from 0 to 3: of the 16 groups of 4 neighbours that are evenly spread over an operand. A batch has
+ * one member for each tile, evenly spread, too. */
+static bool is_looked_at(const form *f, int which, int member, int64_t line)
+{
+    enum { TILES = 16, GROUP = 4, PLACES = 16 };
+    const int64_t lines = f->lines[which], room = lines > GROUP ? lines - GROUP : 0;
+    for (int tile = 0; tile < TILES; tile++) {
+        const int own = f->batch == 1 ? 0 : tile * f->batch / TILES;
+        if (own != member) continue;
+        for (int g = 0; g < 4; g++) {
+            const int64_t place = 4 * g + (which == LEFT ? tile % 4 : tile / 4),
+                          first = room * place / (PLACES - 1);
+            if (line >= first && line < first + GROUP) return true;
+        }
+    }
+    return false;
+}
+
+static void expect_verdict(const operands *x, td_verdict want, const char *what, int which,
+                           int member, int64_t line)
+{
+    const form *f = &x->of;
+    const td_verdict got = probe(x, dear_native, 1.0);
+    CHECK(got == want,
+          "%s: %d of op %d%d, %d x %d x %d, batch %d, complex %d: line %d of member %d "
+          "of operand %d",
+          what, (int)got, (int)f->op[LEFT], (int)f->op[RIGHT], (int)f->lines[LEFT],
+          (int)f->lines[RIGHT], (int)f->k, f->batch, f->is_complex, (int)line, member, which);
+}
+
+/* All lines that nobody looks at are far from 1, and nobody notices; then, one after the other,
+ * each of the others in one place. */
+static void expect_lines(const form *f)
+{
+    enum { EVERY = 5 }; /* of the lines that are looked at one in so many, and the last */
+    operands x = make_operands(f);
+    const int64_t count = f->k * parts_of(f);
+    int looked_at = 0;
+    fill(&x, uniform, uniform);
+    for (int which = 0; which < OPERANDS; which++)
+        for (int member = 0; member < f->batch; member++)
+            for (int64_t line = 0; line < f->lines[which]; line++)
+                for (int64_t at = 0; !is_looked_at(f, which, member, line) && at < count; at++)
+                    *number_at(&x, which, member, line, at) = far;
+    expect_verdict(&x, TD_RESIDUES, "lines that are not looked at", OPERANDS, 0, 0);
+    for (int which = 0; which < OPERANDS; which++)
+        for (int member = 0; member < f->batch; member++)
+            for (int64_t line = 0; line < f->lines[which]; line++) {
+                if (!is_looked_at(f, which, member, line)) continue;
+                if (looked_at++ % EVERY && line != f->lines[which] - 1) continue;
+                double *one = number_at(&x, which, member, line, INT64_C(37) * looked_at % count);
+                const double before = *one;
+                *one = -far;
+                expect_verdict(&x, TD_C_IS_MADE, "a line that is looked at", which, member, line);
+                *one = before;
+            }
+    CHECK(looked_at > 0, "no line is looked at");
+    free_operands(&x);
+}
+
+TEST(lines_are_spread)
+{
+    for (int i = 0; i < 9; i++)
+        expect_lines(&(form){.lines = {150, 101},
+                             .k = 40 + 70 * (i % 3),
+                             .batch = 1,
+                             .is_complex = i % 2,
+                             .op = {(tandem_op)(i / 3), (tandem_op)(i % 3)}});
+    expect_lines(&(form){.lines = {64, 65}, .k = 9, .batch = 1});
+}
+
+TEST(members_are_spread)
+{
+    static const int batches[] = {2, 16, 40};
+    for (int i = 0; i < 6; i++)
+        expect_lines(&(form){.lines = {40, 21},
+                             .k = 20,
+                             .batch = batches[i % 3],
+                             .is_complex = i % 2,
+                             .has_array = i >= 3,
+                             .op = {(tandem_op)(i % 3), (tandem_op)(i % 2)}});
+}
+
+TEST(tiny_operands_are_looked_at)
+{
+    for (int64_t m = 1; m <= 5; m += 2)
+        for (int64_t n = 1; n <= 17; n += 8)
+            for (int64_t k = 1; k <= 3; k++)
+                expect_lines(&(form){
+                    .lines = {m, n}, .k = k, .batch = 1 + (int)(k % 2), .is_complex = n == 9});
+}
+
+/* ---- what it says of data ---- */
+
+static double normal(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    (void)which, (void)line, (void)at, (void)count;
+    return random_normal(r);
+}
+
+static double of_binary32(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    return (double)(float)normal(r, which, line, at, count);
+}
+
+static double of_8_bits(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    (void)which, (void)line, (void)at, (void)count;
+    return random_int(r, -127, 127);
+}
+
+static double zero(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    (void)r, (void)which, (void)line, (void)at, (void)count;
+    return 0.0;
+}
+
+/* Numbers with a standard deviation of 8 in their natural logarithms. */
+static double log_normal(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    const double sign = random_int(r, 0, 1) ? 1.0 : -1.0;
+    return sign * exp(8.0 * normal(r, which, line, at, count));
+}
+
+/* 1 of 20 is not 0. */
+static double sparse(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    const double x = normal(r, which, line, at, count);
+    return random_int(r, 1, 20) == 1 ? x : 0.0;
+}
+
+/* Decays by 2 with each step from the diagonal of a square matrix. */
+static double decaying(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    const double x = normal(r, which, line, at, count);
+    return ldexp(x, -abs((int)(line - at)));
+}
+
+static double banded(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    enum { DIAGONALS_ABOVE = 2 };
+    const double x = normal(r, which, line, at, count);
+    return llabs(line - at) <= DIAGONALS_ABOVE ? x : 0.0;
+}
+
+static double with_nan(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    const double x = normal(r, which, line, at, count);
+    return line == 0 && at == count / 2 ? (double)NAN : x;
+}
+
+static double with_infinity(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    const double x = normal(r, which, line, at, count);
+    return line == 0 && at == 1 ? -(double)INFINITY : x;
+}
+
+/* On an H100 such products of 4096 cubed take less than native's time by residues, or more
+ * (docs/results/h100-2026-11-28-never-slower; sparse: docs/speed.md). */
+static const struct {
+    const char *name;
+    kind left, right;
+    td_verdict want;
+} kinds[] = {
+    {"normal", normal, normal, TD_RESIDUES},
+    {"uniform", uniform, uniform, TD_RESIDUES},
+    {"binary32", of_binary32, normal, TD_RESIDUES},
+    {"8 bits", of_8_bits, of_8_bits, TD_RESIDUES},
+    {"zeros", zero, zero, TD_RESIDUES},
+    {"zeros by normal", zero, normal, TD_RESIDUES},
+    {"one NaN", with_nan, normal, TD_RESIDUES},
+    {"one infinity", normal, with_infinity, TD_RESIDUES},
+    {"log-normal", log_normal, log_normal, TD_C_IS_MADE},
+    {"log-normal by normal", log_normal, normal, TD_C_IS_MADE},
+    {"normal by log-normal", normal, log_normal, TD_C_IS_MADE},
+    {"sparse", sparse, sparse, TD_C_IS_MADE},
+    {"decaying", decaying, decaying, TD_C_IS_MADE},
+    {"a band by normal", banded, normal, TD_C_IS_MADE},
+    {"a band by a band", banded, banded, TD_RESIDUES}, /* blocks of zeros are not multiplied */
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* What a product of 4096 cubed costs there. */
+static td_prices prices_of_h100(void)
+{
+    td_model model;
+    const td_card *card = td_card_known("NVIDIA H100 80GB HBM3");
+    CHECK(card, "the card is not known");
+    td_model_make(&model, card);
+    return td_prices_of(&model, &td_engine_ozaki2, &a_product);
+}
+
+TEST(verdicts_are_of_the_data)
+{
+    const td_prices prices = prices_of_h100();
+    int wrong = 0;
+    for (int i = 0; i < 6 * KINDS; i++) {
+        const int at = i % KINDS, variant = i / KINDS;
+        const form f = {.lines = {256, 192},
+                        .k = 256,
+                        .batch = variant == 4 ? 3 : 1,
+                        .is_complex = variant % 2,
+                        .has_array = variant == 4,
+                        .op = {(tandem_op)(variant % 3), (tandem_op)(variant / 2)}};
+        operands x = make_operands(&f);
+        fill(&x, kinds[at].left, kinds[at].right);
+        const td_verdict got = probe(&x, prices, 1.0);
+        if (got != kinds[at].want) {
+            print_error("%s, variant %d: %d\n", kinds[at].name, variant, (int)got);
+            wrong++;
+        }
+        free_operands(&x);
+    }
+    CHECK(wrong == 0, "%d verdicts are wrong", wrong);
+}
+
+/* BLAS reads neither operand then: what is there has no say. */
+TEST(nothing_is_read_for_an_alpha_of_zero)
+{
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        operands x = make_operands(
+            &(form){.lines = {70, 80}, .k = 90, .batch = 1, .is_complex = is_complex});
+        fill(&x, log_normal, log_normal);
+        *number_at(&x, LEFT, 0, 0, 0) = *number_at(&x, RIGHT, 0, 79, 89) = far;
+        CHECK(probe(&x, dear_native, 0.0) == TD_RESIDUES, "with alpha 0");
+        CHECK(probe(&x, dear_native, -2.0) == TD_C_IS_MADE, "with alpha -2");
+        free_operands(&x);
+    }
+}
+
+int main(void)
+{
+    device_require();
+    return test_run();
+}

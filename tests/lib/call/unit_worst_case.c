@@ -1,0 +1,345 @@
+/* unit_worst_case.c - the rule of mode auto over every card, form, type and shape: what is emulated
+ * is what the rule says, and no decision on a measured card may take more than 1.10 of native's
+ * time, whatever the data are. Predictions alone; bench/never_slower.py measures the times. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/test.h"
+#include "lib/model/found_out.h"
+#include "tests/lib/support/asked.h"
+#include "tests/lib/support/predicted.h"
+
+/* ---- calls: a shape in a form ---- */
+
+typedef struct {
+    int64_t m, n, k, batch;
+} shape;
+
+/* A form of call makes its own of a plain product; false if the shape has no such call. */
+typedef struct {
+    const char *name;
+    bool (*make)(td_problem *p);
+} form;
+
+static bool enqueue_nothing(const void *call, cudaStream_t stream)
+{
+    (void)call;
+    (void)stream;
+    return true;
+}
+
+static bool has_one_member(const td_problem *p) { return p->batch == 1; }
+
+static bool make_plain(td_problem *p)
+{
+    p->a.stride = p->b.stride = p->c.stride = INT64_C(1) << 40;
+    return true;
+}
+
+static bool make_transposed(td_problem *p)
+{
+    p->op_a = TD_OP_T;
+    p->op_b = TD_OP_C;
+    return make_plain(p);
+}
+
+/* Arrays of pointers: a batched call, and each group of a grouped one. */
+static bool make_array(td_problem *p)
+{
+    static void *pointers[1];
+    p->a.array = p->b.array = p->c.array = pointers;
+    p->a.data = p->b.data = p->c.data = NULL;
+    return true;
+}
+
+/* As the dispatcher has it of a stream that is captured. */
+static bool make_captured(td_problem *p)
+{
+    p->lacks_branch = true;
+    return make_plain(p);
+}
+
+static bool make_cublaslt(td_problem *p)
+{
+    static double other[2];
+    p->enqueue = enqueue_nothing;
+    p->beta.value.binary64 = 2.0;
+    p->addend = (td_matrix){.data = other, .ld = p->c.ld};
+    return has_one_member(p);
+}
+
+static bool make_rows(td_problem *p)
+{
+    p->enqueue = enqueue_nothing;
+    p->c_in_rows = true;
+    return has_one_member(p);
+}
+
+static bool make_device_scalars(td_problem *p)
+{
+    static const double scalars[4];
+    p->alpha.device = p->beta.device = scalars;
+    return make_plain(p);
+}
+
+/* A handle of cuBLAS takes both scalars from one place: such a call cannot stand behind a
+ * condition. */
+static bool make_mixed_scalars(td_problem *p)
+{
+    static const double scalars[2];
+    p->alpha.device = scalars;
+    return make_plain(p);
+}
+
+static bool make_long_lines(td_problem *p)
+{
+    p->a.ld = INT64_C(1) << 32;
+    return make_plain(p);
+}
+
+static bool make_symmetric(td_problem *p)
+{
+    p->kind = TD_SYMMETRIC_PRODUCT;
+    p->is_hermitian = p->type == TD_COMPLEX_BINARY64;
+    p->k = 0;
+    return has_one_member(p);
+}
+
+static bool make_triangular(td_problem *p)
+{
+    p->kind = TD_TRIANGULAR_PRODUCT;
+    p->k = 0;
+    return has_one_member(p);
+}
+
+static bool make_solve(td_problem *p)
+{
+    p->kind = TD_TRIANGULAR_SOLVE;
+    p->k = 0;
+    return has_one_member(p);
+}
+
+static bool make_solve_from_the_right(td_problem *p)
+{
+    p->side = TD_RIGHT;
+    return make_solve(p);
+}
+
+static bool make_captured_solve(td_problem *p)
+{
+    p->lacks_branch = true;
+    return make_solve(p);
+}
+
+static bool make_update(td_problem *p, td_kind kind, bool is_hermitian)
+{
+    p->kind = kind;
+    p->is_hermitian = is_hermitian && p->type == TD_COMPLEX_BINARY64;
+    p->m = 0;
+    return has_one_member(p);
+}
+
+static bool make_rank_k(td_problem *p) { return make_update(p, TD_RANK_K, false); }
+static bool make_rank_kx(td_problem *p) { return make_update(p, TD_RANK_KX, false); }
+static bool make_rank_2k(td_problem *p) { return make_update(p, TD_RANK_2K, false); }
+static bool make_hermitian_rank_k(td_problem *p) { return make_update(p, TD_RANK_K, true); }
+static bool make_hermitian_rank_2k(td_problem *p) { return make_update(p, TD_RANK_2K, true); }
+
+static bool make_captured_rank_k(td_problem *p)
+{
+    p->lacks_branch = true;
+    return make_rank_k(p);
+}
+
+static const form forms[] = {
+    {"single or strided", make_plain},
+    {"transposed", make_transposed},
+    {"array or group", make_array},
+    {"captured", make_captured},
+    {"cublasLt with D apart from C", make_cublaslt},
+    {"cublasLt with C in rows", make_rows},
+    {"device scalars", make_device_scalars},
+    {"alpha alone in device memory", make_mixed_scalars},
+    {"lines beyond 31 bits", make_long_lines},
+    {"symm or hemm", make_symmetric},
+    {"trmm", make_triangular},
+    {"trsm", make_solve},
+    {"trsm from the right", make_solve_from_the_right},
+    {"captured trsm", make_captured_solve},
+    {"syrk", make_rank_k},
+    {"syrkx", make_rank_kx},
+    {"syr2k", make_rank_2k},
+    {"herk", make_hermitian_rank_k},
+    {"her2k", make_hermitian_rank_2k},
+    {"captured syrk", make_captured_rank_k},
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static bool make_call(const form *f, td_type type, const shape *s, td_problem *p)
+{
+    *p = product(s->m, s->n, s->k, s->batch);
+    p->type = type;
+    if (type == TD_COMPLEX_BINARY64) p->alpha.value.complex_binary64.re = 1.0;
+    return f->make(p);
+}
+
+/* ---- shapes ---- */
+
+/* Calls visit for all shapes: cubes, products with one size apart, and batches. */
+static void walk_shapes(void (*visit)(const shape *s, void *of), void *of)
+{
+    static const int64_t sizes[] = {1,    2,    4,    7,    8,     16,    31,   32,
+                                    64,   100,  128,  129,  256,   300,   512,  777,
+                                    1000, 1024, 1500, 2048, 2500,  3000,  4096, 4097,
+                                    5000, 6144, 8191, 8192, 10000, 12288, 16384};
+    static const int64_t batches[] = {1, 3, 16, 100, 1000};
+    enum { SIZES = sizeof sizes / sizeof *sizes, BATCHES = sizeof batches / sizeof *batches };
+    for (int i = 0; i < SIZES; i++)
+        for (int j = 0; j < SIZES; j++) {
+            const int64_t x = sizes[i], y = sizes[j];
+            const shape apart[] = {{x, x, y, 1}, {x, y, x, 1}, {y, x, x, 1}};
+            for (int a = 0; a < (i == j ? 1 : 3); a++) visit(&apart[a], of);
+        }
+    for (int i = 0; i < SIZES; i++)
+        for (int b = 1; b < BATCHES; b++)
+            visit(&(shape){sizes[i], sizes[i], sizes[i], batches[b]}, of);
+}
+
+/* ---- the rule ---- */
+
+enum { MOST_COMPLAINTS = 5 };
+static const double most_of_any = 1.10, most_by_rule = 1.05;
+
+/* Everything that is asked of one card. */
+typedef struct {
+    td_options o;
+    td_model model;
+    bool is_measured, has_much_binary64;
+    const form *f;
+    td_type type;
+    long calls, emulated, exempt, bad;
+    double worst; /* of native's time, of all that is emulated */
+} walk;
+
+static bool is_among(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0) names++;
+    return *names != NULL;
+}
+
+/* Which cards were measured, and which are fast at binary64, is written down here once more. */
+static walk walk_of(const td_card *card)
+{
+    static const char *const measured[] = {H200, H100, NULL}, *const with_much_binary64[] = {
+                                                                  H200, H100, A100, "NVIDIA B200",
+                                                                  NULL};
+    walk w = {.o = options_of_auto(),
+              .is_measured = is_among(card->name, measured),
+              .has_much_binary64 = is_among(card->name, with_much_binary64)};
+    td_model_make(&w.model, card);
+    return w;
+}
+
+static bool is_dear(const td_forecast *f) { return f->found_out > most_by_rule * f->native; }
+
+/* What the rule says of three times. */
+static const char *reason_by_rule(const walk *w, const td_forecast *f)
+{
+    const double least_gain = w->is_measured ? 0.125 : 0.2;
+    if (f->emulated > (1.0 - least_gain) * f->native) return td_reason_slower;
+    const bool is_exempt = !w->has_much_binary64 && 2.0 * f->emulated <= f->native;
+    return is_dear(f) && !is_exempt ? td_reason_worst : NULL;
+}
+
+/* The most that a call takes, over native's time, whatever its data are. */
+static double worst_of(const td_decision *d)
+{
+    const td_forecast *f = &d->forecast;
+    if (!d->engine) return 1.0;
+    return fmax(f->emulated, d->engine->takes_prices ? f->found_out : 0.0) / f->native;
+}
+
+static void complain_of(walk *w, const shape *s, const td_decision *d, const char *what)
+{
+    if (w->bad++ >= MOST_COMPLAINTS) return;
+    print_error("%s, %s of type %d, %ld x %ld x %ld, batch %ld: %s: %s, %s (%s %.4g s, native %.4g "
+                "s, found out %.4g s)\n",
+                w->model.card.name, w->f->name, (int)w->type, (long)s->m, (long)s->n, (long)s->k,
+                (long)s->batch, what, d->text, d->reason ? d->reason : d->choice, d->forecast.mode,
+                d->forecast.emulated, d->forecast.native, d->forecast.found_out);
+}
+
+static void decide(const shape *s, void *of)
+{
+    walk *w = of;
+    td_problem p;
+    if (!make_call(w->f, w->type, s, &p)) return;
+    const td_decision d = decide_call(&w->o, &p, &w->model);
+    const td_forecast *f = &d.forecast;
+    w->calls++;
+    w->emulated += d.engine != NULL;
+    w->exempt += d.engine && is_dear(f);
+    w->worst = fmax(w->worst, worst_of(&d));
+    if (!f->mode || !(f->native > 0.0 && f->emulated > 0.0)) {
+        complain_of(w, s, &d, "no times decided");
+        return;
+    }
+    if (d.reason != reason_by_rule(w, f)) complain_of(w, s, &d, "not what the rule says");
+    if (d.engine && d.engine->takes_prices && !(f->found_out > 0.0))
+        complain_of(w, s, &d, "nobody knows what bad data cost");
+    if (w->is_measured && !(worst_of(&d) <= most_of_any)) complain_of(w, s, &d, "too slow");
+}
+
+static void walk_card(walk *w)
+{
+    static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
+    for (int f = 0; f < FORMS; f++)
+        for (int t = 0; t < 2; t++) {
+            w->f = &forms[f];
+            w->type = types[t];
+            walk_shapes(decide, w);
+        }
+    print_message("%s: %ld calls, %ld emulated, worst %.3f of native; %ld at half of native or "
+                  "less, whose bad data take more than %.2f\n",
+                  w->model.card.name, w->calls, w->emulated, w->worst, w->exempt, most_by_rule);
+}
+
+/* Every card; those that were measured keep the worst case, and so do those that are fast at
+ * binary64. */
+TEST(no_decision_may_be_slow)
+{
+    for (const td_card *card = td_cards; card->name[0]; card++) {
+        walk w = walk_of(card);
+        assert_int_equal(td_model_is_measured(&w.model), w.is_measured);
+        walk_card(&w);
+        assert_int_equal(w.bad, 0);
+        assert_true(w.emulated > w.calls / 10 && w.emulated < w.calls * 3 / 4);
+        assert_true(w.has_much_binary64 ? w.exempt == 0 : w.exempt > 0);
+        if (w.has_much_binary64) assert_true(w.worst > 1.0 && w.worst <= most_by_rule);
+    }
+}
+
+/* Bad data cost native's time and the probe, 75 to 110 us on an H100 (docs/auto.md) for up to 8192
+ * terms; where cuBLAS cannot stand behind a condition, sums in binary64 besides, which take a tenth
+ * more at most. */
+TEST(bad_data_cost_the_probe)
+{
+    const td_model model = model_of(H100);
+    const td_options o = options_of_auto();
+    for (int64_t k = 512; k <= 8192; k *= 2) {
+        td_problem p = product(4096, 4096, k, 1);
+        const td_forecast free = decide_call(&o, &p, &model).forecast;
+        p.lacks_branch = true;
+        const td_forecast captured = decide_call(&o, &p, &model).forecast;
+        const double probe = free.found_out - free.native;
+        assert_string_equal(free.mode, "ozaki2");
+        assert_true(free.native == td_model_seconds(&model, td_engines[0], (td_parameter){0}, &p));
+        assert_true(probe >= 75e-6 && probe <= 115e-6);
+        assert_true(captured.native == free.native && captured.emulated == free.emulated);
+        const double sums = captured.found_out - probe;
+        assert_true(sums > 1.02 * free.native && sums < 1.1 * free.native);
+    }
+}
+
+int main(void) { return test_run(); }

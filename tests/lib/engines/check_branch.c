@@ -1,0 +1,368 @@
+/* check_branch.c - cuBLAS's own product where data leave all of C to binary64, as mode auto asks
+ * for it: on the host device its bits, on a GPU its accuracy; in parts, streams and threads; and
+ * Tandem's own sums where cuBLAS's product does not serve. */
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <pthread.h>
+
+#include "lib/engines/engine.h"
+#include "lib/cuda/device.h"
+#include "lib/engines/ozaki/cublas.h"
+#include "tests/support/bits.h"
+#include "tests/kernels/support/checked.h"
+#include "tests/kernels/support/device.h"
+
+/* Native products for nothing, and at any price. */
+static const td_prices free_native = {.binary64 = 1,
+                                      .native = 1,
+                                      .sums = 1,
+                                      .few = 14 * 64,
+                                      .more = 64,
+                                      .estimate = 64,
+                                      .has_late_branch = 1,
+                                      .is_unscaled = 1},
+                       dear_native = {.binary64 = 1 << 20,
+                                      .native = 1 << 20,
+                                      .sums = 1 << 20,
+                                      .few = 14,
+                                      .more = 1,
+                                      .estimate = 1,
+                                      .has_late_branch = 1,
+                                      .is_unscaled = 1};
+
+/* ---- running ---- */
+
+/* A product whose matrices are in device memory. */
+typedef struct {
+    problem p;
+    double *a, *b, *c;
+    td_problem call;
+} placed;
+
+static placed place_problem(const product *of)
+{
+    placed x = {.p = problem_make(of)};
+    x.a = device_upload(&x.p.a);
+    x.b = device_upload(&x.p.b);
+    x.c = device_upload(&x.p.c);
+    x.call = checked_call(&x.p, x.a, x.b, x.c);
+    return x;
+}
+
+static void free_placed(placed *x)
+{
+    device_free(x->a);
+    device_free(x->b);
+    device_free(x->c);
+    problem_free(&x->p);
+}
+
+/* True if the engine is told which call of cuBLAS would make C: the probe may leave C to it. */
+static bool names_call;
+
+static td_run_status run_priced(const td_problem *call, td_prices prices, size_t limit,
+                                td_counters *counters)
+{
+    td_parameter parameter;
+    const td_engine *engine = td_engine_parse("ozaki2", &parameter);
+    parameter.prices = prices;
+    parameter.native = names_call ? call : NULL;
+    return td_engine_run(engine, call, parameter, td_device_current(),
+                         limit ? limit : td_device_current()->workspace_bytes, counters);
+}
+
+static test_matrix run_whole(const placed *x, td_prices prices, size_t limit)
+{
+    CHECK(run_priced(&x->call, prices, limit, NULL) == TD_RUN_DONE, "refused: %s",
+          product_text(&x->p.of));
+    return checked_result(&x->p, x->c);
+}
+
+static test_matrix by_cublas(const product *of)
+{
+    placed x = place_problem(of);
+    void *workspace;
+    CHECK_CUDA(cudaMalloc(&workspace, TD_CUBLAS_WORKSPACE));
+    CHECK(td_cublas_ready(td_device_current()), "no cuBLAS");
+    CHECK(td_cublas_run(td_device_current(), &x.call, workspace, TD_CUBLAS_WORKSPACE),
+          "refused: %s", product_text(of));
+    test_matrix c = checked_result(&x.p, x.c);
+    CHECK_CUDA(cudaFree(workspace));
+    free_placed(&x);
+    return c;
+}
+
+static test_matrix by_fp64(const product *of)
+{
+    const mode m = {.name = "fp64", .is_binary64 = true};
+    problem p = problem_make(of);
+    test_matrix c = checked_compute(&m, &p);
+    problem_free(&p);
+    return c;
+}
+
+static void expect_equal(const product *of, const test_matrix *got, test_matrix want,
+                         const char *what)
+{
+    const int64_t at = matrix_difference(got, &want);
+    CHECK(at == -1, "element %d of C is not that of %s: %s", (int)at, what, product_text(of));
+    matrix_free(&want);
+}
+
+/* Every element is a sum in binary64, in any order. */
+static void expect_sums(const product *of, const test_matrix *got)
+{
+    problem p = problem_make(of);
+    checked_errors(&p, got, ((double)of->k + 2.5) * 0x1p-53);
+    problem_free(&p);
+}
+
+static void expect_native(const product *of, const test_matrix *got)
+{
+    expect_sums(of, got);
+    if (device_is_host()) expect_equal(of, got, by_cublas(of), "cuBLAS");
+}
+
+/* A product with zeros, whose lines do not tell what residues will do. */
+static product with_zeros(int which) { return product_varied("zeros", 150, 70, 200, which); }
+
+/* ---- tests ---- */
+
+/* First what must not branch: a product that cuBLAS refused would leave none to the tests behind
+ * it. */
+
+/* Addresses of B and C in device memory, as batched calls of one member have them: of a complex
+ * one A is unfolded, and its address is known. */
+TEST(addresses_on_the_device)
+{
+    const product of = with_zeros(4);
+    placed x = place_problem(&of);
+    void **addresses;
+    addresses = device_copy((void *[]){x.call.b.data, x.call.c.data}, 2 * sizeof(void *));
+    x.call.b = (td_matrix){.array = addresses, .ld = x.call.b.ld};
+    x.call.c = (td_matrix){.array = addresses + 1, .ld = x.call.c.ld};
+    test_matrix c = run_whole(&x, free_native, 0);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaFree((void *)addresses));
+    free_placed(&x);
+}
+
+/* Scalars in device memory, which the handle's own mode does not read. */
+TEST(scalars_on_the_device)
+{
+    const product of = with_zeros(4);
+    placed x = place_problem(&of);
+    double *scalars;
+    scalars = device_copy((double[]){of.alpha, of.beta}, 2 * sizeof(double));
+    x.call.alpha.device = scalars;
+    x.call.beta.device = scalars + 1;
+    test_matrix c = run_whole(&x, free_native, 0);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaFree(scalars));
+    free_placed(&x);
+}
+
+/* Only a triangle's elements are written, which cuBLAS's product would not know. */
+TEST(triangles_are_ours)
+{
+    const product of = product_varied("zeros", 192, 192, 200, 5);
+    placed x = place_problem(&of);
+    test_matrix whole = by_fp64(&of);
+    x.call.region = TD_REGION_LOWER;
+    test_matrix c = run_whole(&x, free_native, 0);
+    for (int64_t j = 0; j < of.n; j++)
+        for (int64_t i = 0; i < of.m; i++) {
+            const uint64_t want = bits_of(*matrix_at(i >= j ? &whole : &x.p.c, i, j));
+            CHECK(bits_of(*matrix_at(&c, i, j)) == want, "C(%d, %d): %s", (int)i, (int)j,
+                  product_text(&of));
+        }
+    matrix_free(&whole);
+    matrix_free(&c);
+    free_placed(&x);
+}
+
+/* A captured product has no branch, so that its graph is as others are: it can be cloned. */
+TEST(captured_sums_are_ours)
+{
+    const product of = with_zeros(2);
+    placed x = place_problem(&of);
+    cudaGraph_t graph = NULL, clone = NULL;
+    cudaGraphExec_t executable = NULL;
+    cudaStream_t stream;
+    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    x.call.stream = stream;
+    CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(run_priced(&x.call, free_native, 0, NULL) == TD_RUN_DONE, "refused in a capture");
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK_CUDA(cudaGraphClone(&clone, graph));
+    CHECK_CUDA(cudaGraphInstantiate(&executable, clone, 0));
+    CHECK_CUDA(cudaGraphLaunch(executable, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    test_matrix c = checked_result(&x.p, x.c);
+    expect_equal(&of, &c, by_fp64(&of), "fp64");
+    matrix_free(&c);
+    CHECK_CUDA(cudaGraphExecDestroy(executable));
+    CHECK_CUDA(cudaGraphDestroy(clone));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    free_placed(&x);
+}
+
+TEST(all_is_native)
+{
+    for (int which = 0; which < 12; which++) {
+        const product of = with_zeros(which);
+        placed x = place_problem(&of);
+        td_counters *counters, counted = {0};
+        names_call = which % 2 == 1;
+        counters = device_copy(&counted, sizeof counted);
+        CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
+              product_text(&of));
+        test_matrix c = checked_result(&x.p, x.c);
+        CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
+        CHECK(counted.planes == 0 && counted.repaired == (unsigned long long)(of.m * of.n) &&
+                  counted.tiles == 6,
+              "%d moduli, %d elements and %d tiles in binary64", (int)counted.planes,
+              (int)counted.repaired, (int)counted.tiles);
+        expect_native(&of, &c);
+        matrix_free(&c);
+        device_free((double *)(void *)counters);
+        free_placed(&x);
+    }
+    names_call = false;
+}
+
+/* The branch is not entered where residues are the better way. */
+TEST(nothing_is_native)
+{
+    static const char *const kinds[] = {"uniform", "both signs", "zeros"};
+    for (int which = 0; which < 3; which++) {
+        const product of = product_varied(kinds[which], 150, 70, 200, which);
+        td_prices without = dear_native;
+        without.native = 0;
+        placed x = place_problem(&of), y = place_problem(&of);
+        test_matrix c = run_whole(&x, dear_native, 0);
+        expect_equal(&of, &c, run_whole(&y, without, 0), "a product without a branch");
+        matrix_free(&c);
+        free_placed(&x);
+        free_placed(&y);
+    }
+}
+
+/* Rows and columns in parts, each of which has a product of its own: in another order than our own
+ * sums. */
+TEST(parts_are_native)
+{
+    product of = product_varied("zeros", 1100, 200, 96, 1);
+    of.beta = 0.5;
+    placed x = place_problem(&of);
+    test_matrix c = run_whole(&x, free_native, (size_t)8 << 20), ours = by_fp64(&of);
+    expect_sums(&of, &c);
+    CHECK(matrix_difference(&c, &ours) != -1, "C is that of fp64: %s", product_text(&of));
+    matrix_free(&ours);
+    matrix_free(&c);
+    free_placed(&x);
+}
+
+/* Elements that are NaN or infinite natively are so here. */
+TEST(special_values)
+{
+    const product of = with_zeros(3);
+    placed x = place_problem(&of);
+    *matrix_at(&x.p.a, 2, 5) = (double)NAN;
+    *matrix_at(&x.p.b, 7, 3) = (double)INFINITY;
+    device_free(x.a);
+    device_free(x.b);
+    x.a = device_upload(&x.p.a);
+    x.b = device_upload(&x.p.b);
+    x.call = checked_call(&x.p, x.a, x.b, x.c);
+    const mode fp64 = {.name = "fp64", .is_binary64 = true};
+    test_matrix c = run_whole(&x, free_native, 0), sums = checked_compute(&fp64, &x.p);
+    for (int64_t j = 0; j < of.n; j++)
+        for (int64_t i = 0; i < of.m; i++) {
+            const double got = *matrix_at(&c, i, j), want = *matrix_at(&sums, i, j);
+            CHECK(isfinite(got) == isfinite(want) && isnan(got) == isnan(want),
+                  "C(%d, %d) is %g for %g", (int)i, (int)j, got, want);
+        }
+    matrix_free(&sums);
+    matrix_free(&c);
+    free_placed(&x);
+}
+
+/* More streams than have executables of their own, in turn. */
+TEST(streams_take_turns)
+{
+    enum { STREAMS = 11, ROUNDS = 2 };
+    cudaStream_t stream[STREAMS];
+    for (int s = 0; s < STREAMS; s++)
+        CHECK_CUDA(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
+    for (int s = 0; s < STREAMS * ROUNDS; s++) {
+        const product of = with_zeros(s);
+        placed x = place_problem(&of);
+        x.call.stream = stream[s % STREAMS];
+        test_matrix c = run_whole(&x, free_native, 0);
+        expect_native(&of, &c);
+        matrix_free(&c);
+        free_placed(&x);
+    }
+    for (int s = 0; s < STREAMS; s++) CHECK_CUDA(cudaStreamDestroy(stream[s]));
+}
+
+enum { THREADS = 4, PRODUCTS = 6 };
+
+typedef struct {
+    placed of[PRODUCTS];
+    td_run_status status;
+} worker;
+
+/* In a stream of the thread's own, all products one after the other. */
+static void *work(void *argument)
+{
+    worker *w = argument;
+    cudaStream_t stream;
+    w->status = TD_RUN_FAILED;
+    if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) return NULL;
+    for (int i = 0; i < PRODUCTS; i++) {
+        w->of[i].call.stream = stream;
+        w->status = run_priced(&w->of[i].call, free_native, 0, NULL);
+        if (w->status != TD_RUN_DONE) return NULL;
+    }
+    (void)cudaStreamSynchronize(stream);
+    (void)cudaStreamDestroy(stream);
+    return NULL;
+}
+
+TEST(threads_do_not_matter)
+{
+    static worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++)
+        for (int i = 0; i < PRODUCTS; i++) {
+            const product of = with_zeros(t * PRODUCTS + i);
+            workers[t].of[i] = place_problem(&of);
+        }
+    CHECK_CUDA(cudaDeviceSynchronize());
+    for (int t = 0; t < THREADS; t++)
+        CHECK(pthread_create(&threads[t], NULL, work, &workers[t]) == 0, "no thread");
+    for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+    for (int t = 0; t < THREADS; t++) {
+        CHECK(workers[t].status == TD_RUN_DONE, "thread %d ended with %d", t,
+              (int)workers[t].status);
+        for (int i = 0; i < PRODUCTS; i++) {
+            placed *x = &workers[t].of[i];
+            test_matrix c = checked_result(&x->p, x->c);
+            expect_native(&x->p.of, &c);
+            matrix_free(&c);
+            free_placed(x);
+        }
+    }
+}
+
+int main(void)
+{
+    device_require();
+    return test_run();
+}

@@ -1,0 +1,78 @@
+/* The registry of the library itself: every mode is described, and what TANDEM_MODE takes is what
+ * its row says. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/test.h"
+#include "lib/routine/mode.h"
+
+TEST(rows_are_complete)
+{
+    assert_string_equal(td_engines[0]->name, "native");
+    for (const td_engine *const *e = td_engines; *e; e++) {
+        assert_true(strlen((*e)->name) > 0 && strlen((*e)->summary) > 0 && strlen((*e)->bound) > 0);
+        assert_int_equal(strcspn((*e)->name, ":, "), strlen((*e)->name));
+        assert_true(!(*e)->run == (e == td_engines || (*e)->is_choice)); /* native, auto */
+        assert_true(!(*e)->cost == !(*e)->bits && !((*e)->cost && (*e)->is_choice));
+        for (const td_engine *const *other = td_engines; other < e; other++)
+            assert_string_not_equal((*e)->name, (*other)->name);
+    }
+}
+
+/* The engine that "name:rest" names. */
+static const td_engine *parse(const td_engine *engine, const char *rest, td_parameter *parameter)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s:%s", engine->name, rest);
+    return td_engine_parse(text, parameter);
+}
+
+TEST(names_stand_for_themselves)
+{
+    td_parameter parameter;
+    for (const td_engine *const *e = td_engines; *e; e++) {
+        char shorter[64];
+        assert_ptr_equal(td_engine_parse((*e)->name, &parameter), *e);
+        assert_true(!parameter.is_given && !parameter.is_other_way);
+        assert_null(parse(*e, "", &parameter));
+        assert_null(parse(*e, "x", &parameter));
+        snprintf(shorter, sizeof shorter, "%.*s", (int)strlen((*e)->name) - 1, (*e)->name);
+        assert_ptr_not_equal(td_engine_parse(shorter, &parameter), *e);
+    }
+    assert_null(td_engine_parse("", &parameter));
+    assert_null(td_engine_parse("no-such-mode", &parameter));
+}
+
+TEST(counts_are_those_of_the_row)
+{
+    for (const td_engine *const *e = td_engines; *e; e++)
+        for (int count = -1; count <= 99; count++) {
+            td_parameter parameter;
+            char rest[16];
+            snprintf(rest, sizeof rest, "%d", count);
+            const bool is_allowed = (*e)->most > 0 && count >= (*e)->least && count <= (*e)->most;
+            assert_ptr_equal(parse(*e, rest, &parameter), is_allowed ? *e : NULL);
+            if (!is_allowed) continue;
+            assert_int_equal(parameter.count, count);
+            assert_true(parameter.is_given && !parameter.is_other_way);
+        }
+}
+
+TEST(usage_says_what_is_allowed)
+{
+    for (const td_engine *const *e = td_engines; *e; e++) {
+        td_parameter parameter;
+        char text[TD_MODE_TEXT], range[16];
+        td_mode_usage(*e, text);
+        assert_memory_equal(text, (*e)->name, strlen((*e)->name));
+        assert_true(strlen(text) < sizeof text - 1);
+        snprintf(range, sizeof range, "%d..%d", (*e)->least, (*e)->most);
+        assert_true(!strstr(text, range) == !(*e)->most);
+        if (!(*e)->way) continue;
+        assert_non_null(strstr(text, (*e)->way));
+        assert_ptr_equal(parse(*e, (*e)->way, &parameter), *e);
+        assert_true(parameter.is_other_way && !parameter.is_given);
+    }
+}
+
+int main(void) { return test_run(); }

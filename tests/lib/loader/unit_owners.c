@@ -1,0 +1,90 @@
+/* Which cuBLAS an address belongs to: many come and go, more than there is room for, and from
+ * several threads. */
+#include <pthread.h>
+#include <stdint.h>
+
+#include "tests/support/test.h"
+#include "lib/loader/owners.h"
+
+enum { MANY = 3000, TOO_MANY = 10000, THREADS = 4, ROUNDS = 200 };
+
+/* Owners are told apart by their addresses alone. */
+struct td_library {
+    int unused;
+};
+
+static struct td_library library[2];
+
+/* Address i of a range of 16-byte steps, as malloc gives them. */
+static const void *address(uintptr_t range, uintptr_t i)
+{
+    return (const void *)((range << 32) + 16 * (i + 1));
+}
+
+TEST(nobody_owns_what_was_not_told)
+{
+    assert_null(td_owner_find(NULL));
+    td_owner_set(NULL, &library[0]);
+    assert_null(td_owner_find(NULL));
+    assert_null(td_owner_find(address(1, 0)));
+    td_owner_set(address(1, 0), NULL);
+    assert_null(td_owner_find(address(1, 0)));
+}
+
+/* Addresses that have ended leave room for new ones, over and over, and may come again with another
+ * owner. */
+TEST(many_come_and_go)
+{
+    for (uintptr_t range = 2; range < 8; range++) {
+        for (uintptr_t i = 0; i < MANY; i++)
+            td_owner_set(address(range, i), &library[(i + range) % 2]);
+        for (uintptr_t i = 0; i < MANY; i++)
+            assert_ptr_equal(td_owner_find(address(range, i)), &library[(i + range) % 2]);
+        td_owner_set(address(range, 7), &library[range % 2]);
+        assert_ptr_equal(td_owner_find(address(range, 7)), &library[range % 2]);
+        for (uintptr_t i = 0; i < MANY; i++) td_owner_set(address(range, i), NULL);
+        for (uintptr_t i = 0; i < MANY; i++) assert_null(td_owner_find(address(range, i)));
+    }
+}
+
+TEST(what_there_is_no_room_for_is_not_known)
+{
+    int known = 0;
+    for (uintptr_t i = 0; i < TOO_MANY; i++) td_owner_set(address(9, i), &library[i % 2]);
+    for (uintptr_t i = 0; i < TOO_MANY; i++) {
+        const struct td_library *owner = td_owner_find(address(9, i));
+        assert_true(!owner || owner == &library[i % 2]);
+        known += owner != NULL;
+    }
+    assert_in_range(known, MANY, TOO_MANY - 1);
+    for (uintptr_t i = 0; i < TOO_MANY; i++) td_owner_set(address(9, i), NULL);
+}
+
+/* A thread's own handles are its own whatever the others do; returns what it has missed. */
+static void *come_and_go(void *thread)
+{
+    enum { AT_A_TIME = 50 };
+    const uintptr_t range = 20 + (uintptr_t)thread;
+    uintptr_t missed = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (uintptr_t i = 0; i < AT_A_TIME; i++) td_owner_set(address(range, i), &library[i % 2]);
+        for (uintptr_t i = 0; i < AT_A_TIME; i++)
+            missed += td_owner_find(address(range, i)) != &library[i % 2];
+        for (uintptr_t i = 0; i < AT_A_TIME; i++) td_owner_set(address(range, i), NULL);
+    }
+    return (void *)missed;
+}
+
+TEST(threads_see_their_own)
+{
+    pthread_t threads[THREADS];
+    for (uintptr_t t = 0; t < THREADS; t++)
+        pthread_create(&threads[t], NULL, come_and_go, (void *)t);
+    for (int t = 0; t < THREADS; t++) {
+        void *missed;
+        pthread_join(threads[t], &missed);
+        assert_null(missed);
+    }
+}
+
+int main(void) { return test_run(); }

@@ -1,0 +1,187 @@
+/* check_level3.c - every routine of level 3 that is a product, real and complex, under every mode:
+ * its C has the bits of the product of the matrices written out in full, wherever the scalars are
+ * and in little workspace too; what it must not read is poisoned, and what it must not write stays.
+ * How good such a product is is tested with plain products (check_unfold.c, check_dgemm.c). */
+#include "tests/support/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/engines/engine.h"
+#include "lib/routine/lower.h"
+#include "lib/cuda/device.h"
+#include "tests/support/bits.h"
+#include "tests/support/complex_of.h"
+#include "tests/kernels/support/checked.h"
+#include "tests/kernels/support/device.h"
+#include "tests/kernels/support/routine.h"
+
+static const mode *tested;
+static int cases = 80;
+static uint64_t first_seed = 1;
+
+static const char *case_text(const routine_case *c)
+{
+    static char text[300];
+    snprintf(text, sizeof text, "%s, %s", tested->name, routine_text(c));
+    return text;
+}
+
+/* ---- running ---- */
+
+static td_run_status run(const td_problem *product, size_t limit)
+{
+    td_parameter parameter;
+    const td_engine *engine = td_engine_parse(tested->name, &parameter);
+    parameter.prices = tested->prices;
+    return td_engine_run(engine, product, parameter, td_device_current(), limit, NULL);
+}
+
+/* C of the problem, whose scalars are set; a, b and c become its matrices. In all workspace, or in
+ * the least power of two that is enough. */
+static matrix compute(const routine_case *c, td_problem p, const matrix *a, const matrix *b,
+                      const matrix *of_c, bool in_little)
+{
+    enum { LEAST = 1 << 14 };
+    const size_t most = td_device_current()->workspace_bytes;
+    size_t limit = in_little ? LEAST : most;
+    void *memory[ROUTINE_MEMORIES];
+    td_problem product;
+    p = routine_call(c, p, a, b, of_c, memory);
+    CHECK(td_problem_is_valid(&p) && td_lower(&p, &product), "no product: %s", case_text(c));
+    td_run_status status = run(&product, limit);
+    while (status == TD_RUN_NO_MEMORY && limit < most) status = run(&product, limit *= 2);
+    CHECK(status == TD_RUN_DONE, "status %d in %zu bytes: %s", (int)status, limit, case_text(c));
+    device_check_clean(case_text(c));
+    const matrix result = routine_download(c, of_c, memory[2]);
+    for (int i = 0; i < ROUTINE_MEMORIES; i++) CHECK_CUDA(cudaFree(memory[i]));
+    return result;
+}
+
+/* ---- what C must be ---- */
+
+static number multiply_add(number x, number y, number z)
+{
+    return complex_of(fma(-cimag(x), cimag(y), fma(creal(x), creal(y), creal(z))),
+                      fma(cimag(x), creal(y), fma(creal(x), cimag(y), cimag(z))));
+}
+
+/* C before the product. */
+static matrix matrix_before(const routine_case *c)
+{
+    matrix old = matrix_of(c->c.rows, c->c.columns, c->c.ld - c->c.rows);
+    for (int64_t j = 0; j < old.columns; j++)
+        for (int64_t i = 0; i < old.rows; i++) *element(&old, i, j) = routine_before(c, i, j);
+    return old;
+}
+
+/* By the product of the factors written out, with the same scalars; of her2k by T, which is the
+ * first of its two terms without alpha. */
+static matrix expected(const routine_case *c)
+{
+    const bool adds_mirror = c->p.kind == TD_RANK_2K && c->p.is_hermitian;
+    const td_problem p = {.kind = TD_PRODUCT,
+                          .type = c->p.type,
+                          .m = c->left.rows,
+                          .n = c->right.columns,
+                          .k = c->left.columns,
+                          .alpha = routine_scalar(adds_mirror ? 1.0 : c->alpha, c->p.type),
+                          .beta = routine_scalar(adds_mirror ? 0.0 : c->beta, c->p.type),
+                          .batch = 1};
+    matrix old = matrix_before(c), t = compute(c, p, &c->left, &c->right, &old, false);
+    free(old.at);
+    if (!adds_mirror) return t;
+    matrix sum = matrix_of(t.rows, t.columns, t.ld - t.rows);
+    for (int64_t j = 0; j < t.columns; j++)
+        for (int64_t i = 0; i < t.rows; i++) {
+            number x = 0.0;
+            if (c->beta != 0.0) x = multiply_add(c->beta, routine_before(c, i, j), x);
+            x = multiply_add(conj(c->alpha), conj(*element(&t, j, i)), x);
+            *element(&sum, i, j) = multiply_add(c->alpha, *element(&t, i, j), x);
+        }
+    free(t.at);
+    return sum;
+}
+
+/* True if the data may choose something else than for the whole product: what they leave open is
+ * counted in the triangle alone, and tiles on the diagonal have fewer elements. */
+static bool may_choose(const routine_case *c)
+{
+    return !routine_has_side(&c->p) && !tested->format && !tested->is_exact &&
+           !tested->is_binary64 && tested->ozaki.parameter == 0;
+}
+
+static bool is_same(double x, double y) { return bits_of(x) == bits_of(y) || (x != x && y != y); }
+
+/* Both are within the certified bound of the exact element. */
+static bool is_near(const routine_case *c, int64_t i, int64_t j, double x, double y)
+{
+    const int64_t k = c->left.columns;
+    double magnitude = 0.0;
+    for (int64_t l = 0; l < k; l++)
+        magnitude += cabs(*element(&c->left, i, l)) * cabs(*element(&c->right, l, j));
+    magnitude = 2.0 * (cabs(c->alpha) * magnitude + cabs(c->beta) * cabs(routine_before(c, i, j)));
+    return fabs(x - y) <= 2.0 * (4.0 * sqrt(2.0 * (double)k) + 6.0) * 0x1p-53 * magnitude;
+}
+
+static void compare(const routine_case *c, const matrix *got, const matrix *want)
+{
+    const bool is_update = !routine_has_side(&c->p),
+               has_real_diagonal = is_update && c->p.is_hermitian;
+    const matrix *const before = c->is_in_place ? &c->b : &c->c;
+    for (int64_t j = 0; j < got->columns; j++)
+        for (int64_t i = 0; i < got->ld; i++) {
+            const number x = *element(got, i, j), y = *element(want, i, j),
+                         old = *element(before, i, j);
+            if (i >= got->rows || (is_update && !routine_is_inside(c->p.triangle, i, j))) {
+                CHECK(bits_of(creal(x)) == bits_of(creal(old)) &&
+                          bits_of(cimag(x)) == bits_of(cimag(old)),
+                      "touched (%d, %d): %s", (int)i, (int)j, case_text(c));
+                continue;
+            }
+            const bool is_real = has_real_diagonal && i == j;
+            const double im = is_real ? 0.0 : cimag(y);
+            const bool is_equal = is_same(creal(x), creal(y)) && is_same(cimag(x), im);
+            CHECK(is_equal || (may_choose(c) && is_near(c, i, j, creal(x), creal(y)) &&
+                               is_near(c, i, j, cimag(x), im)),
+                  "(%d, %d) is %a%+ai for %a%+ai: %s", (int)i, (int)j, creal(x), cimag(x), creal(y),
+                  im, case_text(c));
+        }
+}
+
+static void check(routine_case *c)
+{
+    td_problem p = c->p;
+    p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
+    p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
+    matrix got = compute(c, p, &c->a, &c->b, &c->c, false);
+    c->has_device_scalars = !c->has_device_scalars;
+    matrix again = compute(c, p, &c->a, &c->b, &c->c, true);
+    CHECK(memcmp(got.at, again.at, matrix_count(&got) * sizeof(number)) == 0,
+          "other bits with scalars elsewhere, or in little workspace: %s", case_text(c));
+    matrix want = expected(c);
+    compare(c, &got, &want);
+    free(got.at);
+    free(again.at);
+    free(want.at);
+}
+
+TEST(routines_are_products)
+{
+    for (int i = 0; i < test_cases(tested->is_variant ? cases / 4 : cases); i++) {
+        routine_case c = routine_make(first_seed + (uint64_t)i);
+        check(&c);
+        routine_free(&c);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int failed = 0;
+    test_take_cases(argc, argv, &cases, &first_seed);
+    device_require();
+    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
+    return failed;
+}
