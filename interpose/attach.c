@@ -47,7 +47,7 @@ static bool is_of_cublas(const char *name)
 static void *stand_in_for(const char *name)
 {
     if (is_of_cublas(name)) return td_image_symbol(&own_image, name);
-    return td_options_in_force()->dlsym ? td_lookup_stand_in(name) : NULL;
+    return td_lookup_stand_in && td_options_in_force()->dlsym ? td_lookup_stand_in(name) : NULL;
 }
 
 /* ---- changed slots ---- */

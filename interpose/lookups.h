@@ -3,12 +3,8 @@
 #ifndef TD_LOOKUPS_H
 #define TD_LOOKUPS_H
 
-/* What stands for a function of that name; NULL: nothing, as for all other names and in builds that
- * do not stand before dlsym. */
-#ifdef TD_INTERPOSES_DLSYM
-void *td_lookup_stand_in(const char *name);
-#else
-static inline void *td_lookup_stand_in(const char *name) { return (void)name, (void *)0; }
-#endif
+/* What stands for a function of that name; NULL: nothing, as for all other names. The function
+ * itself is NULL in builds that do not stand before dlsym. */
+extern __attribute__((weak)) void *td_lookup_stand_in(const char *name);
 
 #endif
