@@ -19,6 +19,7 @@
 #ifndef TANDEM_H
 #define TANDEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -109,6 +110,82 @@ TANDEM_API const char *tandem_status_text(tandem_status status);
 /* One line about the calling thread's last failure: which argument, what it was, what is allowed.
  * Empty if there was none. Valid until the thread's next call into Tandem. */
 TANDEM_API const char *tandem_last_message(void);
+
+/* ---- regions: what counts for the cuBLAS calls of a running process ----
+ *
+ * For programs with Tandem in front of cuBLAS (preloaded, or by tandem_attach). At first the
+ * environment's options count (`tandem options`); those of mode, accuracy, strategy, workspace and
+ * verify may be set later, for the process or for a region of one thread. `settings` is a text of
+ * words with spaces between, each NAME=VALUE as in the environment without TANDEM_ and in small
+ * letters, or for the mode VALUE alone:
+ *     "ts"     "ozaki2:14 verify=sample"     "mode=auto accuracy=40"     ""
+ * What no word names stays as it is. A product has the mode that counts where it is called: one
+ * that is captured into a CUDA graph keeps it in every launch. Lines of TANDEM_RULES go before all
+ * of this. If a function fails, nothing is changed, and tandem_last_message() has the reason.
+ *   TANDEM_INVALID_VALUE  a word is malformed, or the options contradict each other
+ *   TANDEM_NO_MEMORY      no host memory, or the process has set 1024 different settings
+ *   TANDEM_UNSUPPORTED    another copy of Tandem was loaded first: its functions are to be called
+ * No device is touched. A push, and a pop, of settings that the thread had before takes less than
+ * 20 ns (docs/regions.md). */
+
+/* For all threads of the process, now and later, where they are in no region. */
+TANDEM_API tandem_status tandem_set(const char *settings);
+
+/* tandem_set of the mode alone, as in TANDEM_MODE. */
+TANDEM_API tandem_status tandem_set_mode(const char *mode);
+
+/* A region of the calling thread: the settings, on top of what counts for it now, until tandem_pop;
+ * meanwhile what is set for the process does not count for this thread. Regions lie inside one
+ * another, at most 64 deep. Other threads, those that a library starts for this one's work among
+ * them, are not in it. */
+TANDEM_API tandem_status tandem_push(const char *settings);
+
+/* Ends the calling thread's innermost region. TANDEM_INVALID_VALUE if it is in none. */
+TANDEM_API tandem_status tandem_pop(void);
+
+/* The value that counts for the calling thread, as text; option: any name that `tandem options`
+ * lists, without TANDEM_ and in small letters. value has room for `bytes` characters, of which a
+ * mode takes at most 64 and a file name at most 4112; TANDEM_INVALID_VALUE if that is too few. */
+TANDEM_API tandem_status tandem_get(const char *option, char *value, size_t bytes);
+
+/* Has intercepted calls counted from now on, if they are not counted already for TANDEM_REPORT or
+ * verify. It cannot fail. */
+TANDEM_API tandem_status tandem_count_calls(void);
+
+/* What was counted so far, as JSON: docs/report.md describes it.
+ *   text    has room for `bytes` characters; left alone if that is less than *needed
+ *   needed  set to the characters that the report takes, with a zero at its end
+ * The report may be longer at the next call: ask with a little more room. TANDEM_NO_MEMORY if there
+ * is no host memory, or nothing is counted. */
+TANDEM_API tandem_status tandem_report(char *text, size_t bytes, size_t *needed);
+
+/* ---- attach: Tandem in a process that was not started with it ----
+ *
+ * tandem_attach makes the libraries that are loaded call Tandem where they import a function of
+ * cuBLAS, cublasLt or cublasXt: the addresses in their tables of imports are replaced, while their
+ * threads may run. Libraries that are loaded later are reached when they are opened by a path, or
+ * when something is looked up by dlsym. Out of reach are functions that were looked up by dlsym
+ * before, or with RTLD_DEFAULT or RTLD_NEXT: tandem_reach names the libraries that may have done
+ * so. What counts for a call is as for a preloaded Tandem: the environment's options and
+ * tandem_set. In a preloaded process there is nothing to replace.
+ *
+ * tandem_detach puts all back. Calls through addresses that the program has kept then pass through
+ * Tandem unseen, until the next tandem_attach.
+ *
+ * Both may be called again, and from any thread, but not while a library's constructor runs. The
+ * library that they are in must stay loaded.
+ *   TANDEM_NO_MEMORY    attach: some imports stay cuBLAS's, for want of memory or because the
+ *                       system lets no page be written; call again, or detach
+ *   TANDEM_UNSUPPORTED  another copy of Tandem was loaded first: its functions are to be called */
+TANDEM_API tandem_status tandem_attach(void);
+TANDEM_API tandem_status tandem_detach(void);
+
+/* The loaded libraries that call cuBLAS, as JSON: {"is_attached": B, "libraries": [{"path": P,
+ * "imports": N, "redirected": M, "may_have_looked_up": B}, ...]}. imports: places with addresses of
+ * functions that Tandem has a wrapper for; redirected: those of the last attach.
+ * may_have_looked_up: the library imports none and uses dlsym, and its constants name cuBLAS. text,
+ * bytes and needed as for tandem_report. */
+TANDEM_API tandem_status tandem_reach(char *text, size_t bytes, size_t *needed);
 
 /* S <- A, each element of A in a longer or shorter type.
  *   a  rows x cols binary64, lda >= max(1, rows), read only, aligned to 8 bytes

@@ -1,4 +1,5 @@
-/* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS by name. A wrapped function that is
+/* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS by name, and dlopen for those that
+ * Tandem is attached to (attach.h). A wrapped function that is
  * asked of a cuBLAS is answered with an entrance of its wrapper that is bound to that cuBLAS;
  * everything else goes on to the function that the caller would have had, as dlsym_x86_64.S says.
  * Until a function of cuBLAS is asked for, nothing here takes memory or a lock, or calls what a
@@ -14,20 +15,25 @@
 #include "../lib/call/process.h"
 #include "../lib/loader/images.h"
 #include "../lib/loader/originals.h"
+#include "attach.h"
+#include "lookups.h"
 
 /* Of dlsym_x86_64.S. */
 extern const char td_bound_entrances[];
 void *td_own_dlsym(void *handle, const char *name);
 void *td_own_dlvsym(void *handle, const char *name, const char *version);
+void *td_own_dlopen(const char *file, int flags);
 
 /* Called there. */
 td_function td_route_dlsym(void *handle, const char *name);
 td_function td_route_dlvsym(void *handle, const char *name, const char *version,
                             const void *caller);
+td_function td_route_dlopen(const char *file, int flags);
 td_function td_bound_wrappers[TD_MOST_LIBRARIES * TD_BOUND_STRIDE];
 
 typedef void *dlsym_function(void *handle, const char *name);
 typedef void *dlvsym_function(void *handle, const char *name, const char *version);
+typedef void *dlopen_function(const char *file, int flags);
 
 static td_function function_of(void *address)
 {
@@ -73,14 +79,16 @@ static bool is_successor(const td_image *image, void *of)
     return s->address;
 }
 
+/* Where Tandem was opened late, nothing comes after it: then the first image of all. */
 static void *find_successor(const char *name)
 {
     successor s = {.name = name};
     td_images_each(is_successor, &s);
+    if (!s.address) td_images_each(is_successor, &s); /* now all are after */
     return s.address;
 }
 
-static _Atomic(void *) next_dlsym, next_dlvsym; /* NULL: not looked for yet */
+static _Atomic(void *) next_dlsym, next_dlvsym, next_dlopen; /* NULL: not looked for yet */
 
 static void *next(_Atomic(void *) *known, const char *name)
 {
@@ -209,6 +217,7 @@ static bool is_to_answer(const void *handle, const char *name)
 
 td_function td_route_dlsym(void *handle, const char *name)
 {
+    td_attach_look_again();
     if (is_to_answer(handle, name)) return (td_function)answer_dlsym;
     return function_of(next(&next_dlsym, "dlsym"));
 }
@@ -243,7 +252,42 @@ td_function td_route_dlvsym(void *handle, const char *name, const char *version,
 {
     (void)version;
     const td_function answered = own_function(handle, name, caller);
+    td_attach_look_again();
     if (answered) return answered;
     if (is_to_answer(handle, name)) return (td_function)answer_dlvsym;
     return function_of(next(&next_dlvsym, "dlvsym"));
+}
+
+/* ---- for attached libraries ---- */
+
+static void *open_and_look(const char *file, int flags)
+{
+    dlopen_function *function = (dlopen_function *)function_of(next(&next_dlopen, "dlopen"));
+    void *handle = function(file, flags);
+    const int error = errno;
+    if (handle) td_attach_look_again();
+    errno = error;
+    return handle;
+}
+
+/* Which folders are searched follows from the caller, unless the name has one and means it
+ * literally. What is opened otherwise is seen at the next look-up. */
+td_function td_route_dlopen(const char *file, int flags)
+{
+    (void)flags;
+    if (file && strchr(file, '/') && !strchr(file, '$')) return (td_function)open_and_look;
+    return function_of(next(&next_dlopen, "dlopen"));
+}
+
+void *td_lookup_stand_in(const char *name)
+{
+    static const struct {
+        const char *name;
+        td_function function;
+    } own[] = {{"dlsym", (td_function)td_own_dlsym},
+               {"dlvsym", (td_function)td_own_dlvsym},
+               {"dlopen", (td_function)td_own_dlopen}};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (is_text(own[i].name, name)) return address_of(own[i].function);
+    return NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "../lib/call/dispatch.h"
 #include "../lib/call/process.h"
+#include "attach.h"
 
 /* This thread's native call whose original function runs, and where its wrapper keeps it: NULL
  * while none runs. A caller may leave the function by longjmp or an exception. */
@@ -42,7 +43,7 @@ static void drop_unfinished(void)
 /* The options in force; NULL if the call is not to be looked at. */
 static const td_options *options_for(td_entry entry)
 {
-    if (td_original_is_running()) return NULL;
+    if (td_original_is_running() || td_attach_is_off()) return NULL;
     drop_unfinished();
     const td_options *o = td_options_in_force();
     return td_dispatch_wants(o, entry) ? o : NULL;
@@ -78,6 +79,9 @@ void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, boo
  * first to count the two emulations among them. */
 static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0x3) == CUBLAS_PEDANTIC_MATH; }
 
+/* CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
+static bool allows_emulation(cublasMath_t mode) { return (int)mode & 0x8; }
+
 /* Sets what the handle says about *p, and *mode, its pointer mode; false if it is no handle. */
 static bool query_handle(td_library *library, cublasHandle_t handle, td_problem *p,
                          cublasPointerMode_t *mode)
@@ -92,6 +96,7 @@ static bool query_handle(td_library *library, cublasHandle_t handle, td_problem 
         get_math_mode(handle, &math) != CUBLAS_STATUS_SUCCESS)
         return false;
     p->is_pedantic = is_pedantic(math);
+    p->allows_emulation = allows_emulation(math);
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "tools/machine.h"
 #include "tools/placement.h"
 #include "tools/program.h"
+#include "tools/reach.h"
 #include "tools/tandem.h"
 
 #define NO_GPU_SPEED "whose speed says nothing about a GPU"
@@ -121,6 +122,26 @@ static bool examine_named(finding *f, const char *name)
     return true;
 }
 
+/* What an attach to a running process would reach; false, after a line, if that cannot be seen. */
+static bool examine_process(finding *f, const char *text)
+{
+    char *end;
+    reach r;
+    const long pid = strtol(text, &end, 10);
+    if (*end || end == text || pid <= 0) {
+        complain("--attach is '%s'; allowed: the number of a process", text);
+        return false;
+    }
+    if (!reach_print(f->facts, pid, &r)) return false;
+    if (r.reached > 0 && r.uncertain == 0)
+        conclude(f, PRELOAD_WORKS, "all that calls cuBLAS there imports it");
+    else if (r.reached > 0 || r.uncertain > 0)
+        conclude(f, PRELOAD_MAY_WORK, "functions that were looked up already stay cuBLAS's");
+    else
+        conclude(f, PRELOAD_FAILS, "nothing that is loaded there calls cuBLAS");
+    return true;
+}
+
 static const char *const verdicts[] = {
     [PRELOAD_WORKS] = "works", [PRELOAD_MAY_WORK] = "may work", [PRELOAD_FAILS] = "will not work"};
 
@@ -145,7 +166,7 @@ static void print_json(const finding *f, char *facts)
     printf("\n  ]\n}\n");
 }
 
-enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN };
+enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN, ATTACH };
 
 /* The exit status: what is asked for must fit together. */
 static int run_entries(const command_line *line)
@@ -170,13 +191,19 @@ static int run(const command_line *line)
         complain("doctor --markdown goes with --entries alone");
         return EXIT_USAGE;
     }
+    if (line->values[ATTACH] && line->count > 0) {
+        complain("doctor --attach takes no program");
+        return EXIT_USAGE;
+    }
     finding f = {.verdict = PRELOAD_FAILS};
     char *facts = NULL;
     size_t length = 0;
     bool is_examined = true;
     f.facts = open_memstream(&facts, &length);
     if (!f.facts) return 1;
-    if (line->count > 0)
+    if (line->values[ATTACH])
+        is_examined = examine_process(&f, line->values[ATTACH]);
+    else if (line->count > 0)
         is_examined = examine_named(&f, line->arguments[0]);
     else
         examine_machine(&f);
@@ -199,6 +226,8 @@ const command command_doctor = {
                 [WANTS_ENTRIES] = {"entries", NULL,
                                    "list all FP64 functions: intercepted or why not"},
                 [WANTS_MARKDOWN] = {"markdown", NULL,
-                                    "with --entries, write docs/entries.md instead"}},
+                                    "with --entries, write docs/entries.md instead"},
+                [ATTACH] = {"attach", "NUMBER",
+                            "say what attaching Tandem to the process of this number would reach"}},
     .run = run,
 };

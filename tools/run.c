@@ -5,11 +5,12 @@
 
 #include "lib/options/options.h"
 #include "tools/launch.h"
+#include "tools/nvblas.h"
 #include "tools/tandem.h"
 
 static const char default_mode[] = "auto";
 
-enum { MODE, ACCURACY, STRATEGY, WORKSPACE, VERIFY, RULES, REPORT, HOSTGPU };
+enum { MODE, ACCURACY, STRATEGY, WORKSPACE, VERIFY, RULES, REPORT, HOSTGPU, NVBLAS };
 
 /* Options that are variables of the library. */
 static const struct {
@@ -62,6 +63,9 @@ static int run(const command_line *line)
     if (!set_options(line)) return EXIT_USAGE;
     const int status = launch_prepare(&l, line->arguments[0], line->values[HOSTGPU]);
     if (status) return status;
+    if (line->values[NVBLAS] && l.is_host_device)
+        warn_of("--nvblas has no effect without a GPU: NVBLAS has a CUDA runtime of its own");
+    if (line->values[NVBLAS] && !nvblas_prepare()) return 1;
     execvp(l.path, line->arguments);
     return launch_refuse(line->arguments[0], errno);
 }
@@ -88,6 +92,8 @@ const command command_run = {
          [RULES] = {"rules", "FILE", "modes for some calls, by shape or caller: as TANDEM_RULES"},
          [REPORT] = {"report", "FILE",
                      "leave counts there at exit: JSON, or a table on stderr for -"},
-         [HOSTGPU] = {"hostgpu", NULL, "use the host device even if there is a GPU"}},
+         [HOSTGPU] = {"hostgpu", NULL, "use the host device even if there is a GPU"},
+         [NVBLAS] = {"nvblas", NULL,
+                     "preload NVBLAS, too: for programs that call the BLAS of the CPU"}},
     .run = run,
 };

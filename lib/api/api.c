@@ -2,7 +2,6 @@
 #include "../../include/tandem.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "../cuda/device.h"
@@ -11,8 +10,7 @@
 #include "../call/process.h"
 #include "../eigen/verify.h"
 #include "../version.h"
-
-static _Thread_local char last_message[256];
+#include "message.h"
 
 const char *tandem_version(void) { return TD_VERSION; }
 
@@ -35,21 +33,10 @@ const char *tandem_status_text(tandem_status status)
     return "unknown status";
 }
 
-const char *tandem_last_message(void) { return last_message; }
-
-__attribute__((format(printf, 2, 3))) static tandem_status fail(tandem_status status,
-                                                                const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(last_message, sizeof last_message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
 static tandem_status refuse_size(const char *name, int64_t value)
 {
-    return fail(TANDEM_INVALID_VALUE, "%s is %lld; it must be at least 0", name, (long long)value);
+    return td_fail(TANDEM_INVALID_VALUE, "%s is %lld; it must be at least 0", name,
+                   (long long)value);
 }
 
 /* One matrix argument, rows x cols as stored. It may be NULL only if it is empty. */
@@ -66,16 +53,16 @@ static tandem_status check_matrix(const argument *x)
 {
     const int64_t least = x->rows > 1 ? x->rows : 1;
     if (x->ld < least)
-        return fail(TANDEM_INVALID_VALUE,
-                    "%s is %lld; it must be at least max(1, rows of %s) = %lld", x->ld_name,
-                    (long long)x->ld, x->name, (long long)least);
+        return td_fail(TANDEM_INVALID_VALUE,
+                       "%s is %lld; it must be at least max(1, rows of %s) = %lld", x->ld_name,
+                       (long long)x->ld, x->name, (long long)least);
     if (is_empty(x)) return TANDEM_OK;
     if (!x->data)
-        return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
+        return td_fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
     const int alignment = td_types[x->type].alignment;
     if ((uintptr_t)x->data % (uintptr_t)alignment)
-        return fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to %d bytes", x->name,
-                    x->data, alignment);
+        return td_fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to %d bytes", x->name,
+                       x->data, alignment);
     return TANDEM_OK;
 }
 
@@ -109,16 +96,16 @@ static tandem_status check_apart(const argument *c, const argument *x)
     if (is_empty(c) || is_empty(x)) return TANDEM_OK;
     if ((uintptr_t)c->data >= end_of(x) || (uintptr_t)x->data >= end_of(c)) return TANDEM_OK;
     if (c->type == x->type && c->ld == x->ld && !share_elements(c, x)) return TANDEM_OK;
-    return fail(TANDEM_INVALID_VALUE, "%s at %p overlaps %s at %p; they must not share memory",
-                c->name, c->data, x->name, x->data);
+    return td_fail(TANDEM_INVALID_VALUE, "%s at %p overlaps %s at %p; they must not share memory",
+                   c->name, c->data, x->name, x->data);
 }
 
 static tandem_status check_op(const char *name, td_op op, td_type type)
 {
     const bool is_complex = type == TD_COMPLEX_BINARY64;
     if (op == TD_OP_N || op == TD_OP_T || (op == TD_OP_C && is_complex)) return TANDEM_OK;
-    return fail(TANDEM_INVALID_VALUE, "%s is %d; allowed: TANDEM_OP_N, TANDEM_OP_T%s", name,
-                (int)op, is_complex ? ", TANDEM_OP_C" : "");
+    return td_fail(TANDEM_INVALID_VALUE, "%s is %d; allowed: TANDEM_OP_N, TANDEM_OP_T%s", name,
+                   (int)op, is_complex ? ", TANDEM_OP_C" : "");
 }
 
 static tandem_status check_product(const td_problem *p)
@@ -149,32 +136,32 @@ static tandem_status status_of(td_run_status run)
     case TD_RUN_DONE:
         return TANDEM_OK;
     case TD_RUN_NO_MEMORY:
-        return fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
+        return td_fail(TANDEM_NO_MEMORY, "device memory does not suffice for the least workspace");
     case TD_RUN_NOT_CAPTURED:
-        return fail(TANDEM_NO_MEMORY,
-                    "there is no device memory that a captured product could keep");
+        return td_fail(TANDEM_NO_MEMORY,
+                       "there is no device memory that a captured product could keep");
     case TD_RUN_TOO_LARGE:
-        return fail(TANDEM_UNSUPPORTED, "m, n or k is more than this arithmetic can count");
+        return td_fail(TANDEM_UNSUPPORTED, "m, n or k is more than this arithmetic can count");
     case TD_RUN_NO_CUBLAS:
-        return fail(TANDEM_UNSUPPORTED,
-                    "this arithmetic needs cuBLAS, and the loader finds none that works");
+        return td_fail(TANDEM_UNSUPPORTED,
+                       "this arithmetic needs cuBLAS, and the loader finds none that works");
     case TD_RUN_NO_STREAM:
-        return fail(TANDEM_LAUNCH_FAILED, "the stream is none, or its capture has failed");
+        return td_fail(TANDEM_LAUNCH_FAILED, "the stream is none, or its capture has failed");
     case TD_RUN_UNREACHABLE:
-        return fail(TANDEM_LAUNCH_FAILED,
-                    "the current device cannot reach all of a, b, c and scalars");
+        return td_fail(TANDEM_LAUNCH_FAILED,
+                       "the current device cannot reach all of a, b, c and scalars");
     case TD_RUN_FAILED:
     case TD_RUN_BROKEN:
         break;
     }
-    return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel, or cuBLAS a product");
+    return td_fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel, or cuBLAS a product");
 }
 
 /* The current device; NULL if it cannot run kernels. */
 static td_device *find_device(void)
 {
     td_device *device = td_device_current();
-    if (!device) fail(TANDEM_UNSUPPORTED, "the current device cannot run Tandem's kernels");
+    if (!device) td_fail(TANDEM_UNSUPPORTED, "the current device cannot run Tandem's kernels");
     return device;
 }
 
@@ -213,13 +200,13 @@ static td_problem product_of(td_type type, tandem_op op_a, tandem_op op_b, int64
 /* A product of binary64 numbers, real or complex. */
 static tandem_status run_mode(const char *mode, const td_problem *p)
 {
-    last_message[0] = '\0';
+    td_message_clear();
     td_parameter parameter;
     const td_engine *engine = mode ? td_engine_parse(mode, &parameter) : NULL;
     if (!engine || !engine->run)
-        return fail(TANDEM_INVALID_VALUE,
-                    "mode is %s; allowed: the emulated modes that `tandem modes` lists",
-                    mode ? mode : "NULL");
+        return td_fail(TANDEM_INVALID_VALUE,
+                       "mode is %s; allowed: the emulated modes that `tandem modes` lists",
+                       mode ? mode : "NULL");
     tandem_status status = check_product(p);
     if (status != TANDEM_OK || td_problem_is_empty(p)) return status;
     td_device *device = find_device();
@@ -257,7 +244,7 @@ tandem_status tandem_zgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
 
 static tandem_status run_typed(const td_problem *p, const td_format *format)
 {
-    last_message[0] = '\0';
+    td_message_clear();
     tandem_status status = check_product(p);
     if (status != TANDEM_OK || td_problem_is_empty(p)) return status;
     td_device *device = find_device();
@@ -268,7 +255,7 @@ static tandem_status run_typed(const td_problem *p, const td_format *format)
 static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, const double *a,
                                       int64_t lda, const void *s, int64_t lds)
 {
-    last_message[0] = '\0';
+    td_message_clear();
     if (rows < 0) return refuse_size("rows", rows);
     if (cols < 0) return refuse_size("cols", cols);
     const argument from = {"a", "lda", TD_BINARY64, a, rows, cols, lda},
@@ -282,7 +269,8 @@ static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, 
 static tandem_status launched(cudaError_t error)
 {
     if (td_cuda_ok(error)) return TANDEM_OK;
-    return fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel: %s", cudaGetErrorString(error));
+    return td_fail(TANDEM_LAUNCH_FAILED, "the device refused a kernel: %s",
+                   cudaGetErrorString(error));
 }
 
 static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, const double *a,
@@ -343,10 +331,10 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
                                    const tandem_ts *b, int64_t ldb, tandem_ts beta, tandem_ts *c,
                                    int64_t ldc, tandem_stream stream)
 {
-    last_message[0] = '\0';
+    td_message_clear();
     if (slices != 0 && (slices < TD_LEAST_SLICES || slices > TD_MOST_FLOAT_SLICES))
-        return fail(TANDEM_INVALID_VALUE, "slices is %d; allowed: 0, %d to %d", slices,
-                    TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
+        return td_fail(TANDEM_INVALID_VALUE, "slices is %d; allowed: 0, %d to %d", slices,
+                       TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
     if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
         return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
     td_problem p = product_of(TD_TS, op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
@@ -367,8 +355,8 @@ static const td_engine *verifying_engine(const char *mode, td_parameter *paramet
 {
     const td_engine *engine = mode ? td_engine_parse(mode, parameter) : NULL;
     if (engine == &td_engine_faithful || engine == &td_engine_native) return engine;
-    fail(TANDEM_INVALID_VALUE, "mode is %s; allowed: faithful, faithful:fp64, native",
-         mode ? mode : "NULL");
+    td_fail(TANDEM_INVALID_VALUE, "mode is %s; allowed: faithful, faithful:fp64, native",
+            mode ? mode : "NULL");
     return NULL;
 }
 
@@ -376,7 +364,7 @@ static const td_engine *verifying_engine(const char *mode, td_parameter *paramet
 static tandem_status check_result(const char *name, const void *result)
 {
     if (result) return TANDEM_OK;
-    return fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to host memory", name);
+    return td_fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to host memory", name);
 }
 
 static tandem_status check_verification(const td_verification *v, int64_t n)
@@ -391,8 +379,8 @@ static tandem_status check_verification(const td_verification *v, int64_t n)
     if (status == TANDEM_OK) status = check_matrix(&x);
     if (status == TANDEM_OK) status = check_matrix(&d);
     if (status == TANDEM_OK && n > INT32_MAX)
-        status = fail(TANDEM_UNSUPPORTED, "n is %lld; at most %d can be verified", (long long)n,
-                      (int)INT32_MAX);
+        status = td_fail(TANDEM_UNSUPPORTED, "n is %lld; at most %d can be verified", (long long)n,
+                         (int)INT32_MAX);
     return status;
 }
 
@@ -402,14 +390,16 @@ static tandem_status check_faults(const char *name, const td_faults *faults, int
     const unsigned long long count = (unsigned long long)n, not_finite = faults->not_finite,
                              not_symmetric = faults->not_symmetric;
     if (not_finite != TD_NO_FAULT)
-        return fail(TANDEM_INVALID_VALUE, "%s(%d, %d) is NaN or infinite (rows and columns from 0)",
-                    name, (int)(not_finite % count), (int)(not_finite / count));
+        return td_fail(TANDEM_INVALID_VALUE,
+                       "%s(%d, %d) is NaN or infinite (rows and columns from 0)", name,
+                       (int)(not_finite % count), (int)(not_finite / count));
     if (not_symmetric == TD_NO_FAULT) return TANDEM_OK;
     const int row = (int)(not_symmetric % count), col = (int)(not_symmetric / count);
-    return fail(TANDEM_INVALID_VALUE,
-                "%s(%d, %d) is not %s(%d, %d); the matrix must be symmetric (rows and columns from "
-                "0)",
-                name, row, col, name, col, row);
+    return td_fail(
+        TANDEM_INVALID_VALUE,
+        "%s(%d, %d) is not %s(%d, %d); the matrix must be symmetric (rows and columns from "
+        "0)",
+        name, row, col, name, col, row);
 }
 
 /* What the device has found in the input. */
@@ -420,10 +410,10 @@ static tandem_status check_input(const td_verified *verified)
     if (status == TANDEM_OK) status = check_faults("b", &verified->faults_b, m->n);
     for (int j = 0; j < m->n && status == TANDEM_OK; j++) {
         if (isnan(m->norm[TD_OF_X][j].squares))
-            status = fail(TANDEM_INVALID_VALUE,
-                          "column %d of x, from 0, has a NaN or an infinite element", j);
+            status = td_fail(TANDEM_INVALID_VALUE,
+                             "column %d of x, from 0, has a NaN or an infinite element", j);
         if (!isfinite(m->d[j]))
-            status = fail(TANDEM_INVALID_VALUE, "d[%d] is %g; it must be finite", j, m->d[j]);
+            status = td_fail(TANDEM_INVALID_VALUE, "d[%d] is %g; it must be finite", j, m->d[j]);
     }
     return status;
 }
@@ -436,16 +426,17 @@ static tandem_status find_bounds(const td_eigen_measures *m, double *lower, doub
     case TD_BOUNDS_FOUND:
         return TANDEM_OK;
     case TD_BOUNDS_NOT_INDEPENDENT:
-        return fail(TANDEM_NOT_PROVEN,
-                    "|X'%sX - I| is %g at most; it must be below 1: X is too far "
-                    "from orthonormal%s",
-                    m->has_b ? "B " : "", gram, m->has_b ? ", or b is not positive definite" : "");
+        return td_fail(TANDEM_NOT_PROVEN,
+                       "|X'%sX - I| is %g at most; it must be below 1: X is too far "
+                       "from orthonormal%s",
+                       m->has_b ? "B " : "", gram,
+                       m->has_b ? ", or b is not positive definite" : "");
     case TD_BOUNDS_NOT_FINITE:
-        return fail(TANDEM_NOT_PROVEN, "a product or a bound overflows");
+        return td_fail(TANDEM_NOT_PROVEN, "a product or a bound overflows");
     case TD_BOUNDS_NO_MEMORY:
         break;
     }
-    return fail(TANDEM_NO_MEMORY, "there is no host memory for %d intervals", m->n);
+    return td_fail(TANDEM_NO_MEMORY, "there is no host memory for %d intervals", m->n);
 }
 
 tandem_status tandem_verify_symmetric(const char *mode, int64_t n, const double *a, int64_t lda,
@@ -453,7 +444,7 @@ tandem_status tandem_verify_symmetric(const char *mode, int64_t n, const double 
                                       const double *d, double *lower, double *upper,
                                       int64_t *cluster, tandem_stream stream)
 {
-    last_message[0] = '\0';
+    td_message_clear();
     td_parameter parameter;
     const td_engine *engine = verifying_engine(mode, &parameter);
     if (!engine) return TANDEM_INVALID_VALUE;
@@ -471,8 +462,8 @@ tandem_status tandem_verify_symmetric(const char *mode, int64_t n, const double 
     if (status == TANDEM_OK) status = check_result("cluster", cluster);
     if (status != TANDEM_OK) return status;
     if (td_stream_is_capturing(stream))
-        return fail(TANDEM_UNSUPPORTED,
-                    "the stream is being captured; a verification waits for it");
+        return td_fail(TANDEM_UNSUPPORTED,
+                       "the stream is being captured; a verification waits for it");
     v.device = find_device();
     if (!v.device) return TANDEM_UNSUPPORTED;
     v.n = (int)n;

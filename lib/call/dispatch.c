@@ -11,7 +11,8 @@
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)
 {
-    return (td_policy_emulates(o) || o->report.text[0] || o->verify || o->rules.text[0]) &&
+    return (td_policy_emulates(o) || o->report.text[0] || td_report_is_on() || o->verify ||
+            o->rules.text[0]) &&
            td_policy_intercepts(o, entry);
 }
 

@@ -234,10 +234,18 @@ static td_decision answer(const td_options *o, const td_question *q, const td_mo
     return (o->mode.engine->is_choice ? td_policy_choose : weigh_mode)(o, q, model);
 }
 
+/* Of a call that no mode is asked for: cuBLAS may emulate it all the same. */
+static const char *reason_of_native(const td_problem *called)
+{
+    return called->asks_emulation     ? td_reason_emulates
+           : called->allows_emulation ? td_reason_allows
+                                      : td_reason_mode;
+}
+
 td_decision td_policy_decide(const td_options *o, const td_question *q, const td_model *model)
 {
     const td_method *method = q->method;
-    if (!td_policy_emulates(o)) return td_policy_native(td_reason_mode);
+    if (!td_policy_emulates(o)) return td_policy_native(reason_of_native(q->called));
     if (!td_problem_is_valid(q->called)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(q->called)) return td_policy_native(td_reason_empty);
     const char *refusal = method && method->refusal ? method->refusal(q) : NULL;
@@ -245,6 +253,7 @@ td_decision td_policy_decide(const td_options *o, const td_question *q, const td
         return refusal ? td_policy_native(refusal)
                        : (td_decision){.engine = method->engine, .text = method->engine->name};
     if (q->called->is_pedantic) return td_policy_native(td_reason_pedantic);
+    if (q->called->asks_emulation) return td_policy_native(td_reason_emulates);
     if (!method) return td_policy_native(td_reason_routine);
     return refusal ? td_policy_native(refusal) : answer(o, q, model);
 }

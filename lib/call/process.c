@@ -15,15 +15,17 @@
 #include "../report/report.h"
 #include "../report/timer.h"
 #include "../version.h"
+#include "scope.h"
 #include "site_table.h"
 
-static td_options options;
+static td_options options;         /* from the environment */
+static char first[TD_LOADED_PATH]; /* the copy of Tandem that this one stands aside for; "": none */
 static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
 
 /* What a child of fork() must not find taken by a thread that it does not have. A thread that has
  * one of these takes none that is before it, and may take those of timer and report. */
-static pthread_mutex_t *const guarded[] = {&td_devices_lock, &td_contexts_lock, &td_owners_lock,
-                                           &td_site_table_lock};
+static pthread_mutex_t *const guarded[] = {&td_scope_lock, &td_devices_lock, &td_contexts_lock,
+                                           &td_owners_lock, &td_site_table_lock};
 enum { GUARDED = sizeof guarded / sizeof *guarded };
 
 static void before_fork(void)
@@ -71,11 +73,11 @@ static void warn_of_other_runtime(void)
 
 /* Two copies of the library in one process: the second intercepts nothing, and leaves the report
  * to the first. */
-static void stand_aside(const char *other)
+static void stand_aside(void)
 {
     Dl_info own;
     td_options defaults;
-    td_log(TD_LOG_WARN, "%s is loaded already: %s stands aside", other,
+    td_log(TD_LOG_WARN, "%s is loaded already: %s stands aside", first,
            dladdr(&options, &own) ? own.dli_fname : "this copy of Tandem");
     td_options_set_defaults(&defaults);
     defaults.workspace = options.workspace;
@@ -85,12 +87,11 @@ static void stand_aside(const char *other)
 
 static void read_options(void)
 {
-    char other[TD_LOADED_PATH];
     (void)td_options_read(&options,
                           td_environment()); /* says what is wrong, and then has the defaults */
     td_log_open(options.log.level, options.log.file[0] ? options.log.file : NULL);
-    if (td_loaded_other_first(other)) {
-        stand_aside(other);
+    if (td_loaded_other_first(first)) {
+        stand_aside();
         return;
     }
     warn_of_other_runtime();
@@ -102,10 +103,58 @@ static void read_options(void)
     (void)pthread_atfork(before_fork, in_parent, in_child);
 }
 
-const td_options *td_options_in_force(void)
+static const td_options *options_from_start(void)
 {
     pthread_once(&options_once, read_options);
     return &options;
+}
+
+const td_options *td_options_in_force(void)
+{
+    const td_options *o = td_scope_of_thread();
+    return o ? o : td_scope_of_process(options_from_start());
+}
+
+const td_options *td_process_options(void) { return td_scope_of_process(options_from_start()); }
+
+const char *td_process_stands_aside(void)
+{
+    (void)options_from_start();
+    return first[0] ? first : NULL;
+}
+
+void td_process_count(void)
+{
+    (void)options_from_start();
+    td_report_count_calls();
+}
+
+/* Verifying needs counts, whatever the process started with. */
+static void count_if_verified(td_scope_status status, const td_options *now)
+{
+    if (status == TD_SCOPE_DONE && now->verify) td_process_count();
+}
+
+td_scope_status td_process_set(const char *settings, char why[TD_WHY_BYTES])
+{
+    const td_scope_status status = td_scope_set(options_from_start(), settings, why);
+    count_if_verified(status, td_process_options());
+    return status;
+}
+
+td_scope_status td_process_push(const char *settings, char why[TD_WHY_BYTES])
+{
+    const td_options *now = NULL;
+    const td_scope_status status = td_scope_push(options_from_start(), settings, why, &now);
+    count_if_verified(status, now);
+    return status;
+}
+
+char *td_process_report(size_t *length)
+{
+    (void)options_from_start();
+    td_timer_collect();
+    return td_report_compose(length);
 }
 
 /* Registered after the CUDA runtime's own handlers, so that it runs before them. */

@@ -42,6 +42,14 @@ static const void *table_of(const td_image *image, ElfW(Sxword) tag)
     return entry ? address_of(image, entry->d_un.d_ptr) : NULL;
 }
 
+const void *td_image_table(const td_image *image, int64_t tag) { return table_of(image, tag); }
+
+size_t td_image_number(const td_image *image, int64_t tag)
+{
+    const ElfW(Dyn) *entry = entry_of(image, tag);
+    return entry ? entry->d_un.d_val : 0;
+}
+
 static const char *name_of(const td_image *image)
 {
     const ElfW(Dyn) *entry = entry_of(image, DT_SONAME);

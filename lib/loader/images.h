@@ -63,4 +63,9 @@ bool td_image_needs(const td_image *image, const char *start);
 /* The address of a function that the image itself defines; NULL if it does not. */
 void *td_image_symbol(const td_image *image, const char *name);
 
+/* An entry of the image's dynamic section, as an address or as a number; NULL or 0 if there is
+ * none. tag: DT_something. */
+const void *td_image_table(const td_image *image, int64_t tag);
+size_t td_image_number(const td_image *image, int64_t tag);
+
 #endif

@@ -55,7 +55,7 @@ static bool is_version(const td_image *image, int i)
     return strcmp(image->name, sonames[i]) == 0 || strcmp(image->name, lt_sonames[i]) == 0;
 }
 
-static bool is_cublas(const td_image *image)
+bool td_original_is_image(const td_image *image)
 {
     for (int i = 0; i < SONAMES; i++)
         if (is_version(image, i)) return true;
@@ -179,7 +179,7 @@ static void look_at_place(const td_images *images, void *of)
 {
     place *p = of;
     const td_image *image = td_images_find(images, p->address);
-    if (image && is_cublas(image)) snprintf(p->path, sizeof p->path, "%s", image->path);
+    if (image && td_original_is_image(image)) snprintf(p->path, sizeof p->path, "%s", image->path);
 }
 
 td_library *td_library_at(const void *address)
@@ -245,7 +245,7 @@ static void find_between(const td_images *images, void *unused)
     (void)unused;
     if (!tandem || tandem == images->image) return; /* part of the program */
     for (const td_image *at = tandem + 1; at < images->image + images->count; at++) {
-        if (is_cublas(at) || td_image_is_needed(images, at)) return;
+        if (td_original_is_image(at) || td_image_is_needed(images, at)) return;
         if (td_image_is_tandem(at)) continue; /* which stands aside */
         for (int which = 0; which < TD_ORIGINAL_COUNT; which++) {
             void *address = between[which] ? NULL : td_image_symbol(at, names[which]);

@@ -70,6 +70,10 @@ td_library *td_library_at(const void *address);
 void td_bound_set(unsigned call);
 unsigned td_bound_number(const td_library *library, td_original which);
 
+/* True if an image is a cuBLAS or cublasLt, 11 to 13. */
+struct td_image;
+bool td_original_is_image(const struct td_image *image);
+
 /* The name of the function. */
 const char *td_original_name(td_original which);
 

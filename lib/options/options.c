@@ -344,8 +344,8 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_seconds = {parse_seconds, print_seconds, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
-#define ROW(id, kind, field, fallback, allowed, help)                                              \
-    {PREFIX #id, &kind_##kind, offsetof(td_options, field), fallback, allowed, help},
+#define ROW(id, kind, field, when, fallback, allowed, help)                                        \
+    {PREFIX #id, &kind_##kind, offsetof(td_options, field), TD_##when, fallback, allowed, help},
 const td_option td_option_table[TD_OPTION_COUNT] = {TD_OPTIONS(ROW)};
 
 static bool parse(td_option_id id, const char *text, td_options *o)
@@ -383,21 +383,30 @@ static const char *ask(const struct td_option_kind *kind, const char *text,
 }
 
 /* Gives an option the value that `text` says, as td_options_set does; a text that says none is
- * refused with `consequence` (", so ...") in the message. */
-static bool set(td_options *o, td_option_id id, const char *name, const char *text,
-                td_origin origin, const char *consequence)
+ * refused with a line in `why`, which ends with `consequence` (", so ..."). */
+static bool try_to_set(td_options *o, td_option_id id, const char *name, const char *text,
+                       td_origin origin, const char *consequence, char why[TD_WHY_BYTES])
 {
     td_options changed = *o;
     if (!parse(id, text, &changed)) {
         char allowed[TD_ALLOWED_BYTES], question[TD_QUESTION_BYTES];
         td_option_allowed(id, allowed, sizeof allowed);
-        td_log(TD_LOG_ERROR, "%s is '%.200s'%s; allowed: %s%s", name, text, consequence, allowed,
-               ask(td_option_table[id].kind, text, question));
+        snprintf(why, TD_WHY_BYTES, "%s is '%.200s'%s; allowed: %s%s", name, text, consequence,
+                 allowed, ask(td_option_table[id].kind, text, question));
         return false;
     }
     changed.origins[id] = origin;
     *o = changed;
     return true;
+}
+
+static bool set(td_options *o, td_option_id id, const char *name, const char *text,
+                td_origin origin, const char *consequence)
+{
+    char why[TD_WHY_BYTES];
+    if (try_to_set(o, id, name, text, origin, consequence, why)) return true;
+    td_log(TD_LOG_ERROR, "%s", why);
+    return false;
 }
 
 bool td_options_set(td_options *o, td_option_id id, const char *name, const char *text,
@@ -461,15 +470,112 @@ static bool is_lost_or_won(const td_engine *engine)
     return engine != td_engines[0] && !engine->is_never_faster;
 }
 
-bool td_options_agree(const td_options *o, const char *consequence)
+/* td_options_agree, with the line in why instead of the log; prefix: of the options' names. */
+static bool agree(const td_options *o, const char *prefix, const char *consequence,
+                  char why[TD_WHY_BYTES])
 {
     if (o->strategy != TD_STRATEGY_ADAPTIVE || o->rules.text[0] || is_lost_or_won(o->mode.engine))
         return true;
-    td_log(TD_LOG_ERROR,
-           "TANDEM_STRATEGY is 'adaptive', and TANDEM_MODE is '%s'%s; allowed: mode auto, or one "
-           "that may be faster than native",
-           o->mode.text, consequence);
+    const bool is_short = !*prefix;
+    snprintf(
+        why, TD_WHY_BYTES,
+        "%s%s is 'adaptive', and %s%s is '%s'%s; allowed: mode auto, or one that may be faster "
+        "than native",
+        prefix, is_short ? "strategy" : "STRATEGY", prefix, is_short ? "mode" : "MODE",
+        o->mode.text, consequence);
     return false;
+}
+
+bool td_options_agree(const td_options *o, const char *consequence)
+{
+    char why[TD_WHY_BYTES];
+    if (agree(o, PREFIX, consequence, why)) return true;
+    td_log(TD_LOG_ERROR, "%s", why);
+    return false;
+}
+
+/* ---- settings of a running process ---- */
+
+const char *td_option_short_name(td_option_id id, char name[TD_OPTION_NAME_BYTES])
+{
+    const char *letters = td_option_table[id].name + strlen(PREFIX);
+    size_t i = 0;
+    for (; letters[i]; i++) name[i] = (char)tolower((unsigned char)letters[i]);
+    name[i] = '\0';
+    return name;
+}
+
+td_option_id td_option_find(const char *short_name)
+{
+    char name[TD_OPTION_NAME_BYTES];
+    td_option_id id = 0;
+    while (id < TD_OPTION_COUNT && strcmp(td_option_short_name(id, name), short_name) != 0) id++;
+    return id;
+}
+
+/* The names that td_options_change takes. */
+static void list_changeable(char *text, size_t bytes)
+{
+    char name[TD_OPTION_NAME_BYTES];
+    text[0] = '\0';
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
+        if (td_option_table[id].when == TD_ANY_TIME)
+            append(text, bytes, "%s%s", text[0] ? ", " : "", td_option_short_name(id, name));
+}
+
+static bool refuse_name(const char *name, bool is_known, char why[TD_WHY_BYTES])
+{
+    char names[TD_ALLOWED_BYTES];
+    list_changeable(names, sizeof names);
+    snprintf(why, TD_WHY_BYTES, "'%.200s' is %s; allowed: %s", name,
+             is_known ? "an option that is read once, when the process starts"
+                      : "no name of an option",
+             names);
+    return false;
+}
+
+/* One word of settings, which is cut in two. */
+static bool change_one(td_options *o, char *word, char why[TD_WHY_BYTES])
+{
+    const char *name = "mode", *value = word;
+    char *equals = strchr(word, '=');
+    if (equals) {
+        *equals = '\0';
+        name = word;
+        value = equals + 1;
+    }
+    const td_option_id id = td_option_find(name);
+    if (id == TD_OPTION_COUNT) return refuse_name(name, false, why);
+    if (td_option_table[id].when != TD_ANY_TIME) return refuse_name(name, true, why);
+    return try_to_set(o, id, name, value, TD_ORIGIN_CALL, "", why);
+}
+
+bool td_options_change(td_options *o, const char *settings, char why[TD_WHY_BYTES])
+{
+    char words[TD_SETTINGS_BYTES], *rest = words;
+    td_options changed = *o;
+    if (!copy(words, sizeof words, settings)) {
+        snprintf(why, TD_WHY_BYTES, "settings have %zu characters; allowed: at most %d",
+                 strlen(settings), TD_SETTINGS_BYTES - 1);
+        return false;
+    }
+    for (char *word; (word = strtok_r(rest, " ", &rest));)
+        if (!change_one(&changed, word, why)) return false;
+    if (!agree(&changed, "", "", why)) return false;
+    *o = changed;
+    return true;
+}
+
+void td_options_print_settings(const td_options *o, char text[TD_SETTINGS_BYTES])
+{
+    char name[TD_OPTION_NAME_BYTES], value[TD_OPTION_TEXT_BYTES];
+    text[0] = '\0';
+    for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
+        if (td_option_table[id].when != TD_ANY_TIME) continue;
+        td_option_print(o, id, value, sizeof value);
+        append(text, TD_SETTINGS_BYTES, "%s%s=%s", text[0] ? " " : "",
+               td_option_short_name(id, name), value);
+    }
 }
 
 /* The name in the table with the fewest edits from this one, which is not in it; NULL if none is

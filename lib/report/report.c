@@ -74,7 +74,6 @@ void td_report_after_fork(bool is_child)
 
 void td_report_open(const td_options *o, const char *version)
 {
-    if (!o->report.text[0] && !o->verify) return;
     report.options = o;
     report.version = version;
     report.last = &report.first;
@@ -86,8 +85,12 @@ void td_report_open(const td_options *o, const char *version)
         td_report_run_find(o->report.text, report.run);
         if (!open_destination(true)) return;
     }
-    atomic_store_explicit(&is_on, true, memory_order_release);
+    if (o->report.text[0] || o->verify) td_report_count_calls();
 }
+
+void td_report_count_calls(void) { atomic_store_explicit(&is_on, true, memory_order_release); }
+
+bool td_report_is_on(void) { return atomic_load_explicit(&is_on, memory_order_relaxed); }
 
 /* The first text stays. */
 static void set_text(char *known, size_t bytes, const char *text)
@@ -175,6 +178,11 @@ static char *compose(bool is_table, size_t *length)
     if (fclose(out) == 0) return text;
     free(text);
     return NULL;
+}
+
+char *td_report_compose(size_t *length)
+{
+    return atomic_load_explicit(&is_on, memory_order_acquire) ? compose(false, length) : NULL;
 }
 
 static bool is_without_calls(void)

@@ -47,6 +47,17 @@ typedef struct td_record td_record; /* one line of the report; lives as long as 
  * report stays off. Call once, before the other functions. */
 void td_report_open(const td_options *o, const char *version);
 
+/* Has calls counted from now on, though the options asked for no report: td_report_compose has the
+ * counts, and the end of the process drops them. Call after td_report_open. */
+void td_report_count_calls(void);
+
+/* True if calls are counted. */
+bool td_report_is_on(void);
+
+/* What was counted so far, as JSON (docs/report.md), which the caller frees; NULL if calls are not
+ * counted, or memory has run out. */
+char *td_report_compose(size_t *length);
+
 /* The name of the CUDA device with this number; later names for the same number are ignored. */
 void td_report_set_device(int number, const char *name);
 

@@ -143,6 +143,9 @@ typedef struct {
     int64_t batch;
     td_stream stream;
     bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
+    /* cuBLAS is to emulate binary64 itself: the call asks for that by its compute type, or the
+     * handle's math mode allows it */
+    bool asks_emulation, allows_emulation;
     /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
     void *lent;
     size_t lent_bytes;

@@ -6,7 +6,7 @@
 project_files() {
     local suffix
     for suffix; do
-        find bench examples hostgpu include interpose kernels lib tests tools -name "*.$suffix"
+        find bench examples hostgpu include interpose kernels lib python tests tools -name "*.$suffix"
     done | sort
 }
 

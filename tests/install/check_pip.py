@@ -75,6 +75,11 @@ def check():
     totals = json.loads(report.read_text(encoding="utf-8"))["totals"]
     assert 0 < totals["emulated"] == totals["intercepted"], totals
 
+    # As a module: it finds the library that was installed beside it.
+    use = "import tandem; tandem.enable('df'); print(tandem.get(), tandem.reach()['is_attached'])"
+    said = need(run(ENVIRONMENT / "bin" / "python", "-W", "error", "-c", use), "import tandem")
+    assert said == "df True\n", said
+
     # Where man and bash look for what belongs to bin/tandem.
     for page in ("man/man1/tandem.1", "bash-completion/completions/tandem.bash",
                  "zsh/site-functions/_tandem", "fish/vendor_completions.d/tandem.fish"):

@@ -1,0 +1,44 @@
+"""What this machine has, and what a product would take on it: the launcher's answers."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from . import _launcher
+
+
+def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[str] = None,
+         batch: int = 1, device: Optional[str] = None) -> dict[str, Any]:
+    """What a product takes in every mode, by prediction, and which one mode "auto" would take.
+
+    m, n, k: C is m x n, and k the terms of a sum.
+    routine: "dgemm", "zgemm", or another that `tandem plan --help` lists with its sizes: for those
+       with two sizes only these are handed on (n, k of dsyrk; m, n of dtrsm).
+    accuracy: as TANDEM_ACCURACY; batch: so many products in one call.
+    device: the name of another device, such as "NVIDIA H200"; None: the first one of this machine.
+
+    Returns the dictionary of `tandem plan --json`: "auto" has the mode, "modes" a list with the
+    predicted seconds of each; times of a GPU that was not calibrated follow from its properties.
+    Raises ValueError, which names the argument and what is allowed.
+    """
+    routine_of_two = routine[1:] in ("syrk", "syrkx", "syr2k", "herk", "herkx", "her2k")
+    one_side = routine[1:] in ("symm", "hemm", "trmm", "trsm")
+    sizes = (n, k) if routine_of_two else (m, n) if one_side else (m, n, k)
+    options = [f"--routine={routine}"]
+    if batch != 1:
+        options.append(f"--batch={batch}")
+    if accuracy is not None:
+        options.append(f"--accuracy={accuracy}")
+    if device is not None:
+        options.append(f"--device={device}")
+    return _launcher.ask("plan", *options, *(str(size) for size in sizes))
+
+
+def devices() -> list[str]:
+    """The GPUs of this machine, a text for each: its name, compute capability and memory. An empty
+    list where there is none, and products run on the host device."""
+    facts = _launcher.ask("doctor")["facts"]
+    return [
+        fact["text"] for fact in facts
+        if fact["name"].startswith("device") and not fact["text"].startswith("none")
+    ]

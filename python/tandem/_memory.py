@@ -1,0 +1,127 @@
+"""Device memory without any array library: for scripts that have NumPy alone, and for the host
+device."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import math
+import os
+from typing import Any
+
+from . import _arrays, _library
+
+_TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+
+
+@functools.lru_cache(maxsize=None)
+def _runtime() -> ctypes.CDLL:
+    """The CUDA runtime of the process: the host device's, or else the one that is loaded or that
+    the loader finds."""
+    if _library.is_host_device():
+        # The host device comes along with the library, in its own copy.
+        runtime = _library.library()
+    else:
+        runtime = None
+        for name in ("libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"):
+            try:
+                runtime = ctypes.CDLL(name)
+                break
+            except OSError:
+                continue
+        if runtime is None:
+            raise _library.Error("no CUDA runtime (libcudart.so, 11 to 13) is loaded or found")
+    runtime.cudaMalloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
+    runtime.cudaFree.argtypes = [ctypes.c_void_p]
+    runtime.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    runtime.cudaStreamSynchronize.argtypes = [ctypes.c_void_p]
+    runtime.cudaGetErrorString.restype = ctypes.c_char_p
+    return runtime
+
+
+def _check(status: int) -> None:
+    if status != 0:
+        text = _runtime().cudaGetErrorString(status).decode()
+        raise (MemoryError if status == 2 else _library.Error)(text)
+
+
+def wait(stream: int) -> None:
+    """Until all work in a stream is done."""
+    _check(_runtime().cudaStreamSynchronize(stream))
+
+
+class DeviceArray:
+    """Numbers in device memory, row after row, until the object goes.
+
+    Has __cuda_array_interface__, so that CuPy, PyTorch and Numba can take it as it is. shape and
+    dtype as NumPy's; dtype is "<f8" or "<f4".
+    """
+
+    def __init__(self, shape: tuple[int, ...], typestr: str = _arrays.FLOAT64) -> None:
+        self.shape = tuple(int(size) for size in shape)
+        self.typestr = typestr
+        self.nbytes = math.prod(self.shape) * _arrays.bytes_of(typestr)
+        self._process = os.getpid()
+        self._pointer = ctypes.c_void_p()
+        _check(_runtime().cudaMalloc(ctypes.byref(self._pointer), max(1, self.nbytes)))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {"shape": self.shape, "typestr": self.typestr, "data": (self._pointer.value, False),
+                "strides": None, "version": 3}
+
+    def tandem_empty(self, shape: tuple[int, ...], typestr: str) -> DeviceArray:
+        """Another one, for a result."""
+        return DeviceArray(shape, typestr)
+
+    def to_host(self) -> Any:
+        """A copy as an array of NumPy, once the default stream has made it."""
+        import numpy
+        host = numpy.empty(self.shape, dtype=self.typestr)
+        wait(0)
+        _check(_runtime().cudaMemcpy(host.ctypes.data, self._pointer, self.nbytes, _TO_HOST))
+        return host
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        host = self.to_host()
+        return host if dtype is None else host.astype(dtype)
+
+    def __del__(self) -> None:
+        # A child of fork() has no part in its parent's device memory.
+        if getattr(self, "_pointer", None) and self._process == os.getpid():
+            _runtime().cudaFree(self._pointer)
+
+
+class DevicePart:
+    """One part of all numbers of a DeviceArray whose last dimension has their parts."""
+
+    def __init__(self, whole: DeviceArray, part: int) -> None:
+        self._whole, self._part = whole, part
+        self.shape = whole.shape[:-1]
+        self.typestr = whole.typestr
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        interface = self._whole.__cuda_array_interface__
+        pointer, is_read_only = interface["data"]
+        item = _arrays.bytes_of(self.typestr)
+        strides, step = [], item * self._whole.shape[-1]
+        for size in reversed(self.shape):
+            strides.append(step)
+            step *= size
+        return {**interface, "shape": self.shape, "strides": tuple(reversed(strides)),
+                "data": (pointer + item * self._part, is_read_only)}
+
+    def to_host(self) -> Any:
+        """A copy as an array of NumPy, once the default stream has made it."""
+        return self._whole.to_host()[..., self._part].copy()
+
+
+def to_device(array: Any) -> DeviceArray:
+    """A copy of an array of NumPy, or of what NumPy makes one of, as binary64 numbers in device
+    memory."""
+    import numpy
+    host = numpy.ascontiguousarray(array, dtype=_arrays.FLOAT64)
+    device = DeviceArray(host.shape)
+    _check(_runtime().cudaMemcpy(device._pointer, host.ctypes.data, host.nbytes, _TO_DEVICE))
+    return device

@@ -1,0 +1,459 @@
+/* client_regions.c - a program that is linked to cuBLAS and asks Tandem for regions, while it runs.
+ * usage: client_regions TANDEM LIBRARY TEST
+ *   TANDEM   Tandem's library, which is opened after the program's first product; "-": it is
+ *            preloaded
+ *   LIBRARY  lookup_late.c's, which is opened by the tests that need it
+ * Prints "right" if all went well; else a line on stderr says what did not. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <tandem.h>
+
+#define FAIL(...) (fprintf(stderr, "client_regions: " __VA_ARGS__), fputc('\n', stderr), exit(1))
+#define REQUIRE(what)                                                                              \
+    do {                                                                                           \
+        if (!(what)) FAIL("line %d: %s", __LINE__, #what);                                         \
+    } while (0)
+#define CUDA(call)   REQUIRE((call) == cudaSuccess)
+#define CUBLAS(call) REQUIRE((call) == CUBLAS_STATUS_SUCCESS)
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        if ((call) != TANDEM_OK) FAIL("line %d: %s: %s", __LINE__, #call, tandem.message());       \
+    } while (0)
+
+enum { M = 24, N = 20, K = 40 };
+typedef struct {
+    double of[M * N];
+} result;
+
+/* Tandem's functions, once it is there. */
+static struct {
+    __typeof__(&tandem_attach) attach, detach;
+    __typeof__(&tandem_set) set, set_mode, push;
+    __typeof__(&tandem_pop) pop;
+    __typeof__(&tandem_get) get;
+    __typeof__(&tandem_reach) reach;
+    __typeof__(&tandem_count_calls) count;
+    __typeof__(&tandem_report) report;
+    __typeof__(&tandem_dgemm) dgemm;
+    __typeof__(&tandem_last_message) message;
+} tandem;
+
+static double a[M * K], b[K * N];
+static result native, df, ts;
+
+/* What one thread multiplies with. */
+typedef struct {
+    cublasHandle_t handle;
+    cudaStream_t stream;
+    double *a, *b, *c;
+} worker;
+
+static worker start(void)
+{
+    worker w;
+    CUDA(cudaMalloc((void **)&w.a, sizeof a));
+    CUDA(cudaMalloc((void **)&w.b, sizeof b));
+    CUDA(cudaMalloc((void **)&w.c, sizeof(result)));
+    CUDA(cudaMemcpy(w.a, a, sizeof a, cudaMemcpyHostToDevice));
+    CUDA(cudaMemcpy(w.b, b, sizeof b, cudaMemcpyHostToDevice));
+    CUDA(cudaStreamCreate(&w.stream));
+    CUBLAS(cublasCreate(&w.handle));
+    CUBLAS(cublasSetStream(w.handle, w.stream));
+    return w;
+}
+
+static void stop(worker *w)
+{
+    CUBLAS(cublasDestroy(w->handle));
+    CUDA(cudaStreamDestroy(w->stream));
+    CUDA(cudaFree(w->a));
+    CUDA(cudaFree(w->b));
+    CUDA(cudaFree(w->c));
+}
+
+/* The result starts as bytes that no product has. */
+static void poison(const worker *w)
+{
+    CUDA(cudaMemsetAsync(w->c, 0xff, sizeof(result), w->stream));
+}
+
+static result take(const worker *w)
+{
+    result c;
+    CUDA(cudaStreamSynchronize(w->stream));
+    CUDA(cudaMemcpy(&c, w->c, sizeof c, cudaMemcpyDeviceToHost));
+    return c;
+}
+
+static void enqueue(const worker *w)
+{
+    const double one = 1.0, zero = 0.0;
+    CUBLAS(cublasDgemm(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w->a, M, w->b, K, &zero,
+                       w->c, M));
+}
+
+static result multiply(const worker *w)
+{
+    poison(w);
+    enqueue(w);
+    return take(w);
+}
+
+static result multiply_in(const worker *w, const char *mode)
+{
+    poison(w);
+    OK(tandem.dgemm(mode, TANDEM_OP_N, TANDEM_OP_N, M, N, K, 1.0, w->a, M, w->b, K, 0.0, w->c, M,
+                    w->stream));
+    return take(w);
+}
+
+static int is(result c, const result *want) { return memcmp(&c, want, sizeof c) == 0; }
+
+static void *library;
+
+static void *find(const char *name)
+{
+    void *symbol = dlsym(library, name);
+    if (!symbol) FAIL("%s", dlerror());
+    return symbol;
+}
+
+static void find_tandem(const char *path)
+{
+    library = strcmp(path, "-") == 0 ? RTLD_DEFAULT : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library && strcmp(path, "-") != 0) FAIL("%s", dlerror());
+    tandem.attach = (__typeof__(tandem.attach))find("tandem_attach");
+    tandem.detach = (__typeof__(tandem.detach))find("tandem_detach");
+    tandem.set = (__typeof__(tandem.set))find("tandem_set");
+    tandem.set_mode = (__typeof__(tandem.set_mode))find("tandem_set_mode");
+    tandem.push = (__typeof__(tandem.push))find("tandem_push");
+    tandem.pop = (__typeof__(tandem.pop))find("tandem_pop");
+    tandem.get = (__typeof__(tandem.get))find("tandem_get");
+    tandem.reach = (__typeof__(tandem.reach))find("tandem_reach");
+    tandem.count = (__typeof__(tandem.count))find("tandem_count_calls");
+    tandem.report = (__typeof__(tandem.report))find("tandem_report");
+    tandem.dgemm = (__typeof__(tandem.dgemm))find("tandem_dgemm");
+    tandem.message = (__typeof__(tandem.message))find("tandem_last_message");
+}
+
+/* ---- tests; Tandem is attached or preloaded, in mode native ---- */
+
+static void expect_value(const char *option, const char *want)
+{
+    char value[64];
+    OK(tandem.get(option, value, sizeof value));
+    if (strcmp(value, want) != 0) FAIL("%s is %s, not %s", option, value, want);
+}
+
+static void expect_refusal(tandem_status status, const char *part)
+{
+    if (status != TANDEM_INVALID_VALUE) FAIL("no refusal with '%s': status %d", part, (int)status);
+    if (!strstr(tandem.message(), part)) FAIL("'%s' has no '%s'", tandem.message(), part);
+}
+
+/* A wrong value says what is wrong, and changes nothing. */
+static void refuses(void)
+{
+    char little[4];
+    worker w = start();
+    OK(tandem.push("df verify=sample:8"));
+    expect_refusal(tandem.push("ozzaki2"), "mode is 'ozzaki2'; allowed: native, df, ts");
+    expect_refusal(tandem.push("ts verify=sometimes"), "verify is 'sometimes'; allowed: off");
+    expect_refusal(tandem.push("ts report=-"), "'report' is an option that is read once");
+    expect_refusal(tandem.push("colour=red"), "'colour' is no name of an option; allowed: mode");
+    expect_refusal(tandem.push("native strategy=adaptive"),
+                   "strategy is 'adaptive', and mode is 'native'");
+    expect_refusal(tandem.push(NULL), "settings is NULL");
+    expect_refusal(tandem.set_mode("ts verify=full"), "mode is 'ts verify=full'");
+    expect_refusal(tandem.get("mode", little, 2), "bytes is 2");
+    expect_refusal(tandem.get("color", little, 2), "option is 'color'");
+    expect_value("mode", "df");
+    expect_value("verify", "sample:8");
+    REQUIRE(is(multiply(&w), &df));
+    OK(tandem.pop());
+    expect_refusal(tandem.pop(), "in no region");
+    expect_value("mode", "native");
+    REQUIRE(is(multiply(&w), &native));
+    for (int i = 0; i < 64; i++) OK(tandem.push(""));
+    expect_refusal(tandem.push(""), "64 regions");
+    for (int i = 0; i < 64; i++) OK(tandem.pop());
+    stop(&w);
+}
+
+/* One of two equal calls is in a region: that one changes alone, in several threads at a time. */
+static void *call_by_turns(void *mode)
+{
+    enum { TURNS = 200 };
+    const result *want = strcmp(mode, "df") == 0 ? &df : &ts;
+    worker w = start();
+    for (int i = 0; i < TURNS; i++) {
+        REQUIRE(is(multiply(&w), &native));
+        OK(tandem.push(mode));
+        REQUIRE(is(multiply(&w), want));
+        if (i % 10 == 0) {
+            OK(tandem.push("mode=native"));
+            REQUIRE(is(multiply(&w), &native));
+            OK(tandem.pop());
+            REQUIRE(is(multiply(&w), want));
+        }
+        OK(tandem.pop());
+    }
+    stop(&w);
+    return NULL;
+}
+
+static void by_turns(void)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, call_by_turns, i % 2 ? "df" : "ts") == 0);
+    for (int i = 0; i < THREADS; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+}
+
+static void *call_in_process(void *want)
+{
+    worker w = start();
+    REQUIRE(is(multiply(&w), want));
+    stop(&w);
+    return NULL;
+}
+
+/* What is set for the process counts in other threads, and not in a region. */
+static void process(void)
+{
+    pthread_t thread;
+    worker w = start();
+    OK(tandem.set_mode("df"));
+    REQUIRE(is(multiply(&w), &df));
+    OK(tandem.push("ts"));
+    OK(tandem.set("mode=native"));
+    REQUIRE(is(multiply(&w), &ts));
+    REQUIRE(pthread_create(&thread, NULL, call_in_process, &native) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    OK(tandem.pop());
+    REQUIRE(is(multiply(&w), &native));
+    stop(&w);
+}
+
+/* A captured product keeps the mode of its capture. */
+static void captured(void)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    worker w = start();
+    OK(tandem.push("df"));
+    CUDA(cudaStreamBeginCapture(w.stream, cudaStreamCaptureModeThreadLocal));
+    enqueue(&w);
+    CUDA(cudaStreamEndCapture(w.stream, &graph));
+    OK(tandem.pop());
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    OK(tandem.push("ts"));
+    for (int i = 0; i < 3; i++) {
+        poison(&w);
+        CUDA(cudaGraphLaunch(executable, w.stream));
+        REQUIRE(is(take(&w), &df));
+        REQUIRE(is(multiply(&w), &ts));
+    }
+    OK(tandem.pop());
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    stop(&w);
+}
+
+/* The number behind a text of the report, 0 if there is none; -1 if the text is not there. */
+static int counted(const char *what)
+{
+    size_t needed = 0;
+    OK(tandem.report(NULL, 0, &needed));
+    const size_t bytes = needed + 1000;
+    char *text = malloc(bytes);
+    REQUIRE(text);
+    OK(tandem.report(text, bytes, &needed));
+    const char *at = strstr(text, what);
+    const int count = at ? atoi(at + strlen(what)) : -1;
+    free(text);
+    return count;
+}
+
+/* A call that asks cuBLAS to emulate stays cuBLAS's, and the report says so; so does one that the
+ * handle's math mode lets cuBLAS emulate, where the mode is native. The numbers are those of
+ * CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT and CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH. */
+static void emulated(void)
+{
+    const cublasComputeType_t by_cublas = (cublasComputeType_t)79;
+    const double one = 1.0, zero = 0.0;
+    worker w = start();
+    OK(tandem.count());
+    OK(tandem.push("df"));
+    poison(&w);
+    CUBLAS(cublasGemmEx(w.handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w.a, CUDA_R_64F, M, w.b,
+                        CUDA_R_64F, K, &zero, w.c, CUDA_R_64F, M, by_cublas, CUBLAS_GEMM_DEFAULT));
+    REQUIRE(is(take(&w), &native));
+    REQUIRE(counted("\"emulated\": ") == 0);
+    REQUIRE(counted("\"native_reason\": \"the call asks for cuBLAS's own emulation\"") == 0);
+    CUBLAS(cublasSetMathMode(w.handle, (cublasMath_t)8));
+    REQUIRE(is(multiply(&w), &df));
+    OK(tandem.pop());
+    (void)multiply(&w);
+    REQUIRE(counted("\"native_reason\": \"mode native, and the handle lets cuBLAS emulate\"") == 0);
+    stop(&w);
+}
+
+/* Attached and detached while threads multiply: each product is native or df, never anything else,
+ * and after the last attach all are df. */
+enum { THREADS = 8, TIMES = 1000 };
+static atomic_bool is_over;
+static atomic_int native_count, df_count;
+
+static void *call_all_the_time(void *unused)
+{
+    (void)unused;
+    worker w = start();
+    while (!atomic_load(&is_over)) {
+        const result c = multiply(&w);
+        if (is(c, &df))
+            df_count++;
+        else if (is(c, &native))
+            native_count++;
+        else
+            FAIL("a product is neither native nor df");
+    }
+    REQUIRE(is(multiply(&w), &df));
+    stop(&w);
+    return NULL;
+}
+
+static void beside_threads(void)
+{
+    pthread_t threads[THREADS];
+    OK(tandem.set_mode("df"));
+    OK(tandem.count());
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, call_all_the_time, NULL) == 0);
+    for (int i = 0; i < TIMES; i++) {
+        OK(tandem.detach());
+        OK(tandem.attach());
+    }
+    while (df_count + native_count < THREADS) CUDA(cudaStreamSynchronize(NULL));
+    atomic_store(&is_over, true);
+    for (int i = 0; i < THREADS; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
+    REQUIRE(counted("\"emulated\": ") == df_count + THREADS);
+    worker w = start();
+    OK(tandem.detach());
+    REQUIRE(is(multiply(&w), &native));
+    stop(&w);
+    OK(tandem.attach());
+}
+
+/* What tandem_reach has after `member` in the line with `part`. */
+static const char *reached(const char *part, const char *member)
+{
+    static char text[1 << 16];
+    size_t needed;
+    OK(tandem.reach(text, sizeof text, &needed));
+    REQUIRE(needed <= sizeof text);
+    const char *line = strstr(text, part);
+    if (!line) FAIL("'%s' is not in %s", part, text);
+    const char *at = strstr(line, member);
+    REQUIRE(at);
+    return at + strlen(member);
+}
+
+/* A library that finds cuBLAS by name: opened before the attach, it is out of reach, which is told;
+ * opened after it, it is reached, as one that is linked to cuBLAS. */
+typedef cublasStatus_t by_name(cublasHandle_t handle, int m, int n, int k, const double *a,
+                               const double *b, double *c);
+
+static result multiply_by(by_name *function, const worker *w)
+{
+    poison(w);
+    CUBLAS(function(w->handle, M, N, K, w->a, w->b, w->c));
+    return take(w);
+}
+
+static void later(const char *path)
+{
+    worker w = start();
+    OK(tandem.set_mode("df"));
+    void *late = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(late);
+    by_name *function = (by_name *)dlsym(late, "multiply_by_name"),
+            *linked = (by_name *)dlsym(late, "multiply_linked");
+    REQUIRE(function && linked);
+    REQUIRE(is(multiply_by(linked, &w), &df));
+    REQUIRE(is(multiply_by(function, &w), &df));
+    REQUIRE(atoi(reached("the program", "\"redirected\": ")) > 0);
+    OK(tandem.detach());
+    REQUIRE(atoi(reached("the program", "\"redirected\": ")) == 0);
+    REQUIRE(is(multiply(&w), &native));
+    REQUIRE(is(multiply_by(linked, &w), &native));
+    REQUIRE(is(multiply_by(function, &w), &native)); /* by the address that it has kept */
+    OK(tandem.attach());
+    REQUIRE(is(multiply_by(linked, &w), &df));
+    REQUIRE(is(multiply_by(function, &w), &df));
+    stop(&w);
+}
+
+static void before(const char *path)
+{
+    worker w = start();
+    OK(tandem.detach());
+    void *early = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(early);
+    by_name *function = (by_name *)dlsym(early, "multiply_by_name");
+    REQUIRE(function && is(multiply_by(function, &w), &native));
+    OK(tandem.attach());
+    OK(tandem.set_mode("df"));
+    REQUIRE(is(multiply(&w), &df));
+    REQUIRE(is(multiply_by(function, &w), &native));
+    REQUIRE(strncmp(reached("lookup_late", "\"may_have_looked_up\": "), "true", 4) == 0);
+    REQUIRE(strncmp(reached("the program", "\"may_have_looked_up\": "), "false", 5) == 0);
+    stop(&w);
+}
+
+int main(int count, char **arguments)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+        void (*run_with)(const char *library);
+    } tests[] = {{"refuses", refuses, NULL},   {"by_turns", by_turns, NULL},
+                 {"process", process, NULL},   {"captured", captured, NULL},
+                 {"emulated", emulated, NULL}, {"later", NULL, later},
+                 {"before", NULL, before},     {"beside_threads", beside_threads, NULL}};
+    if (count != 4) FAIL("usage: client_regions TANDEM LIBRARY TEST");
+    for (int i = 0; i < M * K; i++) a[i] = 1.0 / (i + 3);
+    for (int i = 0; i < K * N; i++) b[i] = 1.0 / (2 * i + 7);
+    worker w = start();
+    const int is_late = strcmp(arguments[1], "-") != 0;
+    if (is_late) native = multiply(&w);
+    find_tandem(arguments[1]);
+    if (is_late) {
+        REQUIRE(is(multiply(&w), &native));
+        OK(tandem.attach());
+    }
+    OK(tandem.set_mode("native"));
+    if (!is_late) native = multiply(&w);
+    REQUIRE(is(multiply(&w), &native));
+    df = multiply_in(&w, "df");
+    ts = multiply_in(&w, "ts");
+    REQUIRE(!is(df, &native) && !is(ts, &native) && !is(ts, &df));
+    stop(&w);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        if (strcmp(tests[i].name, arguments[3]) != 0) continue;
+        if (tests[i].run) tests[i].run();
+        if (tests[i].run_with) tests[i].run_with(arguments[2]);
+        puts("right");
+        return 0;
+    }
+    FAIL("no test '%s'", arguments[3]);
+}

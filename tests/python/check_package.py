@@ -1,0 +1,345 @@
+"""The package tandem on the host device, in a Python that was started without it.
+
+usage: check_package.py SOURCE_ROOT BUILD_ROOT LINKED
+       check_package.py CASE LINKED  (in the environment that the first form makes)
+
+LINKED is tests/preload/lookup_late.c, linked to cuBLAS: the library whose calls are redirected.
+Ends with 77, skipped, where there is no NumPy.
+"""
+
+import contextlib
+import ctypes
+import io
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from fractions import Fraction
+
+import package
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: no NumPy")
+    sys.exit(77)
+
+M, N, K = 24, 20, 40
+A = numpy.array([1 / (i + 3) for i in range(M * K)]).reshape(M, K)
+B = numpy.array([1 / (2 * i + 7) for i in range(K * N)]).reshape(K, N)
+
+
+@contextlib.contextmanager
+def raises(kind, part):
+    try:
+        yield
+    except kind as error:
+        assert part in str(error), error
+    else:
+        raise AssertionError(f"nothing was raised with '{part}'")
+
+
+def expect(value, want):
+    assert value == want, (value, want)
+
+
+def is_same(a, b):
+    return a.tobytes() == b.tobytes()
+
+
+class Linked:
+    """A library that is linked to cuBLAS, loaded before tandem is imported."""
+
+    def __init__(self, path):
+        self.cublas = ctypes.CDLL("libcublas.so.13")
+        self.library = ctypes.CDLL(path)
+        self.handle = ctypes.c_void_p()
+
+    def multiply(self):
+        """A B by cublasDgemm, which sees the transposed matrices."""
+        import tandem
+        if not self.handle:
+            expect(self.cublas.cublasCreate_v2(ctypes.byref(self.handle)), 0)
+        a, b, c = tandem.to_device(A), tandem.to_device(B), tandem.DeviceArray((M, N))
+        pointers = [
+            ctypes.c_void_p(x.__cuda_array_interface__["data"][0]) for x in (b, a, c)
+        ]
+        expect(self.library.multiply_linked(self.handle, N, M, K, *pointers), 0)
+        return c.to_host()
+
+
+def by_name(mode, **options):
+    import tandem
+    return tandem.matmul(tandem.to_device(A), tandem.to_device(B), mode, **options).to_host()
+
+
+def check_enable(linked):
+    import tandem
+    native = linked.multiply()
+    expect(tandem.reach()["is_attached"], False)
+    df, ts = by_name("df"), by_name("ts")
+    assert not is_same(native, df) and not is_same(df, ts) and not is_same(ts, native)
+    for mode, want in (("df", df), ("ts", ts)):
+        tandem.enable(mode)
+        assert is_same(linked.multiply(), want)
+        expect(tandem.get(), mode)
+        tandem.disable()
+        assert is_same(linked.multiply(), native)
+    tandem.enable("native")
+    here, = [row for row in tandem.reach()["libraries"] if "lookup_late" in row["path"]]
+    assert here["imports"] > 0 and here["redirected"] == here["imports"], here
+
+    def take_turns(mode, want):
+        for _ in range(50):
+            assert is_same(linked.multiply(), native)
+            with tandem.mode(mode, verify="sample:4"):
+                assert is_same(linked.multiply(), want)
+                with tandem.mode("native"):
+                    assert is_same(linked.multiply(), native)
+        done.append(mode)
+
+    done = []
+    threads = [threading.Thread(target=take_turns, args=row) for row in (("df", df), ("ts", ts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expect(sorted(done), ["df", "ts"])
+    with tandem.mode("df", everywhere=True):
+        other = []
+        thread = threading.Thread(target=lambda: other.append(linked.multiply()))
+        thread.start()
+        thread.join()
+        assert is_same(other[0], df)
+    assert is_same(linked.multiply(), native)
+
+
+def check_errors(linked):
+    import tandem
+    native = linked.multiply()
+    tandem.enable("native")
+    with raises(ValueError, "mode is 'oops'; allowed: native, df"):
+        tandem.enable("oops")
+    with raises(TypeError, "'colour' is no option"):
+        tandem.enable("df", colour="red")
+    with raises(ValueError, "verify is 'often'; allowed: off, sample"):
+        tandem.enable("df", verify="often")
+    with raises(ValueError, "mode is 'ts verify=full'"):
+        tandem.enable("ts verify=full")
+    with raises(ValueError, "accuracy is '99'"):
+        with tandem.mode("df", accuracy=99):
+            raise AssertionError("the block runs")
+    with raises(KeyError, "left by"):
+        with tandem.mode("df"):
+            raise KeyError("left by an exception")
+    expect(tandem.get(), "native")
+    assert is_same(linked.multiply(), native)
+    with raises(ValueError, "option is 'color'"):
+        tandem.get("color")
+    a, b = tandem.to_device(A), tandem.to_device(B)
+    with raises(TypeError, "a is list; allowed: an array with __cuda_array_interface__"):
+        tandem.matmul([[1.0]], b)
+    with raises(ValueError, "a is not in device memory"):
+        tandem.matmul(A, b)
+    with raises(ValueError, "b has 24 rows; allowed: 40"):
+        tandem.matmul(a, a)
+    with raises(ValueError, "out has shape (3, 3); allowed: (24, 20)"):
+        tandem.matmul(a, b, out=tandem.DeviceArray((3, 3)))
+    with raises(TypeError, "a has elements of type '<f4'"):
+        tandem.matmul(tandem.DeviceArray((M, K), "<f4"), b)
+    with raises(ValueError, "mode is native; allowed: the emulated modes"):
+        tandem.matmul(a, b, "native")
+    with raises(ValueError, "mode is 'df'; allowed with parts: dd, ts"):
+        tandem.matmul(a, b, "df", parts=True)
+    with raises(ValueError, "a has 1 dimensions; allowed: 2"):
+        tandem.matmul(tandem.to_device([1.0, 2.0]), b)
+
+
+def check_report(linked):
+    import tandem
+    tandem.enable("df")
+    for _ in range(3):
+        linked.multiply()
+    told = tandem.report()
+    expect((told["totals"]["emulated"], told["totals"]["native"]), (3, 0))
+    call, = told["calls"]
+    expect((call["function"], call["mode"], call["count"]), ("cublasDgemm_v2", "df", 3))
+    assert "<td>cublasDgemm_v2</td>" in told._repr_html_() and "host device" in told._repr_html_()
+    assert "cublasDgemm_v2" in str(told)
+    tandem.reset()
+    expect(tandem.report()["calls"], [])
+    with tandem.mode("native"):
+        linked.multiply()
+    with tandem.mode("ts", verify="sample:8"):
+        linked.multiply()
+    told = tandem.report()
+    expect((told["totals"]["emulated"], told["totals"]["native"]), (1, 1))
+    verified, = [call["verified"] for call in told["calls"] if call["mode"] == "ts"]
+    expect((verified["elements"], verified["outside"]), (8, 0))
+
+
+def check_matmul(_):
+    import tandem
+    exact = [[sum(Fraction(A[i, k]) * Fraction(B[k, j]) for k in range(K)) for j in range(N)]
+             for i in range(M)]
+
+    def worst(*parts):
+        errors = (abs(sum(Fraction(float(p[i, j])) for p in parts) / exact[i][j] - 1)
+                  for i in range(M) for j in range(N))
+        return float(max(errors))
+
+    for mode, bound in (("df", 2.0**-42), ("ts", 2.0**-52), ("ozaki2", 2.0**-50),
+                        ("ozaki2:14", 2.0**-44), ("faithful", 2.0**-53)):
+        assert worst(by_name(mode)) <= bound, (mode, worst(by_name(mode)))
+    a, b = tandem.to_device(A), tandem.to_device(B)
+    out = tandem.DeviceArray((M, N))
+    assert tandem.matmul(a, b, "df", out=out) is out
+    assert is_same(out.to_host(), by_name("df"))
+    hi, lo = (part.to_host() for part in tandem.matmul(a, b, "dd", parts=True))
+    assert hi.dtype == numpy.float64 and worst(hi, lo) <= 2.0**-95 < worst(hi)
+    x, y, z = (part.to_host() for part in tandem.matmul(a, b, "ts", parts=True))
+    assert x.dtype == numpy.float32 and worst(x, y, z) <= 2.0**-59 < worst(x, y)
+
+    class Turned:
+        """The transpose of an array, as its columns lie in memory."""
+
+        def __init__(self, array):
+            self.array = array
+
+        @property
+        def __cuda_array_interface__(self):
+            interface = self.array.__cuda_array_interface__
+            rows, cols = interface["shape"]
+            return {**interface, "shape": (cols, rows), "strides": (8, 8 * cols)}
+
+        def tandem_empty(self, shape, typestr):
+            return self.array.tandem_empty(shape, typestr)
+
+    turned_a, turned_b = (Turned(tandem.to_device(x.T)) for x in (A, B))
+    for mode in ("df", "ts", "ozaki2"):
+        for left in (a, turned_a):
+            for right in (b, turned_b):
+                assert is_same(tandem.matmul(left, right, mode).to_host(), by_name(mode))
+    for part, want in zip(tandem.matmul(turned_a, b, "dd", parts=True), (hi, lo)):
+        assert is_same(part.to_host(), want)
+
+
+def check_eigenvalues(_):
+    import tandem
+    n = 30
+    s = numpy.array([[1.0 / (i + j + 1) for j in range(n)] for i in range(n)])
+    s += numpy.diag(numpy.arange(n))
+    d, x = numpy.linalg.eigh(s)
+    told = tandem.verified_eigh(tandem.to_device(s), x=tandem.to_device(x), d=tandem.to_device(d))
+    assert all(low <= value <= high for low, value, high in zip(told.lower, d, told.upper))
+    assert all(high - low < 1e-11 for low, high in zip(told.lower, told.upper))
+    expect(told.cluster, list(range(n)))
+    with raises(tandem.NotProven, "too far from orthonormal"):
+        tandem.verified_eigh(tandem.to_device(s), x=tandem.to_device(0 * x), d=tandem.to_device(d))
+    with raises(ValueError, "x has shape (2, 2); allowed: (30, 30)"):
+        tandem.verified_eigh(tandem.to_device(s), x=tandem.to_device(numpy.eye(2)),
+                             d=tandem.to_device(d))
+    with raises(TypeError, "x and d must be given"):
+        tandem.verified_eigh(tandem.to_device(s))
+
+
+def check_machine(_):
+    import tandem
+    from tandem import _launcher
+    told = tandem.plan(4096, 4096, 4096, device="NVIDIA GeForce RTX 4090")
+    assert told["auto"]["mode"] != "native" and told["m"] == 4096, told["auto"]
+    assert tandem.plan(0, 512, 512, routine="dsyrk")["routine"] == "dsyrk"
+    with raises(ValueError, "routine"):
+        tandem.plan(1, 2, 3, routine="dgemmm")
+    with raises(ValueError, "m"):
+        tandem.plan(-1, 2, 3)
+    assert all("compute capability" in text for text in tandem.devices())
+    # What an attach from outside would reach: the library that is linked to cuBLAS.
+    facts = _launcher.ask("doctor", f"--attach={os.getpid()}")["facts"]
+    reached = [fact["text"] for fact in facts if fact["name"] == "reached"]
+    assert len(reached) == 1 and "lookup_late" in reached[0] and "1 functions" in reached[0], facts
+    assert tandem.__version__.count(".") == 2
+
+
+def child(queue, path):
+    """In a process that is started anew."""
+    import tandem
+    linked = Linked(path)
+    native = linked.multiply()
+    tandem.enable("df")
+    queue.put((tandem.get(), is_same(linked.multiply(), by_name("df")),
+               is_same(native, by_name("df"))))
+
+
+def check_processes(linked):
+    import tandem
+    linked.multiply()
+    tandem.enable("ts")
+    with tandem.mode("df"):
+        # The host device's threads do not survive a fork, nor does a GPU's context.
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if tandem.get() == "df" and tandem.report()["calls"] == [] else 1)
+        expect(os.waitpid(pid, 0)[1], 0)
+    spawn = multiprocessing.get_context("spawn")
+    queue = spawn.Queue()
+    process = spawn.Process(target=child, args=(queue, sys.argv[2]))
+    process.start()
+    expect(queue.get(timeout=300), ("df", True, False))
+    process.join()
+    expect(tandem.get(), "ts")
+
+
+def check_kernel(_):
+    from tandem import _kernel
+    try:
+        import jupyter_client.kernelspec
+    except ImportError:
+        print("no jupyter_client: kernels are not looked at")
+        return
+    with tempfile.TemporaryDirectory() as prefix:
+        expect(_kernel.main(["install", "--name", "t", "--mode", "ts", "--prefix", prefix]), 0)
+        path = os.path.join(prefix, "share", "jupyter", "kernels", "t", "kernel.json")
+        with open(path, encoding="utf-8") as file:
+            start = json.load(file)["argv"]
+        expect(start[1:5], ["run", "--mode", "ts", "--"])
+        code = "import tandem; print(tandem.get(), tandem.matmul)"
+        said = subprocess.run([*start[:6], "-c", code], capture_output=True, text=True, check=True)
+        assert said.stdout.startswith("ts <function"), said
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            expect(_kernel.main(["install", "--mode", "oops", "--prefix", prefix]), 2)
+        assert "mode is 'oops'; allowed: native, df" in said.getvalue(), said.getvalue()
+
+
+CASES = {
+    name.removeprefix("check_"): case
+    for name, case in globals().items() if name.startswith("check_")
+}
+
+
+def run_all(source, build, linked):
+    failed = []
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
+        }
+        environment["PYTHONPATH"] = package.make(folder, source, build)
+        environment["LD_LIBRARY_PATH"] = os.path.join(build, "hostgpu")
+        for case in CASES:
+            done = subprocess.run([sys.executable, "-W", "error", __file__, case, linked],
+                                  env=environment, capture_output=True, text=True, check=False)
+            print(f"{case:12s} {done.stdout}{done.stderr}", flush=True)
+            if done.returncode != 0 or done.stderr:
+                failed.append(case)
+    print("failed:", ", ".join(failed) or "none")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 4:
+        sys.exit(run_all(*sys.argv[1:]))
+    CASES[sys.argv[1]](Linked(sys.argv[2]))
+    print("right")

@@ -1,0 +1,83 @@
+#include "tools/reach.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "lib/routine/entries.h"
+#include "tools/elf_file.h"
+#include "tools/tandem.h"
+
+/* A library that finds cuBLAS by name has this name among its texts: nothing is done without a
+ * handle. */
+static const char first_name[] = "cublasCreate";
+
+static bool is_wrapped(const char *name)
+{
+    for (int entry = 0; entry < TD_ENTRY_COUNT; entry++)
+        if (strcmp(td_entries[entry].name, name) == 0) return true;
+    return false;
+}
+
+static int count_wrapped(const elf_file *file)
+{
+    int count = 0;
+    size_t position = 0;
+    for (const char *name; (name = elf_file_next_import(file, &position));)
+        count += is_wrapped(name);
+    return count;
+}
+
+static bool looks_up(const elf_file *file)
+{
+    return (elf_file_imports(file, "dlsym") || elf_file_imports(file, "dlvsym")) &&
+           elf_file_contains(file, first_name);
+}
+
+static bool is_cublas(const elf_file *file)
+{
+    const char *name = elf_file_dynamic(file, DT_SONAME, 0);
+    return name && strncmp(name, "libcublas", strlen("libcublas")) == 0;
+}
+
+static void examine(FILE *facts, const char *path, reach *found)
+{
+    elf_file file;
+    if (!elf_file_open(&file, path)) return;
+    const bool is_tandem = elf_file_exports(&file, "tandem_version") != ELF_NO_EXPORT;
+    const int count = is_tandem || is_cublas(&file) ? 0 : count_wrapped(&file);
+    found->has_tandem |= is_tandem;
+    if (is_tandem) {
+        fprintf(facts, "Tandem:      %s is loaded\n", path);
+    } else if (count > 0) {
+        fprintf(facts, "reached:     %s, by %d functions\n", path, count);
+        found->reached++;
+    } else if (!is_cublas(&file) && looks_up(&file)) {
+        fprintf(facts, "uncertain:   %s may have looked functions up, and keep them\n", path);
+        found->uncertain++;
+    }
+    elf_file_close(&file);
+}
+
+bool reach_print(FILE *facts, long pid, reach *found)
+{
+    char name[64], line[PATH_MAX + 128], last[PATH_MAX + 128] = "";
+    *found = (reach){0};
+    snprintf(name, sizeof name, "/proc/%ld/maps", pid);
+    FILE *maps = fopen(name, "re");
+    if (!maps) {
+        complain("cannot examine process %ld: %s", pid, strerror(errno));
+        return false;
+    }
+    /* The mappings of a file follow one another. */
+    while (fgets(line, sizeof line, maps)) {
+        char *path = strchr(line, '/');
+        if (!path) continue;
+        path[strcspn(path, "\n")] = '\0';
+        if (strcmp(path, last) == 0) continue;
+        strcpy(last, path);
+        examine(facts, path, found);
+    }
+    fclose(maps);
+    return true;
+}
