@@ -92,19 +92,19 @@ static double apart(test_random *r, const place *at)
 static double scattered(test_random *r, const place *at)
 {
     (void)at;
-    return ldexp(random_uniform(r) - 0.5, random_int(r, -120, 120));
+    return random_scaled(r, -120, 120);
 }
 
 /* One line in five does. */
 static double some_scattered(test_random *r, const place *at)
 {
-    return ldexp(random_uniform(r) - 0.5, at->line % 5 ? 0 : random_int(r, -120, 120));
+    return at->line % 5 ? random_uniform(r) - 0.5 : random_scaled(r, -120, 120);
 }
 
 static double far_scattered(test_random *r, const place *at)
 {
     (void)at;
-    return ldexp(random_uniform(r) - 0.5, random_int(r, -480, 480));
+    return random_scaled(r, -480, 480);
 }
 
 /* From -limit to limit along k. */
@@ -167,7 +167,8 @@ static double far_crossing(test_random *r, const place *at)
 static double subnormal(test_random *r, const place *at)
 {
     if (at->which) return ldexp(random_uniform(r) - 0.5, 900);
-    return ldexp(random_uniform(r) - 0.5, at->line % 2 ? -1030 : random_int(r, -1060, -900));
+    if (at->line % 2) return ldexp(random_uniform(r) - 0.5, -1030);
+    return random_scaled(r, -1060, -900);
 }
 
 /* A has the smallest numbers that there are. */
@@ -244,7 +245,7 @@ static double one_wide(test_random *r, const place *at)
 static double any_exponents(test_random *r, const place *at)
 {
     (void)at;
-    return ldexp(random_uniform(r) - 0.5, random_int(r, -1074, 1023));
+    return random_scaled(r, -1074, 1023);
 }
 
 /* Lines that span more than scaled sums have room for; products do not overflow. */
