@@ -362,7 +362,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_ways_agree)};
     device_require();
     if (td_crt_prepare() != cudaSuccess || td_resident_prepare() != cudaSuccess) return 1;
-    if (test_is_sanitized()) cases = 30;
+    if (test_is_brief()) cases = 30;
     test_take_cases(argc, argv, &cases, &first_seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

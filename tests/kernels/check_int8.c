@@ -455,12 +455,12 @@ static void random_shapes(void **unused)
 static void many_units(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 4); i++) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 4); i++) {
         if (!test_takes(i, 3)) continue;
         const int8_case p = {.seed = first_seed + (uint64_t)i,
-                             .m = 64 * (test_is_sanitized() ? 6 : 18 + i),
-                             .n = test_is_sanitized() ? 140 : 280 - 70 * i,
-                             .k = test_is_sanitized() ? 448 : 1088 + 64 * i,
+                             .m = 64 * (test_is_brief() ? 6 : 18 + i),
+                             .n = test_is_brief() ? 140 : 280 - 70 * i,
+                             .k = test_is_brief() ? 448 : 1088 + 64 * i,
                              .planes = TD_MAX_MODULI,
                              .batch = 1,
                              .pieces = 1,
@@ -477,8 +477,8 @@ static void longest_sums(void **unused)
     static const int lengths[] = {512,  576,  1024, 1088, 1344, 1408, 1728,
                                   1792, 2496, 2560, 4352, 4416, 16384};
     /* Lengths and numbers change no code path: sanitizers see one of each. */
-    for (int fill = 0; fill < (test_is_sanitized() ? 1 : FILLINGS); fill++)
-        for (size_t i = 0; i < (test_is_sanitized() ? 2 : sizeof lengths / sizeof *lengths); i++) {
+    for (int fill = 0; fill < (test_is_brief() ? 1 : FILLINGS); fill++)
+        for (size_t i = 0; i < (test_is_brief() ? 2 : sizeof lengths / sizeof *lengths); i++) {
             const int8_case p = {.m = 64,
                                  .n = 8,
                                  .k = lengths[i],
@@ -527,7 +527,7 @@ int main(int argc, char **argv)
     if (!td_device_current() || td_mma_prepare() != cudaSuccess ||
         td_wgmma_prepare() != cudaSuccess)
         return 1;
-    if (test_is_sanitized()) cases = 16;
+    if (test_is_brief()) cases = 16;
     test_take_cases(argc, argv, &cases, &first_seed);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

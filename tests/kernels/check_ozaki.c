@@ -42,14 +42,14 @@ static void every_parameter(void **unused)
     (void)unused;
     static const char *const data[] = {"both signs", "full",     "wide 4",
                                        "circulant",  "crossing", "least"};
-    const int step = test_is_sanitized() ? 6 : 1;
+    const int step = test_is_brief() ? 6 : 1;
     for (int f = 0; f < FAMILIES; f++)
         for (int parameter = families[f].least; parameter <= families[f].most; parameter += step) {
             double worst = 0.0;
             if (!mode_exists(families[f].name)) break;
             const mode m = with_parameter(f, parameter);
             CHECK(mode_exists(m.name), "the library has no %s", m.name);
-            for (int d = 0; d < 6; d += test_is_sanitized() ? 2 : 1) {
+            for (int d = 0; d < 6; d += test_is_brief() ? 2 : 1) {
                 product of = plain(data[d], 19 - d, 17 + d, 130 + 37 * d);
                 of.op_a = d & 1 ? TANDEM_OP_T : TANDEM_OP_N;
                 of.op_b = d & 2 ? TANDEM_OP_T : TANDEM_OP_N;
@@ -112,11 +112,10 @@ static void extreme_slices(void **unused)
     const double digits = 0x1.01fdfdfdfdfep+0;
     for (int i = 0; i < 5; i++) {
         if (i == 2 && !test_takes_everything()) continue; /* the next one's passes, less a term */
-        if (test_is_sanitized() && i != 4) continue;
+        if (test_is_brief() && i != 4) continue;
         check_constants("ozaki1:8", depths[i], -digits, digits);
-        check_constants("ozaki-sgemm:5", depths[test_is_sanitized() ? 1 : i], digits,
-                        1.0 - 0x1p-53);
-        if (test_is_sanitized()) continue;
+        check_constants("ozaki-sgemm:5", depths[test_is_brief() ? 1 : i], digits, 1.0 - 0x1p-53);
+        if (test_is_brief()) continue;
         check_constants("ozaki1:7", depths[i], digits, digits);
         check_constants("ozaki1:10", depths[i], 1.0 - 0x1p-53, -1.0);
     }
@@ -151,7 +150,7 @@ static void extreme_residues(void **unused)
 {
     (void)unused;
     static const int depths[] = {131071, 131072, 131073, LONG_K, 262145};
-    if (test_is_sanitized()) { /* one of each kind of pass over k */
+    if (test_is_brief()) { /* one of each kind of pass over k */
         check_constants("ozaki2:6", depths[2], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
         return;
     }
@@ -211,8 +210,8 @@ static void defaults_are_as_good_as_binary64(void **unused)
         "rising",  "scattered",      "circulant",   "some scattered", "graded"};
     static const int depths[] = {64, 512, 2048};
     int worse = 0;
-    for (int d = 0; d < 15; d += test_is_sanitized() ? 4 : 1)
-        for (int i = 0; i < (test_is_sanitized() ? 2 : 3); i++) {
+    for (int d = 0; d < 15; d += test_is_brief() ? 4 : 1)
+        for (int i = 0; i < (test_is_brief() ? 2 : 3); i++) {
             if (i == 2 && !test_takes(d, 3)) continue;
             product of = plain(data[d], 16, 18, depths[i]);
             of.seed = (uint64_t)(SEED + d);
@@ -293,8 +292,8 @@ static void whole_numbers_take_fewer(void **unused)
     (void)unused;
     static const int depths[] = {1, 64, 300, 2049};
     unsigned parameters = 0;
-    for (int d = 0; d < 4; d += test_is_sanitized() ? 2 : 1)
-        for (int bits = 1; bits <= 53; bits += test_is_sanitized() ? 7 : d % 2 ? 3 : 1) {
+    for (int d = 0; d < 4; d += test_is_brief() ? 2 : 1)
+        for (int bits = 1; bits <= 53; bits += test_is_brief() ? 7 : d % 2 ? 3 : 1) {
             if (d != 1 && !test_takes(bits - 1, d ? 4 : 2)) continue;
             product of = product_varied("uniform", 70 - d, 67 + d, depths[d], bits + d);
             const int moduli = whole_product(of, bits, bits, bits % 5 == 0);
@@ -303,8 +302,7 @@ static void whole_numbers_take_fewer(void **unused)
             CHECK(whole_product(of, 1, bits, false) == moduli, "by one operand alone");
             CHECK(moduli <= 3 + bits / 3, "%d bits take %d moduli", bits, moduli);
         }
-    CHECK((parameters & 0x7fff) == 0x7ffc || test_is_sanitized(), "not every number: %x",
-          parameters);
+    CHECK((parameters & 0x7fff) == 0x7ffc || test_is_brief(), "not every number: %x", parameters);
 }
 
 /* So many lines of a few elements that a block makes more records at a time. */
@@ -313,7 +311,7 @@ static void many_short_lines(void **unused)
     (void)unused;
     static const char *const data[] = {"both signs", "scattered"};
     const mode m = mode_of_family("ozaki2");
-    for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
+    for (int d = 0; d < (test_is_brief() ? 1 : 2); d++) {
         product of = plain(data[d], 33000, 2, 9);
         of.op_a = d ? TANDEM_OP_T : TANDEM_OP_N;
         checked_product(&m, &of);
@@ -369,7 +367,7 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
               product_text(of));
     ref_account account = mode_product(&m, &gemm);
     static const int limits[] = {28, 25, 22, 20}; /* the last one is too little for long lines */
-    const bool is_brief = test_is_sanitized() || !test_takes_everything();
+    const bool is_brief = test_is_brief() || !test_takes_everything();
     for (int i = is_brief && of->k % 2 ? 1 : 0; i < (of->k < 8192 ? 4 : 3); i += is_brief ? 2 : 1) {
         test_matrix got = checked_compute_within(&m, &p, (size_t)1 << limits[i], NULL);
         checked_compare(&m, &p, &got, &want);
@@ -387,8 +385,8 @@ static void blocks_of_zeros(void **unused)
         shape a, b;
     } pairs[] = {{LOWER, LOWER},  {UPPER, UPPER},   {LOWER, UPPER},  {BLOCKS, LOWER},
                  {BANDED, UPPER}, {BANDED, BLOCKS}, {LINES, BANDED}, {NOTHING, LOWER}};
-    const int part = test_is_sanitized() ? 2 : 1;
-    for (int i = 0; i < 8; i += test_is_sanitized() ? 5 : 1) {
+    const int part = test_is_brief() ? 2 : 1;
+    for (int i = 0; i < 8; i += test_is_brief() ? 5 : 1) {
         product of =
             product_varied("both signs", 330 / part - 9 * i, 200 / part + i, 300 + 61 * i, i);
         if (test_takes(i % 4 / 2, 2))
@@ -396,10 +394,10 @@ static void blocks_of_zeros(void **unused)
         check_shapes("ozaki2", &of, pairs[i].a, pairs[i].b, i % 2 ? 0x1p-90 : 0.0);
     }
     /* In pieces of k, then in passes, with and without maps. */
-    const bool is_small = test_is_sanitized() || !test_takes_everything();
+    const bool is_small = test_is_brief() || !test_takes_everything();
     product of = product_varied("both signs", is_small ? 60 : 130, is_small ? 30 : 70, 9990, 1);
     check_shapes("ozaki2:16", &of, LOWER, BANDED, 0.0);
-    if (!test_is_sanitized()) check_shapes("ozaki2", &of, BLOCKS, UPPER, 0x1p-90);
+    if (!test_is_brief()) check_shapes("ozaki2", &of, BLOCKS, UPPER, 0x1p-90);
 }
 
 /* Batches */
@@ -496,8 +494,8 @@ static void members_choose_for_themselves(void **unused)
 static void many_members(void **unused)
 {
     (void)unused;
-    const int side = test_is_sanitized() ? 70 : 200;
-    check_members("ozaki2", test_is_sanitized() ? 3 : 13, side, side + 2, 40);
+    const int side = test_is_brief() ? 70 : 200;
+    check_members("ozaki2", test_is_brief() ? 3 : 13, side, side + 2, 40);
 }
 
 int main(void)

@@ -158,8 +158,8 @@ static void modes_keep_what_they_promise(void **unused)
     verify(TD_VERIFY_ALL);
     int which = 0;
     for (const mode *m = NULL; (m = mode_after(m));) {
-        if (test_is_sanitized() && !mode_stands_for_others(m)) continue;
-        for (int d = 0; d < distribution_count; d += test_is_sanitized() ? 7 : 1, which++) {
+        if (test_is_brief() && !mode_stands_for_others(m)) continue;
+        for (int d = 0; d < distribution_count; d += test_is_brief() ? 7 : 1, which++) {
             if (!mode_has_turn(m, d, 3)) continue;
             const product of =
                 product_varied(distributions[d].name, 9, 7, which % 2 ? 33 : 130, which);
@@ -176,8 +176,8 @@ static void blocks_share_long_sums(void **unused)
 {
     (void)unused;
     verify(TD_VERIFY_ALL);
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++)
-        for (int d = 0; d < distribution_count; d += test_is_sanitized() ? 33 : i ? 7 : 3) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 2); i++)
+        for (int d = 0; d < distribution_count; d += test_is_brief() ? 33 : i ? 7 : 3) {
             if (!test_takes(d / (i ? 7 : 3), 4)) continue;
             const product of = product_varied(distributions[d].name, 3, 2, shared_terms[i], d);
             CHECK(td_sample_shares(of.k, 6) > 1, "k = %d is not shared", (int)of.k);
@@ -613,7 +613,7 @@ static void what_is_promised_below_the_range_is_held(void **unused)
     (void)unused;
     verify(TD_VERIFY_ALL);
     for (const mode *m = NULL; (m = mode_after(m));)
-        for (int i = 0; i < (test_is_sanitized() ? 2 : 8); i++)
+        for (int i = 0; i < (test_is_brief() ? 2 : 8); i++)
             check_below_range(m, i % 2 ? 4 : 60, i & 2 ? 0x1p-1070 : 0x1p-1060, i & 4 ? 3.0 : 1.0,
                               i % 3 ? 0.0 : 0.75);
 }

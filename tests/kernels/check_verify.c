@@ -547,7 +547,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_bound_is_wrong),
         cmocka_unit_test(bounds_do_not_depend_on_layout),
     };
-    if (test_is_sanitized()) cases = 40;
+    if (test_is_brief()) cases = 40;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     return cmocka_run_group_tests(tests, NULL, NULL);
