@@ -15,7 +15,7 @@ import subprocess
 import time
 import unittest
 
-from launcher_case import Case, LAUNCHER, VERSION
+from launcher_case import Case, LAUNCHER, STARTS_SYSTEM_PROGRAMS, VERSION
 
 GEMM_TIME = os.environ['TANDEM_GEMM_TIME']
 
@@ -173,6 +173,7 @@ class Runs(BenchCase):
             self.assertGreaterEqual(float(next(csv.DictReader(file))['wall_seconds_max']), 1)
         self.assertNotIn('max', self.rows(self.bench(program))['native'])
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_timeout(self):
         """It ends with all that it has started; another run is not in its way."""
         program = self.script('[ $TANDEM_MODE != df ] || { sleep 1000 & sleep 1000; }; echo 1.5')
@@ -184,12 +185,14 @@ class Runs(BenchCase):
         self.assertIn('df: 1 of 1 runs failed (timeout)\n', result.stdout)
         self.assertNotIn('left processes', result.stdout)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_a_program_that_ignores_the_end_of_its_time(self):
         program = self.script("trap '' TERM; echo started >&2; while :; do sleep 1; done")
         result = self.bench('--timeout', 1, program)
         self.assertEqual((result.returncode, result.stdout), (1, ''))
         self.assertIn('fails without emulation (timeout), and says: started; only', result.stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_processes_that_are_left_behind(self):
         """They would be in later runs' way, and what they compute is not counted."""
         program = self.script('[ $TANDEM_MODE = native ] || sleep 4 & echo 1.5')
@@ -237,6 +240,7 @@ class Runs(BenchCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn('error: cannot write all of this to standard output\n', done.stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_kept_files(self):
         self.bench('--keep', 'kept', '--modes', 'df', '--repeat', 2,
                    self.script('echo out; echo err >&2'))
@@ -292,6 +296,7 @@ class Runs(BenchCase):
         self.assertEqual(rows['dd']['difference'], '0')
         self.assertIn('df: 1 of 1 runs failed (3): no luck\n', result.stdout)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_nothing_is_compared_where_native_fails(self):
         """The program's message is shown, there are no speed-ups, and no file says otherwise."""
         mark = f'echo >>{self.folder}/runs; '
@@ -689,6 +694,7 @@ class Products(BenchCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn('df, run 1 of 1: cannot be started, or its files not be kept', result.stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_a_process_that_becomes_another(self):
         """Both of its reports count (docs/report.md, One file, several processes)."""
         program = self.folder / 'becomes.py'

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import unittest
 
-from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, VERSION, compile_c,
-                           library)
+from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, STARTS_SYSTEM_PROGRAMS,
+                           VERSION, compile_c, library)
 
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
@@ -475,6 +475,7 @@ class Run(Case):
         self.assert_refused(self.tandem('run', '--workspace', '1', 'env'), 2, "--workspace is '1'",
                             '2M')
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_accuracy_without_auto_is_said(self):
         self.add_host_device()
         warning = ("tandem: warn: --accuracy 30 has no effect: "
@@ -510,6 +511,7 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'env'), 1,
                             'no CUDA device found (no device is here)')
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_host_device(self):
         self.add_host_device()
         result = self.tandem('run', '--hostgpu', '--', 'env', LD_PRELOAD='libm.so.6')
@@ -518,6 +520,7 @@ class Run(Case):
         paths = [str(self.folder.resolve() / name) for name in HOST_LIBRARIES]
         self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join([*paths, 'libm.so.6']))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_no_device_falls_back_to_the_host_device(self):
         self.add_host_device()
         self.add_cuda()
@@ -535,6 +538,7 @@ class Run(Case):
         self.add_driver(version=10020)
         self.assertIn('the driver is for CUDA 10.2', self.tandem('run', 'env').stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_device(self):
         self.add_host_device()
         self.add_cuda()
@@ -593,8 +597,9 @@ class Run(Case):
     def test_nothing_is_preloaded_into_programs_of_musl(self):
         """Their loader, glibc's under musl's name here, would not start them then."""
         self.add_host_device()
-        loader = self.folder / 'ld-musl-x86_64.so.1'
-        loader.symlink_to('/lib64/ld-linux-x86-64.so.2')
+        plain = compile_c(self.folder, 'plain', 'int main(void) { return 0; }').read_bytes()
+        loader = self.folder / 'ld-musl.so.1'
+        loader.symlink_to(re.search(rb'/lib[\w/]*/ld-linux[^\0]*', plain).group().decode())
         program = compile_c(
             self.folder, 'program', '#include <stdio.h>\n#include <stdlib.h>\n'
             'int main(void) { puts(getenv("LD_PRELOAD")); return 3; }',
@@ -774,10 +779,14 @@ class Doctor(Case):
     def test_other_machines(self):
         program = bytearray(self.product('program', self.cublas).read_bytes())
         other = self.folder / 'other'
-        program[18:20] = (8).to_bytes(2, 'little')  # EM_MIPS
-        other.write_bytes(program)
-        other.chmod(0o755)
-        self.assertIn('another kind of processor (ELF machine 8)', self.doctor(other, 1))
+        own = {62: 'x86-64', 183: 'aarch64'}[int.from_bytes(program[18:20], 'little')]
+        for machine, name in [(8, 'ELF machine 8'), (21, 'ppc64')]:  # EM_MIPS, EM_PPC64
+            program[18:20] = machine.to_bytes(2, 'little')
+            other.write_bytes(program)
+            other.chmod(0o755)
+            self.assertIn(
+                f"another kind of processor, {name}; Tandem's libraries are for {own}",
+                self.doctor(other, 1))
         program[4] = 1  # ELFCLASS32
         other.write_bytes(program)
         self.assertIn('32-bit', self.doctor(other, 1))
@@ -788,6 +797,7 @@ class Doctor(Case):
         path.chmod(0o755)
         return path
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_scripts(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
         self.doctor(self.script(f'#!{program} -x'), 0, f'interpreter: {program}', '(in program)')
@@ -797,6 +807,7 @@ class Doctor(Case):
         self.assertIn('may work: it is a shell script, which starts programs',
                       self.doctor(self.script('#!/bin/sh'), 0))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_interpreters_that_are_scripts(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
         wrapper = self.script(f'#!{program}').rename(self.folder / 'wrapper')
@@ -804,6 +815,7 @@ class Doctor(Case):
         circle = self.script(f'#!{self.folder}/script')
         self.assertIn('its interpreters are scripts, more than 5 deep', self.doctor(circle, 1))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_texts_without_interpreter(self):
         """execvp gives them to sh, if they can be executed; else their suffix says what runs them,
         if anything."""
@@ -816,6 +828,7 @@ class Doctor(Case):
         for name in ['notes', './notes']:
             self.assertIn('neither an ELF program nor a script', self.doctor(name, 1))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_arguments_of_the_program_are_its_own(self):
         result = self.tandem('doctor', 'env', '--help', 'x')
         self.assertEqual((result.returncode, result.stderr), (0, ''))
@@ -873,6 +886,7 @@ class Doctor(Case):
         gone.unlink()
         self.assertNotIn('uses no cuBLAS', self.doctor(needs, 1, 'not found:   libgone.so'))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_shims(self):
         """A version manager's shim has the interpreter's name, and is a script."""
         shim = self.script('#!/bin/bash\nexec real "$@"').rename(self.folder / 'python9')
