@@ -21,8 +21,8 @@ HOST_LIBRARIES = [
 ]
 CUDA_LIBRARY = 'interpose/libtandem.so'
 
-# Shells, env and Python. Where an emulator runs what the build makes, they are for another processor,
-# and nothing of the build can be preloaded into them.
+# Shells, env and Python. Where an emulator runs what the build makes, they are for another
+# processor, and nothing of the build can be preloaded into them.
 STARTS_SYSTEM_PROGRAMS = unittest.skipIf('MESON_EXE_WRAPPER' in os.environ,
                                          "the system's programs are for another processor")
 
