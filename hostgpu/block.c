@@ -9,30 +9,34 @@
 
 __thread hostgpu_place hostgpu_here;
 
-enum { PAGE = 4096, CACHE_LINE = 64 };
+/* A first-level cache takes the place of a line from the address modulo CACHE_WAY. */
+enum { CACHE_WAY = 4096, CACHE_LINE = 64 };
 
 /* ---- fibers ---- */
 
-static size_t stack_bytes(void)
+/* Of a stack, with the most of stack_offset(): whole pages. */
+static size_t stack_bytes(const hostgpu_settings *s)
 {
-    return hostgpu_get_settings()->stack_bytes * HOSTGPU_STACK_FACTOR;
+    const size_t bytes = s->stack_bytes * HOSTGPU_STACK_FACTOR + CACHE_WAY;
+
+    return (bytes + s->page_bytes - 1) & ~(s->page_bytes - 1);
 }
 
-/* From one stack to the next: a guard page, the stack, and a page for stack_offset(). Stacks at a
- * power-of-two distance would fall into the same sets of a second-level cache. */
-static size_t stack_stride(void) { return PAGE + stack_bytes() + PAGE; }
+/* From one stack to the next: a guard page, and the stack. Where pages have 4 KiB, the distance is
+ * not a power of two: stacks would fall into the same sets of a second-level cache. */
+static size_t stack_stride(const hostgpu_settings *s) { return s->page_bytes + stack_bytes(s); }
 
-/* How many bytes below its end the i-th stack begins. In a first-level cache an address's place in
- * its page decides the set: the frames of a warp's threads would otherwise push each other out. */
-static size_t stack_offset(unsigned i) { return i * 7 * CACHE_LINE % PAGE; }
+/* How many bytes below its end the i-th stack begins. In a first-level cache the frames of a warp's
+ * threads would otherwise push each other out. */
+static size_t stack_offset(unsigned i) { return i * 7 * CACHE_LINE % CACHE_WAY; }
 
 static bool acquire_stacks(hostgpu_worker *w)
 {
     char *stacks;
 
     if (w->stacks) return true;
-    stacks = mmap(NULL, stack_stride() * HOSTGPU_MAX_THREADS, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    stacks = mmap(NULL, stack_stride(hostgpu_get_settings()) * HOSTGPU_MAX_THREADS,
+                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED) return false;
     w->stacks = stacks;
     return true;
@@ -40,15 +44,15 @@ static bool acquire_stacks(hostgpu_worker *w)
 
 /* The stack of the worker's next fiber. Its guard page is made at its first use and stays: most
  * launches have far fewer fibers than HOSTGPU_MAX_THREADS, and a guard page costs a system call. */
-static char *next_stack(hostgpu_worker *w)
+static char *next_stack(hostgpu_worker *w, const hostgpu_settings *s)
 {
-    char *guard = w->stacks + w->fiber_count * stack_stride();
+    char *guard = w->stacks + w->fiber_count * stack_stride(s);
 
     if (w->fiber_count == w->guard_count) {
-        mprotect(guard, PAGE, PROT_NONE);
+        mprotect(guard, s->page_bytes, PROT_NONE);
         w->guard_count++;
     }
-    return guard + PAGE;
+    return guard + s->page_bytes;
 }
 
 static void run_threads(void);
@@ -58,8 +62,9 @@ static void run_threads(void);
 static hostgpu_fiber *create_fiber(hostgpu_worker *w)
 {
     hostgpu_fiber *fiber = &w->fiber[w->fiber_count];
-    const size_t bytes = stack_bytes() + PAGE - stack_offset(w->fiber_count);
-    char *stack = next_stack(w);
+    const hostgpu_settings *settings = hostgpu_get_settings();
+    const size_t bytes = stack_bytes(settings) - stack_offset(w->fiber_count);
+    char *stack = next_stack(w, settings);
 
     w->fiber_count++;
     hostgpu_fiber_create(fiber, stack, bytes, run_threads);

@@ -1,8 +1,5 @@
 #include "fiber.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "sanitize.h"
 
 __thread hostgpu_fiber *hostgpu_departed, *hostgpu_arrived;
@@ -43,35 +40,6 @@ static void (*start_of(const hostgpu_fiber *fiber))(void)
     return hostgpu_is_sanitized ? start_sanitized : fiber->entry;
 }
 
-/* ---- the two mechanisms ---- */
-
-#ifdef HOSTGPU_FIBER_ASSEMBLY
-
-/* Lays the stack out as a switch leaves it: the address to go on at. Above it a return address of 0
- * ends backtraces and aligns the stack as for a called function. */
-static void prepare(hostgpu_fiber *fiber)
-{
-    uintptr_t top = (uintptr_t)fiber->stack + fiber->stack_bytes;
-    uintptr_t *slot = (uintptr_t *)(top & ~(uintptr_t)15);
-
-    *--slot = 0;
-    *--slot = (uintptr_t)start_of(fiber);
-    fiber->stack_pointer = slot;
-}
-
-#else
-
-static void prepare(hostgpu_fiber *fiber)
-{
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = (void *)fiber->stack;
-    fiber->context.uc_stack.ss_size = fiber->stack_bytes;
-    fiber->context.uc_link = NULL;
-    makecontext(&fiber->context, start_of(fiber), 0);
-}
-
-#endif
-
 /* ---- the interface ---- */
 
 void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
@@ -84,7 +52,7 @@ void hostgpu_fiber_create(hostgpu_fiber *fiber, void *stack, size_t stack_bytes,
 #ifdef HOSTGPU_TSAN
     if (!fiber->race_fiber) fiber->race_fiber = __tsan_create_fiber(0); /* costs a millisecond */
 #endif
-    prepare(fiber);
+    hostgpu_prepare_stack(&fiber->resume, stack, stack_bytes, start_of(fiber));
 }
 
 void hostgpu_fiber_forget_frames(const hostgpu_fiber *fiber)

@@ -1,6 +1,7 @@
-/* fiber.h - stacks that one OS thread switches between. Hand-written assembly on x86-64 (about 10
- * ns a switch), ucontext elsewhere (about 200 ns: a system call each). Floating-point control words
- * are not switched. */
+/* fiber.h - stacks that one OS thread switches between. Floating-point control words are not
+ * switched. How a switch is made is in a file for each processor: hostgpu_resume_point is where a
+ * fiber goes on, hostgpu_change_stack goes from one to another, hostgpu_prepare_stack makes the
+ * first of a fiber. */
 #ifndef HOSTGPU_FIBER_H
 #define HOSTGPU_FIBER_H
 
@@ -8,19 +9,17 @@
 
 #include "sanitize.h"
 
-#ifdef __x86_64__
-#define HOSTGPU_FIBER_ASSEMBLY 1
+#if defined(__x86_64__)
+#include "fiber_x86_64.h"
+#elif defined(__aarch64__)
+#include "fiber_aarch64.h"
 #else
-#include <ucontext.h>
+#include "fiber_ucontext.h"
 #endif
 
 /* All zero: stands for the OS thread's own stack, and may be switched from. */
 typedef struct {
-#ifdef HOSTGPU_FIBER_ASSEMBLY
-    void *stack_pointer; /* while it does not run */
-#else
-    ucontext_t context;
-#endif
+    hostgpu_resume_point resume; /* while it does not run */
     void (*entry)(void);
     const void *stack; /* lowest address */
     size_t stack_bytes;
@@ -45,44 +44,6 @@ extern __thread hostgpu_fiber *hostgpu_arrived __attribute__((visibility("hidden
 void hostgpu_fiber_depart(void);
 void hostgpu_fiber_arrive(void *fake_stack);
 
-#ifdef HOSTGPU_FIBER_ASSEMBLY
-
-/* Keeps the running stack's pointer in *from, with the address to go on at on that stack, and goes
- * on where `to` was left. The compiler keeps what it needs of the registers. Below the stack
- * pointer it may have 128 bytes of its own. */
-static inline __attribute__((always_inline)) void hostgpu_change_stack(hostgpu_fiber *from,
-                                                                       const hostgpu_fiber *to)
-{
-    void **save = &from->stack_pointer, *load = to->stack_pointer;
-
-    __asm__ volatile("leaq -128(%%rsp), %%rsp\n"
-                     "pushq %%rbp\n"
-                     "leaq 1f(%%rip), %%rax\n"
-                     "pushq %%rax\n"
-                     "movq %%rsp, (%0)\n"
-                     "movq %1, %%rsp\n"
-                     "popq %%rax\n"
-                     "jmpq *%%rax\n"
-                     "1:\n"
-                     "popq %%rbp\n"
-                     "leaq 128(%%rsp), %%rsp\n"
-                     : "+D"(save), "+S"(load)
-                     :
-                     : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
-                       "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
-                       "memory");
-}
-
-#else
-
-static inline void hostgpu_change_stack(hostgpu_fiber *from, const hostgpu_fiber *to)
-{
-    swapcontext(&from->context, &to->context);
-}
-
-#endif
-
 /* Leaves the running fiber `from` and goes on in `to`; returns when somebody switches back. */
 static inline void hostgpu_fiber_switch(hostgpu_fiber *from, hostgpu_fiber *to)
 {
@@ -91,7 +52,7 @@ static inline void hostgpu_fiber_switch(hostgpu_fiber *from, hostgpu_fiber *to)
         hostgpu_arrived = to;
         hostgpu_fiber_depart();
     }
-    hostgpu_change_stack(from, to);
+    hostgpu_change_stack(&from->resume, &to->resume);
     if (hostgpu_is_sanitized) hostgpu_fiber_arrive(from->fake_stack);
 }
 

@@ -64,6 +64,7 @@ static uint64_t read_number(const char *name, uint64_t low, uint64_t high, uint6
 
 static void read_settings(void)
 {
+    settings.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     settings.workers = (unsigned)read_number("HOSTGPU_WORKERS", 1, 1024, hostgpu_core_count());
     settings.stack_bytes = (size_t)read_number("HOSTGPU_STACK", 16 << 10, 64 << 20, 64 << 10);
     settings.stack_bytes &= ~(size_t)4095;

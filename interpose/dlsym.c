@@ -1,7 +1,8 @@
 /* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS by name, and dlopen for those that
  * Tandem is attached to (attach.h). A wrapped function that is
  * asked of a cuBLAS is answered with an entrance of its wrapper that is bound to that cuBLAS;
- * everything else goes on to the function that the caller would have had, as dlsym_x86_64.S says.
+ * everything else goes on to the function that the caller would have had, as dlsym_x86_64.S and
+ * dlsym_aarch64.S say.
  * Until a function of cuBLAS is asked for, nothing here takes memory or a lock, or calls what a
  * sanitizer or an allocator stands before: these ask dlsym while they start. */
 #include <dlfcn.h>
@@ -18,7 +19,7 @@
 #include "attach.h"
 #include "lookups.h"
 
-/* Of dlsym_x86_64.S. */
+/* Of the processor's dlsym_*.S. */
 extern const char td_bound_entrances[];
 void *td_own_dlsym(void *handle, const char *name);
 void *td_own_dlvsym(void *handle, const char *name, const char *version);

@@ -1,5 +1,5 @@
-/* dlsym_x86_64.S - the entrances that C cannot write: dlsym and dlvsym, which must leave their
- * caller's return address where it is, and the bound calls of lib/loader/originals.h. */
+/* dlsym_x86_64.S - the entrances that C cannot write, for x86-64: dlsym and dlvsym, which must leave
+ * their caller's return address where it is, and the bound calls of lib/loader/originals.h. */
 #include "../lib/loader/bound.h"
 
         .text

@@ -65,17 +65,32 @@ static bool check_privileges(const char *path, char *reason)
     return true;
 }
 
+/* A kind of processor as its users call it; `number` takes those without a name here. */
+static const char *machine_name(GElf_Half machine, char number[24])
+{
+    static const struct {
+        GElf_Half machine;
+        const char *name;
+    } known[] = {{EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_PPC64, "ppc64"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].machine == machine) return known[i].name;
+    snprintf(number, 24, "ELF machine %u", (unsigned)machine);
+    return number;
+}
+
 static bool check_machine(const elf_file *file, char *reason)
 {
+    char number[24], own_number[24];
     elf_file self;
     if (!elf_file_open(&self, "/proc/self/exe")) return true;
     const bool matches = elf_file_matches(file, &self);
+    const GElf_Half machine = self.header.e_machine;
     elf_file_close(&self);
     if (matches) return true;
     if (file->header.e_ident[EI_CLASS] == ELFCLASS32)
         return because(reason, "it is a 32-bit program, and Tandem's libraries are 64-bit");
-    return because(reason, "it is for another kind of processor (ELF machine %d)",
-                   file->header.e_machine);
+    return because(reason, "it is for another kind of processor, %s; Tandem's libraries are for %s",
+                   machine_name(file->header.e_machine, number), machine_name(machine, own_number));
 }
 
 static bool is_for_musl(const elf_file *file) { return strstr(file->interpreter, "ld-musl"); }

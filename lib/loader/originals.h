@@ -65,7 +65,7 @@ td_library *td_library_at(const void *address);
 
 /* A program that looks a function up in one cuBLAS calls that one, whatever others there are. So
  * what Tandem gives it are entrances of its own, one for each library and function
- * (interpose/dlsym_x86_64.S): they hand their number plus 1 to td_bound_set and jump to the
+ * (interpose/dlsym_*.S): they hand their number plus 1 to td_bound_set and jump to the
  * wrapper. Numbers: library * TD_BOUND_STRIDE + function. */
 void td_bound_set(unsigned call);
 unsigned td_bound_number(const td_library *library, td_original which);

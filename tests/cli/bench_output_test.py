@@ -11,7 +11,7 @@ import re
 import unittest
 
 from bench_case import BenchCase
-from launcher_case import LAUNCHER, VERSION
+from launcher_case import LAUNCHER, STARTS_SYSTEM_PROGRAMS, VERSION
 
 GEMM_TIME = os.environ['TANDEM_GEMM_TIME']
 
@@ -251,6 +251,7 @@ class Products(BenchCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn('df, run 1 of 1: cannot be started, or its files not be kept', result.stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_a_process_that_becomes_another(self):
         """Both of its reports count (docs/report.md, One file, several processes)."""
         program = self.folder / 'becomes.py'

@@ -13,6 +13,7 @@ import time
 import unittest
 
 from bench_case import BenchCase
+from launcher_case import STARTS_SYSTEM_PROGRAMS
 
 
 class Arguments(BenchCase):
@@ -130,6 +131,7 @@ class Runs(BenchCase):
             self.assertGreaterEqual(float(next(csv.DictReader(file))['wall_seconds_max']), 1)
         self.assertNotIn('max', self.rows(self.bench(program))['native'])
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_timeout(self):
         """It ends with all that it has started; another run is not in its way."""
         program = self.script('[ $TANDEM_MODE != df ] || { sleep 1000 & sleep 1000; }; echo 1.5')
@@ -141,12 +143,14 @@ class Runs(BenchCase):
         self.assertIn('df: 1 of 1 runs failed (timeout)\n', result.stdout)
         self.assertNotIn('left processes', result.stdout)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_a_program_that_ignores_the_end_of_its_time(self):
         program = self.script("trap '' TERM; echo started >&2; while :; do sleep 1; done")
         result = self.bench('--timeout', 1, program)
         self.assertEqual((result.returncode, result.stdout), (1, ''))
         self.assertIn('fails without emulation (timeout), and says: started; only', result.stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_processes_that_are_left_behind(self):
         """They would be in later runs' way, and what they compute is not counted."""
         program = self.script('[ $TANDEM_MODE = native ] || sleep 4 & echo 1.5')
@@ -194,6 +198,7 @@ class Runs(BenchCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn('error: cannot write all of this to standard output\n', done.stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_kept_files(self):
         self.bench('--keep', 'kept', '--modes', 'df', '--repeat', 2,
                    self.script('echo out; echo err >&2'))
@@ -249,6 +254,7 @@ class Runs(BenchCase):
         self.assertEqual(rows['dd']['difference'], '0')
         self.assertIn('df: 1 of 1 runs failed (3): no luck\n', result.stdout)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_nothing_is_compared_where_native_fails(self):
         """The program's message is shown, there are no speed-ups, and no file says otherwise."""
         mark = f'echo >>{self.folder}/runs; '

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import unittest
 
-from launcher_case import Case, VERSION
+from launcher_case import Case, STARTS_SYSTEM_PROGRAMS, VERSION
 
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
@@ -463,6 +463,7 @@ class Calibrate(Case):
         return subprocess.run([os.environ['TANDEM_ON_HOST'], *map(str, arguments)], env=environment,
                               cwd=self.folder, text=True, capture_output=True)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_host_device(self):
         """It is measured, says so, and what it left is found by a plan for it. All that is asked of
         a table is asked of this one."""

@@ -8,7 +8,8 @@ import stat
 import sys
 import unittest
 
-from launcher_case import CUDA_LIBRARY, Case, HOSTDEVICE, PRODUCT, compile_c, library
+from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, PRODUCT, STARTS_SYSTEM_PROGRAMS,
+                           compile_c, library)
 
 
 class Doctor(Case):
@@ -177,10 +178,14 @@ class Doctor(Case):
     def test_other_machines(self):
         program = bytearray(self.product('program', self.cublas).read_bytes())
         other = self.folder / 'other'
-        program[18:20] = (8).to_bytes(2, 'little')  # EM_MIPS
-        other.write_bytes(program)
-        other.chmod(0o755)
-        self.assertIn('another kind of processor (ELF machine 8)', self.doctor(other, 1))
+        own = {62: 'x86-64', 183: 'aarch64'}[int.from_bytes(program[18:20], 'little')]
+        for machine, name in [(8, 'ELF machine 8'), (21, 'ppc64')]:  # EM_MIPS, EM_PPC64
+            program[18:20] = machine.to_bytes(2, 'little')
+            other.write_bytes(program)
+            other.chmod(0o755)
+            self.assertIn(
+                f"another kind of processor, {name}; Tandem's libraries are for {own}",
+                self.doctor(other, 1))
         program[4] = 1  # ELFCLASS32
         other.write_bytes(program)
         self.assertIn('32-bit', self.doctor(other, 1))
@@ -191,6 +196,7 @@ class Doctor(Case):
         path.chmod(0o755)
         return path
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_scripts(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
         self.doctor(self.script(f'#!{program} -x'), 0, f'interpreter: {program}', '(in program)')
@@ -200,6 +206,7 @@ class Doctor(Case):
         self.assertIn('may work: it is a shell script, which starts programs',
                       self.doctor(self.script('#!/bin/sh'), 0))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_interpreters_that_are_scripts(self):
         program = self.product('program', self.cublas, '-Wl,-rpath,$ORIGIN/real')
         wrapper = self.script(f'#!{program}').rename(self.folder / 'wrapper')
@@ -207,6 +214,7 @@ class Doctor(Case):
         circle = self.script(f'#!{self.folder}/script')
         self.assertIn('its interpreters are scripts, more than 5 deep', self.doctor(circle, 1))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_texts_without_interpreter(self):
         """execvp gives them to sh, if they can be executed; else their suffix says what runs them,
         if anything."""
@@ -219,6 +227,7 @@ class Doctor(Case):
         for name in ['notes', './notes']:
             self.assertIn('neither an ELF program nor a script', self.doctor(name, 1))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_arguments_of_the_program_are_its_own(self):
         result = self.tandem('doctor', 'env', '--help', 'x')
         self.assertEqual((result.returncode, result.stderr), (0, ''))
@@ -276,6 +285,7 @@ class Doctor(Case):
         gone.unlink()
         self.assertNotIn('uses no cuBLAS', self.doctor(needs, 1, 'not found:   libgone.so'))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_shims(self):
         """A version manager's shim has the interpreter's name, and is a script."""
         shim = self.script('#!/bin/bash\nexec real "$@"').rename(self.folder / 'python9')
@@ -384,6 +394,7 @@ class DoctorOfMachine(Case):
         self.assertEqual(result.returncode, 1)
         self.assertIn('device:      none (no device is here)', result.stdout)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_host_device(self):
         self.add_host_device()
         self.add_driver(init=100)
@@ -391,6 +402,7 @@ class DoctorOfMachine(Case):
         self.assertEqual(result.returncode, 0)
         self.assertIn('nothing about a GPU', result.stdout.splitlines()[-1])
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_device(self):
         self.add_cuda()
         self.add_driver()

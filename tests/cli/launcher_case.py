@@ -21,6 +21,11 @@ HOST_LIBRARIES = [
 ]
 CUDA_LIBRARY = 'interpose/libtandem.so'
 
+# Shells, env and Python. Where an emulator runs what the build makes, they are for another
+# processor, and nothing of the build can be preloaded into them.
+STARTS_SYSTEM_PROGRAMS = unittest.skipIf('MESON_EXE_WRAPPER' in os.environ,
+                                         "the system's programs are for another processor")
+
 # A driver with one device, or one whose cuInit fails with 100, for machines of either kind.
 DRIVER = r'''
 #include <stddef.h>

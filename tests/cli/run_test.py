@@ -2,11 +2,13 @@
 
 usage: run_test.py LAUNCHER VERSION COMPILER...
 """
+import re
 import shutil
 import sys
 import unittest
 
-from launcher_case import CUDA_LIBRARY, Case, HOST_LIBRARIES, PRODUCT, compile_c, library
+from launcher_case import (CUDA_LIBRARY, Case, HOST_LIBRARIES, PRODUCT, STARTS_SYSTEM_PROGRAMS,
+                           compile_c, library)
 
 
 class Run(Case):
@@ -71,6 +73,7 @@ class Run(Case):
         self.assert_refused(self.tandem('run', '--workspace', '1', 'env'), 2, "--workspace is '1'",
                             '2M')
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_accuracy_without_auto_is_said(self):
         self.add_host_device()
         warning = ("tandem: warn: --accuracy 30 has no effect: "
@@ -106,6 +109,7 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'env'), 1,
                             'no CUDA device found (no device is here)')
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_host_device(self):
         self.add_host_device()
         result = self.tandem('run', '--hostgpu', '--', 'env', LD_PRELOAD='libm.so.6')
@@ -114,6 +118,7 @@ class Run(Case):
         paths = [str(self.folder.resolve() / name) for name in HOST_LIBRARIES]
         self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join([*paths, 'libm.so.6']))
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_no_device_falls_back_to_the_host_device(self):
         self.add_host_device()
         self.add_cuda()
@@ -131,6 +136,7 @@ class Run(Case):
         self.add_driver(version=10020)
         self.assertIn('the driver is for CUDA 10.2', self.tandem('run', 'env').stderr)
 
+    @STARTS_SYSTEM_PROGRAMS
     def test_device(self):
         self.add_host_device()
         self.add_cuda()
@@ -189,8 +195,9 @@ class Run(Case):
     def test_nothing_is_preloaded_into_programs_of_musl(self):
         """Their loader, glibc's under musl's name here, would not start them then."""
         self.add_host_device()
-        loader = self.folder / 'ld-musl-x86_64.so.1'
-        loader.symlink_to('/lib64/ld-linux-x86-64.so.2')
+        plain = compile_c(self.folder, 'plain', 'int main(void) { return 0; }').read_bytes()
+        loader = self.folder / 'ld-musl.so.1'
+        loader.symlink_to(re.search(rb'/lib[\w/]*/ld-linux[^\0]*', plain).group().decode())
         program = compile_c(
             self.folder, 'program', '#include <stdio.h>\n#include <stdlib.h>\n'
             'int main(void) { puts(getenv("LD_PRELOAD")); return 3; }',

@@ -49,11 +49,9 @@ static void fill(problem *p, test_random *r, int spread, int along, int scale)
     for (int64_t l = 0; l < k; l++) {
         const int e = k > 1 ? (int)(2 * along * l / (k - 1)) - along : 0;
         for (int64_t i = 0; i < M; i++)
-            *matrix_at(&p->a, i, l) =
-                ldexp(random_uniform(r) - 0.5, scale + e + random_int(r, -spread, spread));
+            *matrix_at(&p->a, i, l) = random_scaled(r, scale + e - spread, scale + e + spread);
         for (int64_t j = 0; j < N; j++)
-            *matrix_at(&p->b, l, j) =
-                ldexp(random_uniform(r) - 0.5, scale - e + random_int(r, -spread, spread));
+            *matrix_at(&p->b, l, j) = random_scaled(r, scale - e - spread, scale - e + spread);
     }
 }
 

@@ -29,8 +29,7 @@ static void fill(test_matrix *x, test_random *r, int spread, int scale)
 {
     for (int64_t j = 0; j < x->cols; j++)
         for (int64_t i = 0; i < x->rows; i++)
-            *matrix_at(x, i, j) =
-                ldexp(random_uniform(r) - 0.5, scale + random_int(r, -spread, spread));
+            *matrix_at(x, i, j) = random_scaled(r, scale - spread, scale + spread);
 }
 
 static void make(problem *p, int64_t k, test_random *r, int spread, int scale)

@@ -3,6 +3,7 @@
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
 
+#include <math.h>
 #include <stdint.h>
 
 typedef struct {
@@ -29,6 +30,14 @@ static inline double random_uniform(test_random *r)
 static inline int random_int(test_random *r, int low, int high)
 {
     return low + (int)(random_bits(r) % (uint64_t)(high - low + 1));
+}
+
+/* Uniform in (-0.5, 0.5), times 2^e for any e from low to high. The exponent comes first: the
+ * arguments of one call are evaluated in an order of the compiler's choice. */
+static inline double random_scaled(test_random *r, int low, int high)
+{
+    const int e = random_int(r, low, high);
+    return ldexp(random_uniform(r) - 0.5, e);
 }
 
 /* Nearly normal, mean 0 and variance 1: a sum of twelve, so that no mathematical function decides

@@ -89,11 +89,20 @@ char *test_read_file(const char *path)
     return text;
 }
 
+bool test_is_brief(void)
+{
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    return true;
+#else
+    return getenv("TEST_BRIEF") != NULL;
+#endif
+}
+
 bool test_takes_everything(void) { return getenv("TEST_EVERYTHING") != NULL; }
 
 bool test_takes(int i, int step)
 {
-    return i % step == 0 || test_is_sanitized() || test_takes_everything();
+    return i % step == 0 || test_is_brief() || test_takes_everything();
 }
 
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed)

@@ -57,26 +57,19 @@ __attribute__((format(printf, 7, 8))) void test_at_most(const char *file, int li
                                                         const char *bound_text, double bound,
                                                         const char *format, ...);
 
-/* True if sanitizers watch this program: 10 to 50 times as slow, so tests that are about values may
- * do with fewer. */
-static inline int test_is_sanitized(void)
-{
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-    return 1;
-#else
-    return 0;
-#endif
-}
+/* True where a test leaves out what repeats a path with other numbers: under sanitizers, and with
+ * TEST_BRIEF in the environment, for processors that are emulated. */
+bool test_is_brief(void);
 
-/* How many of so many random cases run: sanitizers look for what a tenth of them shows. */
-static inline int test_cases(int count) { return test_is_sanitized() ? count / 10 : count; }
+/* How many of so many random cases run: a tenth in a brief test. */
+static inline int test_cases(int count) { return test_is_brief() ? count / 10 : count; }
 
 /* True if TEST_EVERYTHING is in the environment, as `scripts/test --all` has it: a test then leaves
  * out nothing. Otherwise it may leave out what takes a path of the code that others take, too. */
 bool test_takes_everything(void);
 
 /* True if case `i` runs of those that differ in numbers alone: every step-th, and all with
- * TEST_EVERYTHING, or under sanitizers, where tests choose for themselves. */
+ * TEST_EVERYTHING, or in a brief test, which chooses for itself. */
 bool test_takes(int i, int step);
 
 /* One line on stdout, for results that somebody may want to follow over time. */

@@ -249,8 +249,7 @@ TEST(renormalising_keeps_values)
         for (int i = 0; i < 60000; i++) {
             number s = {{round_part(format, 0, random_uniform(&r) + 0.5)}};
             for (int p = 1; p < parts; p++)
-                s.part[p] = round_part(
-                    format, p, ldexp(random_uniform(&r) - 0.5, random_int(&r, -40 * p, -1)));
+                s.part[p] = round_part(format, p, random_scaled(&r, -40 * p, -1));
             if (parts == 3 && i % 4 == 0) /* two parts cancel, all or nearly */
                 s.part[1] =
                     -s.part[0] * (1.0 + ldexp(random_int(&r, -1, 1), -random_int(&r, 2, 23)));

@@ -316,7 +316,7 @@ TEST(seldom_steps)
             const td_lu_type type = (td_lu_type)(run % TD_LU_TYPES);
             const lu_kind kind = kinds[run / TD_LU_TYPES];
             const int turn = i / step + run % TD_LU_TYPES + run / TD_LU_TYPES;
-            if (!test_takes(turn, 2) || (test_is_sanitized() && turn % 3)) continue;
+            if (!test_takes(turn, 2) || (test_is_brief() && turn % 3)) continue;
             char name[40];
             snprintf(name, sizeof name, "%s after random", lu_kind_names[kind]);
             factored f = factored_late(type, orders[i], kind);
@@ -416,7 +416,7 @@ TEST(residuals)
 
 int main(int argc, char **argv)
 {
-    step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_sanitized() ? 17 : 1;
+    step_of_orders = argc > 1 ? atoi(argv[1]) : test_is_brief() ? 17 : 1;
     every_type = step_of_orders == 0;
     if (every_type) step_of_orders = 1;
     if (step_of_orders < 1) return 2;

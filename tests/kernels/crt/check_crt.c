@@ -373,7 +373,7 @@ int main(int argc, char **argv)
 {
     device_require();
     if (td_crt_prepare() != cudaSuccess || td_fused_prepare() != cudaSuccess) return 1;
-    if (test_is_sanitized()) cases = 30;
+    if (test_is_brief()) cases = 30;
     test_take_cases(argc, argv, &cases, &first_seed);
     return test_run();
 }

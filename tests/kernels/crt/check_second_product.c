@@ -130,7 +130,7 @@ TEST(data_that_are_certified)
 {
     census all = {0};
     for (int d = 0; d < CERTIFIED; d++)
-        for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++) {
+        for (int i = 0; i < (test_is_brief() ? 1 : 2); i++) {
             const dense_case c = varied(certified[d], d + 5 * i);
             const census seen = check_case(&c);
             CHECK(seen.done == seen.masked, "%d of %d elements are left: %s",
@@ -145,7 +145,7 @@ TEST(other_data)
 {
     census all = {0};
     for (int d = 0; d < OTHERS; d++)
-        for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++) {
+        for (int i = 0; i < (test_is_brief() ? 1 : 2); i++) {
             const dense_case c = varied(others[d], d + 5 * i + 1);
             const census seen = check_case(&c);
             all.masked += seen.masked;
@@ -168,7 +168,7 @@ TEST(scalars)
                 {"exact zeros", 0x1p1023, 0.0}, {"cancelling", -0x1p-1010, 0x1p-60},
                 {"wide 2", 1.5, 0x1p300},       {"wide 2", 1.5, 0x1p-300},
                 {"overflowing", 1.0, -1.0},     {"exact zeros", 1.0, 0x1.8p-1}};
-    for (int i = 0; i < (test_is_sanitized() ? 3 : 12); i++) {
+    for (int i = 0; i < (test_is_brief() ? 3 : 12); i++) {
         dense_case c = varied(ends[i].data, 9 + i);
         c.form = ALL;
         c.of.alpha = ends[i].alpha;
@@ -220,8 +220,8 @@ TEST(modes)
 {
     static const char *const names[] = {"faithful", "faithful:fp64", "ozaki1"};
     static const char *const data[] = {"wide 4", "circulant", "scattered", "wide cancelling"};
-    for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++)
-        for (int d = 0; d < (test_is_sanitized() ? 1 : 4); d++) {
+    for (int n = 0; n < (test_is_brief() ? 1 : 3); n++)
+        for (int d = 0; d < (test_is_brief() ? 1 : 4); d++) {
             if (!test_takes(n + d, 2)) continue;
             const mode m = mode_of_family(names[n]);
             product of = product_varied(data[d], 130 + n, 131 - d, 1000 + 31 * d, n + d);
@@ -239,7 +239,7 @@ TEST(little_workspace)
     static const size_t bytes[] = {8 << 20, 5 << 20, 3 << 20};
     td_device *device = td_device_current();
     const size_t all = device->workspace_bytes;
-    const bool is_small = test_is_sanitized();
+    const bool is_small = test_is_brief();
     for (int i = 0; i < (is_small ? 1 : 3); i++) {
         if (!test_takes(i, 2)) continue;
         const mode m = mode_of_family("faithful");
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
         td_repair_prepare() != cudaSuccess)
         return 1;
     first_seed = (uint64_t)time(NULL);
-    if (test_is_sanitized()) cases = 3;
+    if (test_is_brief()) cases = 3;
     test_take_cases(argc, argv, &cases, &first_seed);
     return test_run();
 }

@@ -447,12 +447,12 @@ TEST(random_shapes)
 /* More units than blocks take at first, each of many steps: then these count what is taken. */
 TEST(many_units)
 {
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 4); i++) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 4); i++) {
         if (!test_takes(i, 3)) continue;
         const int8_case p = {.seed = first_seed + (uint64_t)i,
-                             .m = 64 * (test_is_sanitized() ? 6 : 18 + i),
-                             .n = test_is_sanitized() ? 140 : 280 - 70 * i,
-                             .k = test_is_sanitized() ? 448 : 1088 + 64 * i,
+                             .m = 64 * (test_is_brief() ? 6 : 18 + i),
+                             .n = test_is_brief() ? 140 : 280 - 70 * i,
+                             .k = test_is_brief() ? 448 : 1088 + 64 * i,
                              .planes = TD_MAX_MODULI,
                              .batch = 1,
                              .slices = 1,
@@ -468,8 +468,8 @@ TEST(longest_sums)
     static const int lengths[] = {512,  576,  1024, 1088, 1344, 1408, 1728,
                                   1792, 2496, 2560, 4352, 4416, 16384};
     /* Lengths and numbers change no code path: sanitizers see one of each. */
-    for (int fill = 0; fill < (test_is_sanitized() ? 1 : FILLINGS); fill++)
-        for (size_t i = 0; i < (test_is_sanitized() ? 2 : sizeof lengths / sizeof *lengths); i++) {
+    for (int fill = 0; fill < (test_is_brief() ? 1 : FILLINGS); fill++)
+        for (size_t i = 0; i < (test_is_brief() ? 2 : sizeof lengths / sizeof *lengths); i++) {
             const int8_case p = {.m = 64,
                                  .n = 8,
                                  .k = lengths[i],
@@ -511,7 +511,7 @@ int main(int argc, char **argv)
     if (!td_device_current() || td_mma_prepare() != cudaSuccess ||
         td_wgmma_prepare() != cudaSuccess)
         return 1;
-    if (test_is_sanitized()) cases = 16;
+    if (test_is_brief()) cases = 16;
     test_take_cases(argc, argv, &cases, &first_seed);
     return test_run();
 }

@@ -442,7 +442,7 @@ TEST(lengths)
     static const int depths[] = {1,   31,  32,  33,   63,   64,   65,         127,
                                  129, 511, 513, 2047, 4033, 4095, TD_SHORT_K, TD_SHORT_K + 1};
     for (int d = 0; d < (int)(sizeof depths / sizeof *depths); d++)
-        for (int i = 0; i < 4; i += test_is_sanitized() ? 3 : 1) {
+        for (int i = 0; i < 4; i += test_is_brief() ? 3 : 1) {
             const int k = depths[d];
             lines_case c = {.lines = {9, 16},
                             .k = k,
@@ -460,7 +460,7 @@ TEST(lengths)
  * sanitizers watch none. */
 TEST(boxes)
 {
-    const int lines = test_is_sanitized() ? 128 : 512;
+    const int lines = test_is_brief() ? 128 : 512;
     for (int i = 0; i < 8; i++) {
         const int batch = 1 << i % 3, k = i % 2 ? 2048 : 1990;
         lines_case c = {.lines = {lines / batch - 2 * (i % 5), lines / batch},
@@ -482,7 +482,7 @@ TEST(boxes)
 
 int main(int argc, char **argv)
 {
-    if (test_is_sanitized()) cases = 90;
+    if (test_is_brief()) cases = 90;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     if (td_lines_prepare() != cudaSuccess) return EXIT_FAILURE;

@@ -261,7 +261,7 @@ TEST(masks_of_any_form)
     int run = 0;
     for (int o = 0; o < OPERANDS; o++)
         for (int form = 0; form < PATTERNS; form++)
-            for (int i = 0; i < (test_is_sanitized() ? 4 : 7); i++, run++) {
+            for (int i = 0; i < (test_is_brief() ? 4 : 7); i++, run++) {
                 if (k[i] > 1025 && form > SCATTERED) continue;
                 product of =
                     product_varied(operands[o].data, 66, 20, k[i], run % 4 + (o + form) % 4);
@@ -275,7 +275,7 @@ TEST(masks_of_any_form)
 /* More products for each thread than fit its sums without carries. */
 TEST(long_lines)
 {
-    for (int which = 0; which < (test_is_sanitized() ? 1 : 4); which++) {
+    for (int which = 0; which < (test_is_brief() ? 1 : 4); which++) {
         const product of = product_varied("uniform", 3, 3, 400000, which);
         CHECK(check_masked(&of, 0, COLUMN, false, which % 2) == 3, "a column has 3 elements");
     }

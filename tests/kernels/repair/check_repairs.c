@@ -53,7 +53,7 @@ static const int sizes[][3] = {{1, 1, 90},    {17, 66, 40}, {65, 16, 129},
                                {70, 33, 300}, {9, 7, 1100}, {135, 129, 70}};
 enum { SIZES = 6 };
 
-static int size_count(void) { return test_is_sanitized() ? 2 : SIZES; }
+static int size_count(void) { return test_is_brief() ? 2 : SIZES; }
 
 static void check_data(const char *const *data, int count, const char *what)
 {
@@ -61,7 +61,7 @@ static void check_data(const char *const *data, int count, const char *what)
     for (int d = 0; d < count; d++)
         for (int i = 0; i < size_count(); i++) {
             if ((d + i) % 3 == 2 || !test_takes(d + i / 2, 2)) continue;
-            if (test_is_sanitized() && d % 2) continue;
+            if (test_is_brief() && d % 2) continue;
             const product of =
                 product_varied(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
             check_all(&of, &c);
@@ -153,7 +153,7 @@ TEST(work_is_bounded)
     census c = {0};
     for (int d = 0; d < 12; d++)
         for (int i = 0; i < size_count(); i++) {
-            if (!test_takes(d + i, 2) || (test_is_sanitized() && d % 3)) continue;
+            if (!test_takes(d + i, 2) || (test_is_brief() && d % 3)) continue;
             const product of =
                 product_varied(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
             problem p = problem_make(&of);
@@ -171,7 +171,7 @@ TEST(c_that_cancels_the_product)
     census c = {0};
     for (int d = 0; d < 6; d++)
         for (int i = 0; i < size_count(); i++) {
-            if (!test_takes(d + i, 2) || (test_is_sanitized() && (d + i) % 2)) continue;
+            if (!test_takes(d + i, 2) || (test_is_brief() && (d + i) % 2)) continue;
             product of = product_varied(data[d], sizes[i][0], sizes[i][1], sizes[i][2], d + i);
             of.beta = -1.0;
             of.takes_product = true;
@@ -219,14 +219,14 @@ static product product_at_end(int i, int form)
     return of;
 }
 
-static int form_count(void) { return test_is_sanitized() ? 1 : 3; }
+static int form_count(void) { return test_is_brief() ? 1 : 3; }
 
 TEST(ends_of_binary64)
 {
     census c = {0};
     for (int i = 0; i < ENDS; i++)
         for (int form = 0; form < form_count(); form++) {
-            if (!test_takes(i + form, 3) || (test_is_sanitized() && i % 2)) continue;
+            if (!test_takes(i + form, 3) || (test_is_brief() && i % 2)) continue;
             const product of = product_at_end(i, form);
             check_all(&of, &c);
         }
@@ -401,8 +401,7 @@ static void check_edge(const char *name, const edge *e)
 TEST(one_rounding_at_every_edge)
 {
     for (int n = 0; n < EXACT; n++)
-        for (int i = 0; i < EDGES; i += test_is_sanitized() ? 5 : 1)
-            check_edge(names[n], &edges[i]);
+        for (int i = 0; i < EDGES; i += test_is_brief() ? 5 : 1) check_edge(names[n], &edges[i]);
 }
 
 /* How much modes faithful and faithful:fp64 repair */
@@ -459,7 +458,7 @@ static void check_ordinary_sums(int name, const char *data)
     static const int depths[] = {63, 255, 1023, 2047};
     const int64_t size = 256;
     int64_t all = 0;
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 4); i++) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 4); i++) {
         double peaks;
         const int64_t repaired = repairs_of_rounded(names[name], data, size, depths[i], &peaks);
         test_note("%s, %s, k = %d: %d of %d repaired", names[name], data, depths[i], (int)repaired,
@@ -469,7 +468,7 @@ static void check_ordinary_sums(int name, const char *data)
                       depths[i]);
         all += repaired;
     }
-    CHECK(all > 0 || test_is_sanitized(), "%s: nothing of %s is near a tie", names[name], data);
+    CHECK(all > 0 || test_is_brief(), "%s: nothing of %s is near a tie", names[name], data);
 }
 
 TEST(ordinary_sums_are_certified)
@@ -564,7 +563,7 @@ static void check_constants(const mode *m, int k, uint64_t seed)
 TEST(repaired_constants_keep_the_bound_of_df)
 {
     for (const mode *m = mode_after(NULL); m; m = mode_after(m))
-        for (int i = 0; i < (test_is_sanitized() ? 1 : 4) && m->format == &ref_df_format; i++)
+        for (int i = 0; i < (test_is_brief() ? 1 : 4) && m->format == &ref_df_format; i++)
             check_constants(m, i % 2 ? 16384 : 3000, (uint64_t)(17 + i));
 }
 

@@ -88,7 +88,7 @@ static residue_case random_case(uint64_t seed)
 static residue_case large_case(int number)
 {
     static const int moduli_of_case[] = {2, 20, 17, 5}, first_of_case[] = {0, 14, 0, 7};
-    const int part = test_is_sanitized() ? 4 : 1;
+    const int part = test_is_brief() ? 4 : 1;
     residue_case p = {.seed = 1000000 + (uint64_t)number,
                       .lines = {706 / part, 610 / part},
                       .k = number == 1 ? 1406 : 702,
@@ -411,7 +411,7 @@ int main(int argc, char **argv)
 {
     device_require();
     if (td_residues_prepare() != cudaSuccess) return 1;
-    if (test_is_sanitized()) cases = 20;
+    if (test_is_brief()) cases = 20;
     test_take_cases(argc, argv, &cases, &first_seed);
     return test_run();
 }

@@ -68,8 +68,8 @@ TEST(modes_keep_what_they_promise)
     sampled_options.verify = TD_VERIFY_ALL;
     int which = 0;
     for (const mode *m = NULL; (m = mode_after(m));) {
-        if (test_is_sanitized() && !mode_stands_for_others(m)) continue;
-        for (int d = 0; d < distribution_count; d += test_is_sanitized() ? 7 : 1, which++) {
+        if (test_is_brief() && !mode_stands_for_others(m)) continue;
+        for (int d = 0; d < distribution_count; d += test_is_brief() ? 7 : 1, which++) {
             if (!mode_has_turn(m, d, 3)) continue;
             const product of =
                 product_varied(distributions[d].name, 9, 7, which % 2 ? 33 : 130, which);
@@ -85,8 +85,8 @@ static const int shared_terms[] = {2 * TD_SAMPLE_SHARED_TERMS + 1,
 TEST(blocks_share_long_sums)
 {
     sampled_options.verify = TD_VERIFY_ALL;
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++)
-        for (int d = 0; d < distribution_count; d += test_is_sanitized() ? 33 : i ? 7 : 3) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 2); i++)
+        for (int d = 0; d < distribution_count; d += test_is_brief() ? 33 : i ? 7 : 3) {
             if (!test_takes(d / (i ? 7 : 3), 4)) continue;
             const product of = product_varied(distributions[d].name, 3, 2, shared_terms[i], d);
             CHECK(td_sample_shares(of.k, 6) > 1, "k = %d is not shared", (int)of.k);

@@ -141,7 +141,7 @@ TEST(what_is_promised_below_the_range_is_held)
 {
     sampled_options.verify = TD_VERIFY_ALL;
     for (const mode *m = NULL; (m = mode_after(m));)
-        for (int i = 0; i < (test_is_sanitized() ? 2 : 8); i++)
+        for (int i = 0; i < (test_is_brief() ? 2 : 8); i++)
             check_below_range(m, i % 2 ? 4 : 60, i & 2 ? 0x1p-1070 : 0x1p-1060, i & 4 ? 3.0 : 1.0,
                               i % 3 ? 0.0 : 0.75);
 }

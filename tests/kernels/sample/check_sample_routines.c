@@ -180,10 +180,7 @@ static void check_fault(const routine_case *c, const fault *f, bool is_always_se
 }
 
 /* Sanitizers see a third of the kinds with each mode, and the next third with the next one. */
-static bool is_left_out(int which)
-{
-    return test_is_sanitized() && (which + sampled_round) % 3 != 0;
-}
+static bool is_left_out(int which) { return test_is_brief() && (which + sampled_round) % 3 != 0; }
 
 /* Off by 2^-24 of what is beside it, NaN, and an imaginary part where there must be none. */
 static void faults_of_products(void **unused)
@@ -281,7 +278,7 @@ static void blocks_share_long_sums(void **unused)
     (void)unused;
     if (strcmp(sampled_mode->name, "fp64") != 0) return;
     for (int which = 0; which < KINDS; which++) {
-        if (test_is_sanitized() && which % 4) continue;
+        if (test_is_brief() && which % 4) continue;
         routine_case c = plain_case(which, 2, K);
         if (!routine_has_side(&c.p)) {
             td_promise promise;

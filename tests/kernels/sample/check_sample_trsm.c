@@ -81,7 +81,7 @@ TEST(all_solves)
     enum { ORDERS = sizeof orders / sizeof *orders };
     for (int i = 0; i < (sampled_mode->is_variant ? 2 : 8); i++) {
         const int which = 8 * sampled_round + i;
-        if (test_is_sanitized() && i % 7 != 2) continue;
+        if (test_is_brief() && i % 7 != 2) continue;
         const triangular of =
             system_varied("plain", types[which % 2], orders[which * 5 % ORDERS], 2, 5 * which);
         check_solve(&of, which / 2);
@@ -94,7 +94,7 @@ TEST(hard_solves)
     if (sampled_mode->is_variant) return;
     for (int i = 0; i < SYSTEM_DATA / 2; i++) {
         const int which = (SYSTEM_DATA / 2 + 1) * sampled_round + i;
-        if (test_is_sanitized() && i % 7 != 2) continue;
+        if (test_is_brief() && i % 7 != 2) continue;
         triangular of = system_varied(system_data[which % SYSTEM_DATA], types[which / 2 % 2], 134,
                                       1, 5 * which);
         if (strcmp(of.data, "plain") != 0 && strcmp(of.data, "Kahan") != 0)
@@ -107,7 +107,7 @@ TEST(hard_solves)
 TEST(faults_of_solves)
 {
     if (!sampled_stands_for_others()) return;
-    for (int which = 0; which < 8; which += test_is_sanitized() ? 5 : 1) {
+    for (int which = 0; which < 8; which += test_is_brief() ? 5 : 1) {
         if (!mode_has_turn(sampled_mode, which, 3)) continue;
         const triangular of = system_varied("plain", types[which % 2], 70, 2, 5 * which);
         system_matrices s = system_make(&of);
@@ -134,7 +134,7 @@ TEST(special_solves)
 {
     static const double values[] = {0.0, NAN, INFINITY};
     if (!sampled_stands_for_others()) return;
-    for (int which = 0; which < 12; which += test_is_sanitized() ? 5 : 1) {
+    for (int which = 0; which < 12; which += test_is_brief() ? 5 : 1) {
         if (!mode_has_turn(sampled_mode, which, 3)) continue;
         triangular of = system_varied("plain", types[which % 2], 40, 3, 5 * which);
         of.diagonal = TD_NON_UNIT_DIAGONAL;
@@ -160,7 +160,7 @@ TEST(special_solves)
 TEST(solves_of_nothing)
 {
     if (!sampled_stands_for_others()) return;
-    for (int which = 0; which < 4; which += test_is_sanitized() ? 3 : 1) {
+    for (int which = 0; which < 4; which += test_is_brief() ? 3 : 1) {
         triangular of = system_varied("plain", types[which % 2], 40, 3, 5 * which);
         of.alpha[0] = of.alpha[1] = 0.0;
         system_matrices s = system_make(&of);

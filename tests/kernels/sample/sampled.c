@@ -143,7 +143,7 @@ bool sampled_stands_for_others(void)
 bool sampled_next_mode(void)
 {
     do sampled_mode = mode_after(sampled_mode);
-    while (sampled_mode && test_is_sanitized() && !sampled_stands_for_others());
+    while (sampled_mode && test_is_brief() && !sampled_stands_for_others());
     return sampled_mode != NULL;
 }
 

@@ -76,7 +76,7 @@ bool promises(const td_promise *promise);
 
 /* ---- what errors are ---- */
 
-typedef __float128 quad;
+typedef _Float128 quad;
 quad magnitude(quad x);
 
 /* A sum of complex products, and of the magnitudes of their real ones. */

@@ -127,9 +127,9 @@ TEST(matrices_of_programs)
                  {"V' C", {40, 150, 190, panel, normal, TRANSPOSED_A}},
                  {"V W", {190, 70, 33, panel, normal, 0}},
                  {"sparse", {130, 130, 300, sparse, sparse, 0}}};
-    const int count = test_is_sanitized() ? 3 : 9;
+    const int count = test_is_brief() ? 3 : 9;
     for (int i = 0; i < count; i++)
-        for (int n = 0; n < (test_is_sanitized() ? 1 : 3); n++) {
+        for (int n = 0; n < (test_is_brief() ? 1 : 3); n++) {
             const checked seen = check(names[n], &kinds[i].of, SEED + (uint64_t)i);
             test_note("%s, %s: %d, %d repaired, error %s", names[n], kinds[i].name, seen.parameter,
                       (int)seen.repaired, test_power(seen.error));
@@ -159,8 +159,8 @@ TEST(bands_that_do_not_meet)
     static const planted of[] = {{600, 580, 600, band, band, 0},
                                  {590, 600, 610, band, band_from_the_end, TRANSPOSED_A},
                                  {130, 600, 4500, band_from_the_end, band, TRANSPOSED_B}};
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 3); i++)
-        for (int n = 0; n < (i == 0 && !test_is_sanitized() ? 3 : 1); n++) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 3); i++)
+        for (int n = 0; n < (i == 0 && !test_is_brief() ? 3 : 1); n++) {
             if (!test_takes(n, 2)) continue;
             const checked seen = check(names[n], &of[i], SEED + (uint64_t)i);
             test_note("%s: %d, %d repaired", names[n], seen.parameter, (int)seen.repaired);
@@ -206,7 +206,7 @@ static void check_pattern(bool (*pattern)(int64_t), int64_t m, int64_t n, int tr
     opens = pattern;
     for (int64_t i = 0; i < m; i++) lines[0] += pattern(i);
     for (int64_t j = 0; j < n; j++) lines[1] += pattern(j);
-    for (int k = 0; k < (test_is_sanitized() ? 1 : 3); k++) {
+    for (int k = 0; k < (test_is_brief() ? 1 : 3); k++) {
         const checked seen = check(names[k], &of, SEED + 50);
         test_note("%s, %s: %d, %d repaired", names[k], what, seen.parameter, (int)seen.repaired);
         CHECK(seen.repaired >= lines[0] * lines[1], "%s, %s: only %d of %d repaired", names[k],
@@ -222,7 +222,7 @@ TEST(tiles_open_in_patterns)
     check_pattern(none, 70, 65, 0, "none");
     check_pattern(one_of_each_tile, 200, 130, 0, "one of each tile");
     check_pattern(five_of_each_tile, 130, 130, TRANSPOSED_A, "25 of each tile");
-    if (test_is_sanitized()) return;
+    if (test_is_brief()) return;
     check_pattern(every_other, 130, 140, 0, "every other line");
     check_pattern(all, 130, 70, TRANSPOSED_A, "all");
     check_pattern(all, 67, 132, 0, "all, a tile of 12 among them");
@@ -276,7 +276,7 @@ TEST(all_of_larger_products)
         {130, 132, 130, subnormal_in_front, small_behind, TRANSPOSED_B},
         {133, 131, 131, hides_in_front, hides_behind, TRANSPOSED_B}};
     opens = all;
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 6); i++) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 6); i++) {
         const planted *const of = &products[i];
         const checked seen = check(names[0], of, SEED + 70 + (uint64_t)i);
         CHECK(seen.repaired == of->m * of->n, "%d of all repaired", (int)seen.repaired);
@@ -312,7 +312,7 @@ TEST(what_the_estimate_does_not_see)
 TEST(sums_in_parts)
 {
     static const int depths[] = {16384, 16385, 40000};
-    for (int i = test_is_sanitized() ? 1 : 0; i < (test_is_sanitized() ? 2 : 3); i++) {
+    for (int i = test_is_brief() ? 1 : 0; i < (test_is_brief() ? 2 : 3); i++) {
         const planted of = {3, 5, depths[i], sparse, sparse, i == 1};
         const checked seen = check("ozaki2", &of, SEED + 90);
         test_note("k = %d: %d moduli, %d repaired", depths[i], seen.parameter, (int)seen.repaired);
@@ -322,14 +322,10 @@ TEST(sums_in_parts)
 /* Of so many products that magnitudes are made by a kernel of their own. */
 TEST(of_larger_products)
 {
-    const planted of = {test_is_sanitized() ? 3 : 129,
-                        test_is_sanitized() ? 3 : 128,
-                        16384,
-                        sparse,
-                        sparse,
-                        TRANSPOSED_B};
+    const planted of = {
+        test_is_brief() ? 3 : 129, test_is_brief() ? 3 : 128, 16384, sparse, sparse, TRANSPOSED_B};
     const checked seen = check("ozaki2", &of, SEED + 91);
-    CHECK(test_is_sanitized() || of.m * of.n * of.k > 1 << 28, "not large");
+    CHECK(test_is_brief() || of.m * of.n * of.k > 1 << 28, "not large");
     test_note("%d moduli, %d repaired", seen.parameter, (int)seen.repaired);
 }
 
@@ -345,7 +341,7 @@ static double lognormal(test_random *r, int64_t line, int64_t l, int64_t k)
 TEST(lines_choose)
 {
     static const int depths[] = {600, 2049}; /* two moduli more; one more */
-    for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
+    for (int d = 0; d < (test_is_brief() ? 1 : 2); d++) {
         unsigned parameters = 0;
         for (int i = 0; i < 6; i++) {
             const planted of = {70, 20, depths[d], lognormal, lognormal, i % 2};

@@ -142,7 +142,7 @@ static double check(typed_problem *t)
 TEST(every_number_of_slices)
 {
     static const char *const data[] = {"uniform", "both signs", "wide 2", "constant", "integers"};
-    const int step = test_is_sanitized() ? 5 : 1;
+    const int step = test_is_brief() ? 5 : 1;
     for (slices = 0; slices <= TD_MOST_FLOAT_SLICES; slices += slices ? step : TD_LEAST_SLICES) {
         double worst = 0.0;
         for (int d = 0; d < 5; d++)
@@ -165,7 +165,7 @@ TEST(every_depth)
     enum { DEPTHS = sizeof depths / sizeof *depths };
     static const int some[] = {0, 2, 7, 12};
     for (int i = 0; i < DEPTHS; i++) {
-        if (test_is_sanitized() && i % 3) continue;
+        if (test_is_brief() && i % 3) continue;
         slices = some[i % 4];
         typed_problem t = make(i % 2 ? "both signs" : "full", 6, 5, depths[i], i % 4,
                                i % 3 ? 1.0 : -0.7, i % 3 == 1 ? 0.3 : 0.0);
@@ -252,7 +252,7 @@ TEST(sums_at_the_edge_of_binary32)
         for (int sign = 0; sign < 2; sign++) {
             tandem_ts x = extreme();
             typed_problem t = make("uniform", 3, 2, depths[d], 0, 1.0, 0.0);
-            if (test_is_sanitized() && d != 3) {
+            if (test_is_brief() && d != 3) {
                 typed_problem_free(&t);
                 continue;
             }
@@ -387,7 +387,7 @@ static td_run_status run_limited(const typed_problem *t, size_t limit, typed_mat
 TEST(workspace_does_not_matter)
 {
     static const int shapes[][3] = {{150, 70, 700}, {5, 6, 9000}};
-    for (int i = 0; i < (test_is_sanitized() ? 1 : 2); i++) {
+    for (int i = 0; i < (test_is_brief() ? 1 : 2); i++) {
         int runs = 0;
         slices = i ? 0 : 8;
         typed_problem t =
@@ -414,7 +414,7 @@ TEST(workspace_does_not_matter)
 /* More than one pass over k can take: sums are carried. */
 TEST(long_sums)
 {
-    if (test_is_sanitized()) return;
+    if (test_is_brief()) return;
     slices = 12; /* a pass is 40960 */
     typed_problem t = make("uniform", 3, 2, 41000, 1, 1.0, 0.0);
     typed_lengthen(&t.a);

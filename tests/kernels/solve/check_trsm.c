@@ -106,10 +106,10 @@ static double bound_of(const triangular *of, int64_t block_rows)
 }
 
 /* Sanitizers see one of seven cases. */
-static bool is_left_out(int i) { return test_is_sanitized() && i % 7 != 2; }
+static bool is_left_out(int i) { return test_is_brief() && i % 7 != 2; }
 
 /* An order of two blocks or three. */
-static int few_blocks(void) { return test_is_sanitized() ? 140 : 270; }
+static int few_blocks(void) { return test_is_brief() ? 140 : 270; }
 
 /* Systems with one block alone have no products: no other mode takes its turn with them. */
 static bool has_turn(int i)
@@ -280,7 +280,7 @@ static void graphs_of_solves(void **unused)
     (void)unused;
     if (tested->is_variant) return;
     for (int which = 0; which < 4; which++) {
-        if (!has_turn(which) || (test_is_sanitized() && which % 3)) continue;
+        if (!has_turn(which) || (test_is_brief() && which % 3)) continue;
         triangular of = system_varied("plain", type, few_blocks(), 40, which);
         if (which == 3) of.alpha[0] = of.alpha[1] = 0.0;
         system_matrices s = system_make(&of);
@@ -454,7 +454,7 @@ static void hard_triangles(void **unused)
 static bool is_tested(const char *name)
 {
     if (name) return strcmp(name, tested->name) == 0;
-    return (type == TD_BINARY64 && !test_is_sanitized()) || mode_stands_for_others(tested) ||
+    return (type == TD_BINARY64 && !test_is_brief()) || mode_stands_for_others(tested) ||
            tested->is_binary64 || strcmp(tested->name, "faithful") == 0;
 }
 

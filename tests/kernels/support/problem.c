@@ -47,11 +47,11 @@ static double apart(test_random *r, const place *at)
 }
 
 /* Every line spreads over 240 bits, at random. */
-DATA(scattered, ldexp(random_uniform(r) - 0.5, random_int(r, -120, 120)))
+DATA(scattered, random_scaled(r, -120, 120))
 
 /* One line in five does. */
-DATA(some_scattered, ldexp(random_uniform(r) - 0.5, at->line % 5 ? 0 : random_int(r, -120, 120)))
-DATA(far_scattered, ldexp(random_uniform(r) - 0.5, random_int(r, -480, 480)))
+DATA(some_scattered, at->line % 5 ? random_uniform(r) - 0.5 : random_scaled(r, -120, 120))
+DATA(far_scattered, random_scaled(r, -480, 480))
 
 /* From -limit to limit along k. */
 static int along(const place *at, int limit)
@@ -97,7 +97,8 @@ DATA(far_crossing, ldexp(random_uniform(r), at->which ? -along(at, 485) : along(
 static double subnormal(test_random *r, const place *at)
 {
     if (at->which) return ldexp(random_uniform(r) - 0.5, 900);
-    return ldexp(random_uniform(r) - 0.5, at->line % 2 ? -1030 : random_int(r, -1060, -900));
+    if (at->line % 2) return ldexp(random_uniform(r) - 0.5, -1030);
+    return random_scaled(r, -1060, -900);
 }
 
 /* A has the smallest numbers that there are. */
@@ -141,7 +142,7 @@ static double one_wide(test_random *r, const place *at)
 }
 
 /* Any finite numbers. */
-DATA(any_exponents, ldexp(random_uniform(r) - 0.5, random_int(r, -1074, 1023)))
+DATA(any_exponents, random_scaled(r, -1074, 1023))
 
 /* Lines that span more than scaled sums have room for; products do not overflow. */
 static double too_wide(test_random *r, const place *at)

@@ -523,7 +523,7 @@ TEST(faults_are_found)
 
 int main(int argc, char **argv)
 {
-    if (test_is_sanitized()) cases = 40;
+    if (test_is_brief()) cases = 40;
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     return test_run();

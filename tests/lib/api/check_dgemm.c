@@ -18,7 +18,7 @@ static double check(const product *of) { return checked_product(tested, of); }
 static test_matrix compute(const problem *p) { return checked_compute(tested, p); }
 
 /* Of many products that differ in numbers alone sanitizers see some. */
-static bool is_left_out(int i) { return test_is_sanitized() && i % 8 != 0; }
+static bool is_left_out(int i) { return test_is_brief() && i % 8 != 0; }
 
 /* All transposes, sizes around the edges of blocks, tiles and superblocks, odd leading
  * dimensions. */
@@ -71,12 +71,12 @@ TEST(tall_products)
         double worst = 0.0;
         /* Found for df; slow on the host device. */
         if (tested->rounds_sum && d % 2 == 1) continue;
-        if (test_is_sanitized() && d > 0) continue;
+        if (test_is_brief() && d > 0) continue;
         for (int i = 0; i < SHAPES; i++) {
-            if (test_is_sanitized() && i != 1) continue;
+            if (test_is_brief() && i != 1) continue;
             if (!mode_has_turn(tested, i + d, 2)) continue;
             product of = product_plain(data[d], shapes[i].m, shapes[i].n, shapes[i].k);
-            if (test_is_sanitized()) of.k = 1600;
+            if (test_is_brief()) of.k = 1600;
             if (of.k > 16384 && d > 0) continue;
             if (of.k > 16384 && tested->rounds_sum) of.k = 20000;
             product_set_ops(&of, i + d);
@@ -113,7 +113,7 @@ TEST(all_distributions)
         double worst = 0.0;
         if (is_left_out(d) || (tested->is_variant && !mode_has_turn(tested, d, 2))) continue;
         if (distributions[d].overflows && strcmp(tested->name, "fp64") == 0) continue;
-        for (int i = 0; i < (tested->is_variant || test_is_sanitized() ? 1 : 3); i++) {
+        for (int i = 0; i < (tested->is_variant || test_is_brief() ? 1 : 3); i++) {
             if (!tested->is_variant && !mode_has_turn(tested, d + i, 3)) continue;
             product of =
                 product_plain(distributions[d].name, shapes[i].m, shapes[i].n, shapes[i].k);
@@ -141,7 +141,7 @@ TEST(errors_show_in_what_is_left)
         for (int i = 0; i < 7; i++) {
             product of = product_plain(data[d], 7, 5, depths[i]);
             if (of.k > 1025 && d % 3 != 0) continue; /* it takes long */
-            if (test_is_sanitized() && (d % 3 != 0 || (i != 1 && i != 3))) continue;
+            if (test_is_brief() && (d % 3 != 0 || (i != 1 && i != 3))) continue;
             if (of.k > 4096 && d > 0) continue;
             if (d > 0 && !mode_has_turn(tested, d + i, 2)) continue;
             of.seed = (uint64_t)(200 + i);
@@ -166,7 +166,7 @@ TEST(most_elements_are_correctly_rounded)
     if (!tested->rounds_sum && !tested->is_exact) return;
     int64_t elements = 0, wrong = 0;
     for (int d = 0; d < 3; d++)
-        for (int i = 0; i < (test_is_sanitized() ? 2 : d > 0 ? 3 : 5); i++) {
+        for (int i = 0; i < (test_is_brief() ? 2 : d > 0 ? 3 : 5); i++) {
             if (d > 0 && !mode_has_turn(tested, d + i, 2)) continue;
             product of = product_plain(data[d], sizes[i][0], sizes[i][0], sizes[i][1]);
             of.seed = (uint64_t)(300 + i);

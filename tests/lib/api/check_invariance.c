@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/cuda/device.h"
@@ -137,7 +138,7 @@ static void check_same(int i, const product *of, const circumstances *how, const
 
 /* Sanitizers make everything slow, and look for other things than bits: they see two products that
  * are not deep. */
-static bool is_seen(int i) { return !test_is_sanitized() || i == 7 || i == 12; }
+static bool is_seen(int i) { return !test_is_brief() || i == 7 || i == 12; }
 
 static int next_seen(int i)
 {
@@ -150,7 +151,7 @@ static int next_seen(int i)
  * all of what is seen with one mode of each family. */
 static bool has_turn(int i)
 {
-    if (test_is_sanitized()) return mode_stands_for_others(tested) || tested->is_exact;
+    if (test_is_brief()) return mode_stands_for_others(tested) || tested->is_exact;
     return mode_has_turn(tested, i, 4);
 }
 
@@ -197,7 +198,7 @@ static void layout_does_not_matter(void **unused)
 {
     (void)unused;
     for (int i = 0; i < PRODUCTS; i = next_seen(i))
-        for (int v = test_is_sanitized() ? 2 : 1; v < 3; v++) {
+        for (int v = test_is_brief() ? 2 : 1; v < 3; v++) {
             if (!has_turn(i + v)) continue;
             product of = products[i];
             of.pad_a = 5 * v;
@@ -217,7 +218,7 @@ static void transposes_do_not_matter(void **unused)
             of.op_a = v & 1 ? TANDEM_OP_T : TANDEM_OP_N;
             of.op_b = v & 2 ? TANDEM_OP_T : TANDEM_OP_N;
             const bool same_a = of.op_a == products[i].op_a, same_b = of.op_b == products[i].op_b;
-            if (test_is_sanitized() ? same_a || same_b : same_a && same_b) continue;
+            if (test_is_brief() ? same_a || same_b : same_a && same_b) continue;
             if (!has_turn(i + v)) continue;
             check_same(i, &of, &ordinary, "transposed storage");
         }
@@ -343,7 +344,7 @@ static void workspace_does_not_matter(void **unused)
         uint64_t used;
         /* Sanitizers are to see cuts of rows, columns and a k that is deep, and repairs in
          * parts. */
-        if (!has_turn(i) || (test_is_sanitized() && i != 2 && i != 7)) continue;
+        if (!has_turn(i) || (test_is_brief() && i != 2 && i != 7)) continue;
         size_t limit = (size_t)16 << 20;
         taken++;
         for (int runs = 0; limit >= 1 << 14 && (used = run_limited(i, limit)); runs++) {
@@ -473,11 +474,11 @@ static void place_of_scalars_does_not_matter(void **unused)
         {0.0, 0.0}, {0.0, 1.5}, {1.0, 0.0}, {-2.5, 1.0}, {INFINITY, 0.0}};
     for (int i = 0; i < PRODUCTS; i = next_seen(i))
         if (has_turn(i + 1)) check_device_scalars(i, &products[i]);
-    for (int s = 0; s < 5; s += test_is_sanitized() ? 4 : 1)
-        for (int i = test_is_sanitized() ? 8 : 2; i < 9; i += 3) {
+    for (int s = 0; s < 5; s += test_is_brief() ? 4 : 1)
+        for (int i = test_is_brief() ? 8 : 2; i < 9; i += 3) {
             if (!has_turn(i + s)) continue;
             product of = products[i];
-            if (test_is_sanitized()) of.k = 70;
+            if (test_is_brief()) of.k = 70;
             of.alpha = special[s][0];
             of.beta = special[s][1];
             check_device_scalars(i, &of);
@@ -510,12 +511,12 @@ static void bits_and_repairs_are_those_of_the_definition(void **unused)
         ref_account_free(&account);
         problem_free(&p);
     }
-    CHECK((all > 0) == mode_repairs(tested) || test_is_sanitized(), "%lld elements were repaired",
-          all);
+    CHECK((all > 0) == mode_repairs(tested) || test_is_brief(), "%lld elements were repaired", all);
     device_free(device);
 }
 
-static int print_golden(const char *name)
+/* The golden file of a mode, or its beginning: so many products. */
+static int print_golden(const char *name, int count)
 {
     do tested = mode_after(tested);
     while (tested && strcmp(tested->name, name) != 0);
@@ -525,7 +526,7 @@ static int print_golden(const char *name)
            " * by tests/lib/api/check_invariance.c, which also wrote this file: "
            "check_invariance_hostgpu --print %s. */\n",
            name, name);
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < PRODUCTS && i < count; i++) {
         td_run_status status;
         const uint64_t hash = hash_of(&products[i], &ordinary, &status);
         if (status != TD_RUN_DONE) return 1;
@@ -556,7 +557,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(bits_and_repairs_are_those_of_the_definition),
     };
     int failed = 0;
-    if (argc == 3 && strcmp(argv[1], "--print") == 0) return print_golden(argv[2]);
+    if (argc > 2 && strcmp(argv[1], "--print") == 0)
+        return print_golden(argv[2], argc > 3 ? atoi(argv[3]) : PRODUCTS);
     device_require();
     while ((tested = mode_after(tested))) {
         memset(known, 0, sizeof known);

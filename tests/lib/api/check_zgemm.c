@@ -238,7 +238,7 @@ static void check_scalars(const product *p)
     free(sums);
 }
 
-static bool is_left_out(int i) { return test_is_sanitized() && i % 4 != 0; }
+static bool is_left_out(int i) { return test_is_brief() && i % 4 != 0; }
 
 TEST(all_shapes)
 {

@@ -3,6 +3,7 @@
  * usage: unit_choices REPLAY, which bench/replay wrote of the calls of programs on an H200 */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -436,6 +437,7 @@ TEST(an_imaginary_alpha_multiplies)
 TEST(a_decision_takes_little_time)
 {
     enum { SERIES = 20, CALLS = 500 };
+    if (getenv("TEST_BRIEF")) skip(); /* an emulated processor */
     td_options o = options_of_auto();
     const td_model model = model_of(H200);
     double least = 1.0;

@@ -12,7 +12,7 @@ static const mode *tested;
 static problem p;
 static test_matrix want;
 
-static int replays(void) { return test_is_sanitized() ? 1 : 3; }
+static int replays(void) { return test_is_brief() ? 1 : 3; }
 
 static const product of = {"both signs", TANDEM_OP_N, TANDEM_OP_T, 130,  70, 545, 1, 2, 3, 1,
                            1.5,          -0.5,        61,          false};
@@ -85,14 +85,14 @@ TEST(first_use_in_a_capture) { check_mode(cudaStreamCaptureModeGlobal); }
 /* More captures of one mode of each family alone. */
 static bool has_more(void)
 {
-    return mode_stands_for_others(tested) || (test_takes_everything() && !test_is_sanitized());
+    return mode_stands_for_others(tested) || (test_takes_everything() && !test_is_brief());
 }
 
 TEST(thread_local_captures)
 {
     if (!has_more()) skip();
     check_mode(cudaStreamCaptureModeThreadLocal);
-    if (!test_is_sanitized()) check_mode(cudaStreamCaptureModeRelaxed);
+    if (!test_is_brief()) check_mode(cudaStreamCaptureModeRelaxed);
 }
 
 TEST(repeated_captures)

@@ -41,14 +41,14 @@ TEST(every_parameter)
 {
     static const char *const data[] = {"both signs", "full",     "wide 4",
                                        "circulant",  "crossing", "least"};
-    const int step = test_is_sanitized() ? 6 : 1;
+    const int step = test_is_brief() ? 6 : 1;
     for (int f = 0; f < FAMILIES; f++)
         for (int parameter = families[f].least; parameter <= families[f].most; parameter += step) {
             double worst = 0.0;
             if (!mode_exists(families[f].name)) break;
             const mode m = with_parameter(f, parameter);
             CHECK(mode_exists(m.name), "the library has no %s", m.name);
-            for (int d = 0; d < 6; d += test_is_sanitized() ? 2 : 1) {
+            for (int d = 0; d < 6; d += test_is_brief() ? 2 : 1) {
                 product of = plain(data[d], 19 - d, 17 + d, 130 + 37 * d);
                 of.op_a = d & 1 ? TANDEM_OP_T : TANDEM_OP_N;
                 of.op_b = d & 2 ? TANDEM_OP_T : TANDEM_OP_N;
@@ -109,11 +109,10 @@ TEST(extreme_slices)
     const double digits = 0x1.01fdfdfdfdfep+0;
     for (int i = 0; i < 5; i++) {
         if (i == 2 && !test_takes_everything()) continue; /* the next one's passes, less a term */
-        if (test_is_sanitized() && i != 4) continue;
+        if (test_is_brief() && i != 4) continue;
         check_constants("ozaki1:8", depths[i], -digits, digits);
-        check_constants("ozaki-sgemm:5", depths[test_is_sanitized() ? 1 : i], digits,
-                        1.0 - 0x1p-53);
-        if (test_is_sanitized()) continue;
+        check_constants("ozaki-sgemm:5", depths[test_is_brief() ? 1 : i], digits, 1.0 - 0x1p-53);
+        if (test_is_brief()) continue;
         check_constants("ozaki1:7", depths[i], digits, digits);
         check_constants("ozaki1:10", depths[i], 1.0 - 0x1p-53, -1.0);
     }
@@ -147,7 +146,7 @@ static void check_rotations(const char *name)
 TEST(extreme_residues)
 {
     static const int depths[] = {131071, 131072, 131073, LONG_K, 262145};
-    if (test_is_sanitized()) { /* one of each kind of pass over k */
+    if (test_is_brief()) { /* one of each kind of pass over k */
         check_constants("ozaki2:6", depths[2], 1.0 - 0x1p-53, 1.0 - 0x1p-53);
         return;
     }
@@ -206,8 +205,8 @@ TEST(defaults_are_as_good_as_binary64)
         "rising",  "scattered",      "circulant",   "some scattered", "graded"};
     static const int depths[] = {64, 512, 2048};
     int worse = 0;
-    for (int d = 0; d < 15; d += test_is_sanitized() ? 4 : 1)
-        for (int i = 0; i < (test_is_sanitized() ? 2 : 3); i++) {
+    for (int d = 0; d < 15; d += test_is_brief() ? 4 : 1)
+        for (int i = 0; i < (test_is_brief() ? 2 : 3); i++) {
             if (i == 2 && !test_takes(d, 3)) continue;
             product of = plain(data[d], 16, 18, depths[i]);
             of.seed = (uint64_t)(SEED + d);
@@ -286,8 +285,8 @@ TEST(whole_numbers_take_fewer)
 {
     static const int depths[] = {1, 64, 300, 2049};
     unsigned parameters = 0;
-    for (int d = 0; d < 4; d += test_is_sanitized() ? 2 : 1)
-        for (int bits = 1; bits <= 53; bits += test_is_sanitized() ? 7 : d % 2 ? 3 : 1) {
+    for (int d = 0; d < 4; d += test_is_brief() ? 2 : 1)
+        for (int bits = 1; bits <= 53; bits += test_is_brief() ? 7 : d % 2 ? 3 : 1) {
             if (d != 1 && !test_takes(bits - 1, d ? 4 : 2)) continue;
             product of = product_varied("uniform", 70 - d, 67 + d, depths[d], bits + d);
             const int moduli = whole_product(of, bits, bits, bits % 5 == 0);
@@ -296,8 +295,7 @@ TEST(whole_numbers_take_fewer)
             CHECK(whole_product(of, 1, bits, false) == moduli, "by one operand alone");
             CHECK(moduli <= 3 + bits / 3, "%d bits take %d moduli", bits, moduli);
         }
-    CHECK((parameters & 0x7fff) == 0x7ffc || test_is_sanitized(), "not every number: %x",
-          parameters);
+    CHECK((parameters & 0x7fff) == 0x7ffc || test_is_brief(), "not every number: %x", parameters);
 }
 
 /* So many lines of a few elements that a block makes more records at a time. */
@@ -305,7 +303,7 @@ TEST(many_short_lines)
 {
     static const char *const data[] = {"both signs", "scattered"};
     const mode m = mode_of_family("ozaki2");
-    for (int d = 0; d < (test_is_sanitized() ? 1 : 2); d++) {
+    for (int d = 0; d < (test_is_brief() ? 1 : 2); d++) {
         product of = plain(data[d], 33000, 2, 9);
         of.op_a = d ? TANDEM_OP_T : TANDEM_OP_N;
         checked_product(&m, &of);
@@ -361,7 +359,7 @@ static void check_shapes(const char *name, const product *of, shape a, shape b, 
               product_text(of));
     ref_account account = mode_product(&m, &gemm);
     static const int limits[] = {28, 25, 22, 20}; /* the last one is too little for long lines */
-    const bool is_brief = test_is_sanitized() || !test_takes_everything();
+    const bool is_brief = test_is_brief() || !test_takes_everything();
     for (int i = is_brief && of->k % 2 ? 1 : 0; i < (of->k < 8192 ? 4 : 3); i += is_brief ? 2 : 1) {
         test_matrix got = checked_compute_within(&m, &p, (size_t)1 << limits[i], NULL);
         checked_compare(&m, &p, &got, &want);
@@ -378,8 +376,8 @@ TEST(blocks_of_zeros)
         shape a, b;
     } pairs[] = {{LOWER, LOWER},  {UPPER, UPPER},   {LOWER, UPPER},  {BLOCKS, LOWER},
                  {BANDED, UPPER}, {BANDED, BLOCKS}, {LINES, BANDED}, {NOTHING, LOWER}};
-    const int part = test_is_sanitized() ? 2 : 1;
-    for (int i = 0; i < 8; i += test_is_sanitized() ? 5 : 1) {
+    const int part = test_is_brief() ? 2 : 1;
+    for (int i = 0; i < 8; i += test_is_brief() ? 5 : 1) {
         product of =
             product_varied("both signs", 330 / part - 9 * i, 200 / part + i, 300 + 61 * i, i);
         if (test_takes(i % 4 / 2, 2))
@@ -387,10 +385,10 @@ TEST(blocks_of_zeros)
         check_shapes("ozaki2", &of, pairs[i].a, pairs[i].b, i % 2 ? 0x1p-90 : 0.0);
     }
     /* In pieces of k, then in passes, with and without maps. */
-    const bool is_small = test_is_sanitized() || !test_takes_everything();
+    const bool is_small = test_is_brief() || !test_takes_everything();
     product of = product_varied("both signs", is_small ? 60 : 130, is_small ? 30 : 70, 9990, 1);
     check_shapes("ozaki2:16", &of, LOWER, BANDED, 0.0);
-    if (!test_is_sanitized()) check_shapes("ozaki2", &of, BLOCKS, UPPER, 0x1p-90);
+    if (!test_is_brief()) check_shapes("ozaki2", &of, BLOCKS, UPPER, 0x1p-90);
 }
 
 /* Batches */
@@ -509,8 +507,8 @@ TEST(members_choose_for_themselves)
 /* So many that few blocks have the tiles of each. */
 TEST(many_members)
 {
-    const int side = test_is_sanitized() ? 70 : 200;
-    check_members("ozaki2", test_is_sanitized() ? 3 : 13, side, side + 2, 40);
+    const int side = test_is_brief() ? 70 : 200;
+    check_members("ozaki2", test_is_brief() ? 3 : 13, side, side + 2, 40);
 }
 
 int main(void)

@@ -20,7 +20,7 @@ static const char *const names[] = {"ozaki2",    "ozaki2:2",  "ozaki2:7",  "ozak
 enum { NAMES = sizeof names / sizeof *names };
 
 /* Where everything is slow: one that the data choose for, one of long numbers, the exact one. */
-static bool is_left_out(int name) { return test_is_sanitized() && name > 0 && name < NAMES - 2; }
+static bool is_left_out(int name) { return test_is_brief() && name > 0 && name < NAMES - 2; }
 
 /* Of complex sizes m x n x k; `which` decides layout, scalars and seed. */
 static product paired(const char *data, int64_t m, int64_t n, int64_t k, int which)
@@ -137,20 +137,20 @@ TEST(all_shapes)
     static const int rows[] = {1, 2, 31, 33, 66, 9}, columns[] = {1, 65, 3, 64, 17, 100},
                      depths[] = {1, 2, 31, 32, 33, 64, 65, 127, 200};
     for (int i = 0; i < 18; i++) {
-        if (test_is_sanitized() && i % 6) continue;
+        if (test_is_brief() && i % 6) continue;
         const product of =
             paired("both signs", rows[i % 6], columns[(i + i / 6) % 6], depths[i * 5 % 9], i);
         check_product(&of);
     }
     const product deep = paired("both signs", 3, 2, 5000, 1);
-    if (!test_is_sanitized()) check_product(&deep);
+    if (!test_is_brief()) check_product(&deep);
 }
 
 /* Residues are joined in every way that there is. */
 TEST(all_ways_to_join)
 {
     for (int i = 0; i < distribution_count; i++) {
-        if (distributions[i].is_hostile || (i > 5 && i % 4) || (test_is_sanitized() && i)) continue;
+        if (distributions[i].is_hostile || (i > 5 && i % 4) || (test_is_brief() && i)) continue;
         if (!test_takes(i + tested_number, 2)) continue;
         product of = paired(distributions[i].name, 67, 70, 40, i);
         if (i % 2) of.alpha = 1.0, of.beta = 0.0;
@@ -171,7 +171,7 @@ TEST(all_ways_to_join)
 TEST(all_distributions)
 {
     for (int d = 0; d < distribution_count; d++) {
-        if ((test_is_sanitized() && d % 6) || distributions[d].is_hostile) continue;
+        if ((test_is_brief() && d % 6) || distributions[d].is_hostile) continue;
         if (!test_takes(d + tested_number, 3)) continue;
         const product of =
             paired(distributions[d].name, d % 3 ? 25 : 67, d % 2 ? 40 : 70, d % 5 ? 30 : 140, d);
@@ -186,7 +186,7 @@ TEST(parts_keep_together)
     for (int i = 0; i < 3; i++) { /* lines that are measured whole, and longer ones */
         product of =
             i < 2 ? paired("both signs", 20, 30, 50, 2 * i) : paired("both signs", 2, 3, 2100, 0);
-        if (test_is_sanitized() && i == 1) continue;
+        if (test_is_brief() && i == 1) continue;
         of.alpha = 1.0;
         problem p = make_paired(&of);
         for (int64_t j = 0; j < p.b.cols; j++)
@@ -245,7 +245,7 @@ TEST(all_scalars)
 {
     static const double alphas[] = {0.0, 1.0, -1.7, NAN}, betas[] = {0.0, 1.0, -0.3, INFINITY};
     for (int i = 0; i < 16; i++) {
-        if (test_is_sanitized() && i % 6) continue;
+        if (test_is_brief() && i % 6) continue;
         product of = paired("uniform", 33, 21, 13, i);
         of.alpha = alphas[i % 4];
         of.beta = betas[i / 4];
@@ -259,7 +259,7 @@ TEST(special_numbers)
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int i = 0; i < 6; i++) {
         const product of = paired("both signs", 40, 37, 20, i);
-        if ((test_is_sanitized() && i) || of.alpha == 0.0) continue;
+        if ((test_is_brief() && i) || of.alpha == 0.0) continue;
         problem p = make_paired(&of);
         *matrix_at(&p.a, 3 + i, 2 * (7 * i % 40)) = values[i % 3];
         *matrix_at(&p.b, 5 + i, 6 * i % 37) = values[(i + 1) % 3];
@@ -305,7 +305,7 @@ TEST(triangles)
 {
     static const int sizes[] = {1, 17, 33, 70, 130};
     for (int i = 0; i < 10; i++) {
-        if (test_is_sanitized() && i % 6 != 2) continue;
+        if (test_is_brief() && i % 6 != 2) continue;
         product of = paired(i % 3 ? "both signs" : "uniform", sizes[i / 2], sizes[i / 2],
                             i % 4 ? 20 : 45, i);
         of.alpha = 1.5;

@@ -217,7 +217,7 @@ static void check_product(const routed *r)
          * with every second product, or under sanitizers with every fourth. */
         const int turn = row + (int)(r - products);
         if (own->stage != TD_STAGE_SLICES && !test_takes(turn, 2)) continue;
-        if (test_is_sanitized() && turn % 4) continue;
+        if (test_is_brief() && turn % 4) continue;
         const td_route route = route_of(&s, without);
         if (route.of[own->stage] != own->value) continue; /* it does not serve */
         forced[row]++;
@@ -273,7 +273,7 @@ TEST(routes_are_logged_once)
 TEST(every_route_has_the_same_bits)
 {
     for (int i = 0; i < PRODUCTS; i++)
-        if (!products[i].is_long || !test_is_sanitized()) check_product(&products[i]);
+        if (!products[i].is_long || !test_is_brief()) check_product(&products[i]);
 }
 
 /* Rows that some product of residues may take on any device were taken; others, on a device that
@@ -300,7 +300,7 @@ TEST(every_row_was_walked)
                    is_long = own->stage == TD_STAGE_SLICES && own->value > 1;
         if (is_other || (needs_tma && !device.has_tma) || (needs_wgmma && !device.has_wgmma) ||
             (needs_shared && device.shared_bytes < TD_CRT_PAIRS_BYTES) ||
-            (is_long && test_is_sanitized()))
+            (is_long && test_is_brief()))
             continue;
         CHECK(forced[row] > 0, "no product took %s %s", td_stage_names[own->stage], own->name);
     }

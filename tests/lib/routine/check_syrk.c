@@ -202,7 +202,7 @@ static int64_t check(const update *u)
     return others;
 }
 
-static bool is_left_out(int i) { return test_is_sanitized() && i % 6 != 1; }
+static bool is_left_out(int i) { return test_is_brief() && i % 6 != 1; }
 
 TEST(all_shapes)
 {
@@ -224,7 +224,7 @@ TEST(all_shapes)
 /* More columns than are made at a time where products go through cuBLAS. */
 TEST(a_large_triangle)
 {
-    if (tested->is_variant || test_is_sanitized()) return;
+    if (tested->is_variant || test_is_brief()) return;
     for (int i = 0; i < 2; i++) {
         if (!mode_has_turn(tested, i, 2)) continue;
         update u = varied(plain("both signs", 600, 3), i ? 2 : 5);
