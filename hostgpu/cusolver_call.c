@@ -167,8 +167,7 @@ cusolverStatus_t hostgpu_solver_run(cusolverDnHandle_t handle, const solver_rout
     if (status) return status;
     const char *wrong = find_wrong(routine, call);
     REQUIRE(wrong || are_small(call), CUSOLVER_STATUS_NOT_SUPPORTED);
-    if (!wrong && call->lwork != ANY_SIZE && call->lwork < elements_of(routine, call))
-        wrong = "lwork";
+    if (!wrong && call->lwork < elements_of(routine, call)) wrong = "lwork";
     if (wrong) return refuse(handle, call, wrong);
     REQUIRE(call->info, CUSOLVER_STATUS_INVALID_VALUE);
     if (!routine->can_be_captured && is_captured(handle->stream)) {

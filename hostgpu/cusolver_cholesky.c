@@ -89,7 +89,7 @@ static const solver_routine potrs = {find_wrong_solve, NULL, are_solve_operands,
     }
 
 #define SOLVE(name_, ...)                                                                          \
-    TRIANGLE(name_, .nrhs = nrhs, .b = b, .ldb = ldb, .lwork = ANY_SIZE, .info = info, __VA_ARGS__)
+    TRIANGLE(name_, .nrhs = nrhs, .b = b, .ldb = ldb, .lwork = UNTOLD, .info = info, __VA_ARGS__)
 
 #define DEFINE(letter, number, real, o, s)                                                         \
     DEFINE_IN_PLACE(letter, number, potrf)                                                         \

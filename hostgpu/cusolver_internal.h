@@ -46,7 +46,8 @@ bool hostgpu_are_params(cusolverDnParams_t params);
 
 /* ---- cusolver_call.c ---- */
 
-enum { ANY_SIZE = -1 };
+/* The lwork of a function that is not told its workspace's size. */
+#define UNTOLD INT64_MAX
 
 /* A call of any routine. Sizes and leading dimensions are in elements; a routine leaves those that
  * it does not have at 0. */
@@ -69,7 +70,7 @@ typedef struct {
     void *pivots;     /* NULL: none */
     bool wide_pivots; /* of int64_t, not int */
     void *work;
-    int64_t lwork; /* ANY_SIZE: the function is not told */
+    int64_t lwork;
     int *info;
 } solver_call;
 

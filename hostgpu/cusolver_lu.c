@@ -78,7 +78,7 @@ static const solver_routine getrf = {find_wrong_factor, factor_elements, are_fac
                                   GETRF("cusolverDn" #letter "getrf",                              \
                                         .parameters = "m n a lda work pivots info",                \
                                         .type = &hostgpu_lapack_##letter, .work = work,            \
-                                        .lwork = ANY_SIZE, .pivots = pivots, .info = info));       \
+                                        .lwork = UNTOLD, .pivots = pivots, .info = info));         \
     }
 FOR_SOLVER_TYPES(DEFINE_GETRF)
 
@@ -163,7 +163,7 @@ static const solver_routine getrs = {find_wrong_solve, NULL, are_solve_operands,
                     .pivots = (void *)(uintptr_t)pivots,                                           \
                     .b = b,                                                                        \
                     .ldb = ldb,                                                                    \
-                    .lwork = ANY_SIZE,                                                             \
+                    .lwork = UNTOLD,                                                               \
                     .info = info,                                                                  \
                     __VA_ARGS__})
 

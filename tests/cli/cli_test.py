@@ -14,8 +14,8 @@ import subprocess
 import sys
 import unittest
 
-from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, VERSION, compile_c,
-                           library)
+from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, OPTIONAL_LIBRARIES, VERSION,
+                           compile_c, library)
 
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
@@ -518,6 +518,18 @@ class Run(Case):
         paths = [str(self.folder.resolve() / name) for name in HOST_LIBRARIES]
         self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join([*paths, 'libm.so.6']))
 
+    def test_optional_libraries(self):
+        """Of a build whose toolkit has no header of cuSOLVER."""
+        self.add_host_device()
+        for name in OPTIONAL_LIBRARIES:
+            (self.folder / name).unlink()
+        result = self.tandem('run', '--hostgpu', '--', 'env')
+        paths = [
+            str(self.folder.resolve() / name) for name in HOST_LIBRARIES
+            if name not in OPTIONAL_LIBRARIES
+        ]
+        self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join(paths))
+
     def test_no_device_falls_back_to_the_host_device(self):
         self.add_host_device()
         self.add_cuda()
@@ -964,8 +976,23 @@ class DoctorOnHostDevice(Case):
         self.assertEqual(status, 1)
         self.assertIn('program has GPU kernels of its own', verdict)
 
+    def test_cusolver(self):
+        """The stand-in takes the place of a cuSOLVER, whose own needs do not matter, if this build
+        has one."""
+        sparse = library(self.folder, 'real/libcusparse.so.12')
+        solver = library(self.folder, 'real/libcusolver.so.12', 'void cusolverDnCreate(void) {}',
+                         '-Wl,--no-as-needed', sparse)
+        program = compile_c(
+            self.folder, 'program', 'void cusolverDnCreate(void);'
+            'int main(void) { cusolverDnCreate(); return 0; }', solver)
+        status, verdict = self.verdict(program)
+        self.assertEqual(status, 1)
+        self.assertIn('needs libcusolver.so.12, for which the host device has no stand-in', verdict)
+        self.add_host_device()
+        self.assertNotIn('stand-in', self.verdict(program)[1])
+
     def test_other_versions_and_libraries(self):
-        for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.12', 'libcuda.so.1']:
+        for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.11', 'libcuda.so.1']:
             needed = library(self.folder, 'real/' + name)
             program = compile_c(self.folder, 'program', 'int main(void) { return 0; }',
                                 '-Wl,--no-as-needed', needed)
