@@ -316,6 +316,23 @@ static void test_empty(void **state)
     assert_int_equal(*on.info, 0);
 }
 
+/* ---- what is not there ---- */
+
+static void test_stub(void **state)
+{
+    int size = 7;
+
+    (void)state;
+    capture c = start_capture();
+    const status found = cusolverDnDsytrf_bufferSize(solver, ORDER, on.a, ORDER, &size);
+    char *said = end_capture(c);
+    expect_status(found, CUSOLVER_STATUS_NOT_SUPPORTED);
+    assert_int_equal(size, 7);
+    assert_string_equal(said, "tandem: host device: cusolverDnDsytrf_bufferSize is not "
+                              "implemented: it returns CUSOLVER_STATUS_NOT_SUPPORTED\n");
+    free(said);
+}
+
 /* ---- operands ---- */
 
 /* What a call says about an operand in the memory of the host. */
@@ -460,14 +477,23 @@ static void test_streams(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_handles),        cmocka_unit_test(test_other_device),
-        cmocka_unit_test(test_settings),       cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_params),         cmocka_unit_test(test_lu_arguments),
-        cmocka_unit_test(test_wide_arguments), cmocka_unit_test(test_cholesky_arguments),
-        cmocka_unit_test(test_qr_arguments),   cmocka_unit_test(test_eigen_arguments),
-        cmocka_unit_test(test_size_arguments), cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_operands),       cmocka_unit_test(test_workspace_is_overwritten),
-        cmocka_unit_test(test_captured),       cmocka_unit_test(test_not_captured),
+        cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_other_device),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_lu_arguments),
+        cmocka_unit_test(test_wide_arguments),
+        cmocka_unit_test(test_cholesky_arguments),
+        cmocka_unit_test(test_qr_arguments),
+        cmocka_unit_test(test_eigen_arguments),
+        cmocka_unit_test(test_size_arguments),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_stub),
+        cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_workspace_is_overwritten),
+        cmocka_unit_test(test_captured),
+        cmocka_unit_test(test_not_captured),
         cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
