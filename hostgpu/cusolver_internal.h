@@ -2,9 +2,9 @@
  * routine is described, checked and run.
  *
  * Routines stay within OpenBLAS's LAPACK. A real cuSOLVER makes some of its products by exported
- * functions of cuBLAS, which Tandem intercepts; which ones differs from version to version and from
- * size to size. A stand-in that imitated one choice would show what Tandem does inside another
- * solver than the program's, so it makes none: its results do not depend on Tandem. */
+ * functions of cuBLAS, which Tandem intercepts. Which products these are is known from no
+ * documentation: a stand-in that chose some would show what Tandem does inside another solver than
+ * a program has on a GPU. So it makes none by cuBLAS, and its results do not depend on Tandem. */
 #ifndef HOSTGPU_CUSOLVER_INTERNAL_H
 #define HOSTGPU_CUSOLVER_INTERNAL_H
 

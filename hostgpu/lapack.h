@@ -14,7 +14,7 @@ typedef struct {
     size_t bytes, real_bytes;
     bool is_complex;
     int (*getrf)(int m, int n, void *a, int lda, int *pivots);
-    /* Without interchanges; info is the number of a pivot that is 0, which ends it, as in cuBLAS. */
+    /* Without interchanges; a pivot that is 0 ends it, as in cuBLAS, and its number is info. */
     int (*getrf_plain)(int m, int n, void *a, int lda);
     int (*getri)(int n, void *a, int lda, const int *pivots, void *work, int size);
     int (*getrs)(char op, int n, int columns, const void *a, int lda, const int *pivots, void *b,

@@ -201,8 +201,8 @@ static const char *why_unseen(bool on_host_device)
 }
 
 /* CUDA's and Tandem's own libraries are what programs call, not callers. cuBLASMp, NVBLAS
- * (libcublasmp, libnvblas) and cuSOLVER are callers; on the host device the stand-in takes the place
- * of cuSOLVER, and calls no cuBLAS. */
+ * (libcublasmp, libnvblas) and cuSOLVER are callers. On the host device the stand-in takes
+ * cuSOLVER's place, and calls no cuBLAS. */
 static bool is_own(const char *name, bool on_host_device)
 {
     return starts_with(name, "libcublas.so") || starts_with(name, "libcublasLt.so") ||

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import unittest
 
-from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, OPTIONAL_LIBRARIES, VERSION,
-                           compile_c, library)
+from launcher_case import (CUDA_LIBRARY, Case, HOSTDEVICE, HOST_LIBRARIES, OPTIONAL_LIBRARIES,
+                           VERSION, compile_c, library)
 
 DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 

@@ -97,6 +97,26 @@ static void test_other_device(void **state)
     free(said);
 }
 
+/* What was made in a context goes with it. */
+static void test_gone_context(void **state)
+{
+    cusolverDnHandle_t h = NULL;
+
+    (void)state;
+    expect_success(cudaSetDevice(1));
+    expect_ok(cusolverDnCreate(&h));
+    expect_success(cudaDeviceReset());
+    capture c = start_capture();
+    const status found = factor(h);
+    char *said = end_capture(c);
+    expect_success(cudaSetDevice(0));
+    expect_status(found, CUSOLVER_STATUS_EXECUTION_FAILED);
+    assert_string_equal(said, "tandem: host device: cusolverDnDgetrf: the context that the handle "
+                              "was made in is gone\n");
+    free(said);
+    expect_ok(cusolverDnDestroy(h));
+}
+
 static void test_settings(void **state)
 {
     cusolverDnHandle_t h = NULL;
@@ -479,6 +499,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handles),
         cmocka_unit_test(test_other_device),
+        cmocka_unit_test(test_gone_context),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_params),

@@ -1,4 +1,4 @@
-/* check_cusolver_factors.c - what the stand-in for cuSOLVER computes, in all four types: products of
+/* check_cusolver_factors.c - results of the stand-in for cuSOLVER, in all four types: products of
  * its factors, made in long double, against the matrix, and residuals of its solutions. Bounds are
  * a few times what LAPACK's error analysis has (Higham, Accuracy and Stability of Numerical
  * Algorithms, chapters 9, 10 and 19). */
