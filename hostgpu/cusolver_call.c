@@ -47,23 +47,25 @@ static int number_of(const char *list, const char *word)
     return 0;
 }
 
-static bool are_small(const solver_call *call)
+/* Of the workspace. */
+static int64_t elements_of(const solver_routine *routine, const solver_call *call)
+{
+    const int64_t elements = routine->work_elements ? routine->work_elements(call) : 0;
+    return elements > 1 ? elements : 1;
+}
+
+/* All sizes that LAPACK is told, in int. */
+static bool are_small(const solver_routine *routine, const solver_call *call)
 {
     const int64_t sizes[] = {call->m,   call->n,   call->k,   call->nrhs,
                              call->lda, call->ldb, call->ldu, call->ldvt};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (!is_small(sizes[i])) return false;
-    return true;
+    return is_small(elements_of(routine, call));
 }
 
 /* ---- sizes of workspaces ---- */
-
-static int64_t elements_of(const solver_routine *routine, const solver_call *call)
-{
-    const int64_t elements = routine->work_elements ? routine->work_elements(call) : 0;
-    return elements > 1 ? elements : 1;
-}
 
 /* Of a call that only asks for the size. */
 static cusolverStatus_t check_query(cusolverDnHandle_t handle, const solver_routine *routine,
@@ -73,7 +75,7 @@ static cusolverStatus_t check_query(cusolverDnHandle_t handle, const solver_rout
 
     if (status) return status;
     REQUIRE(!find_wrong(routine, call), CUSOLVER_STATUS_INVALID_VALUE);
-    REQUIRE(are_small(call) && is_small(elements_of(routine, call)), CUSOLVER_STATUS_NOT_SUPPORTED);
+    REQUIRE(are_small(routine, call), CUSOLVER_STATUS_NOT_SUPPORTED);
     return CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -166,7 +168,7 @@ cusolverStatus_t hostgpu_solver_run(cusolverDnHandle_t handle, const solver_rout
 
     if (status) return status;
     const char *wrong = find_wrong(routine, call);
-    REQUIRE(wrong || are_small(call), CUSOLVER_STATUS_NOT_SUPPORTED);
+    REQUIRE(wrong || are_small(routine, call), CUSOLVER_STATUS_NOT_SUPPORTED);
     if (!wrong && call->lwork < elements_of(routine, call)) wrong = "lwork";
     if (wrong) return refuse(handle, call, wrong);
     REQUIRE(call->info, CUSOLVER_STATUS_INVALID_VALUE);

@@ -247,6 +247,11 @@ static void test_wide_arguments(void **state)
     expect_status(cusolverDnXgetrf(solver, NULL, INT64_C(1) << 31, 1, d, on.a, INT64_C(1) << 31,
                                    on.wide, d, on.work, bytes, NULL, 0, on.info),
                   CUSOLVER_STATUS_NOT_SUPPORTED);
+    expect_status(cusolverDnXsyevd(solver, NULL, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
+                                   40000, d, on.a, 40000, d, on.tau, d, on.work, bytes, NULL, 0,
+                                   on.info),
+                  CUSOLVER_STATUS_NOT_SUPPORTED);
+    assert_int_equal(*on.info, -12345);
 }
 
 static void test_cholesky_arguments(void **state)
