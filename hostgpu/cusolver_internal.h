@@ -52,25 +52,28 @@ bool hostgpu_are_params(cusolverDnParams_t params);
 /* A call of any routine. Sizes and leading dimensions are in elements; a routine leaves those that
  * it does not have at 0. */
 typedef struct {
-    const char *name;        /* of the function */
-    const char *parameters;  /* their names in this file's words, in the function's order, behind
-                                the handle: their numbers in devInfo */
-    const lapack_type *type; /* NULL: none that the routine knows */
-    cusolverDnParams_t params;
+    const char *name; /* of the function */
+    /* Words for the function's parameters behind the handle, in its order: the fields' names here.
+     * A wrong parameter's place in the list is its number in devInfo. */
+    const char *parameters;
+    const lapack_type *type;   /* NULL: the program's type is none that the routine knows */
+    cusolverDnParams_t params; /* NULL where the function has none */
     cublasSideMode_t side;
     cublasFillMode_t uplo;
     cublasOperation_t op;
     cusolverEigMode_t jobz;
-    signed char job_u, job_vt;
-    int64_t m, n; /* rows and columns of A, or of C in unmqr; a square A has m = n */
-    int64_t k;    /* reflectors */
-    int64_t nrhs;
-    void *a, *b, *tau, *u, *vt; /* tau: or the values of syevd and gesvd */
+    signed char job_u, job_vt; /* as LAPACK's gesvd has them: 'A', 'S', 'O' or 'N' */
+    int64_t m, n;              /* rows and columns of A, or of C in unmqr; a square A has m = n */
+    int64_t k;                 /* reflectors that A holds */
+    int64_t nrhs;              /* columns of B */
+    void *a, *b;               /* b: right-hand sides, or C in unmqr */
+    void *tau;                 /* factors of the reflectors, or values of syevd and gesvd */
+    void *u, *vt;              /* vectors of gesvd */
     int64_t lda, ldb, ldu, ldvt;
-    void *pivots;     /* NULL: none */
-    bool wide_pivots; /* of int64_t, not int */
+    void *pivots;     /* NULL: rows are not interchanged */
+    bool wide_pivots; /* pivots are int64_t, not int */
     void *work;
-    int64_t lwork;
+    int64_t lwork; /* elements that the program says are at work */
     int *info;
 } solver_call;
 
