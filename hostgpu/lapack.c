@@ -19,6 +19,7 @@ int *hostgpu_identity_pivots(int n)
 #define HERMITIAN(name) JOIN_FOUR(LOWER, sy, name, _)
 
 #define ELEMENT   float
+#define WIDE      double
 #define REAL      float
 #define LETTER    S
 #define LOWER     s
@@ -27,6 +28,7 @@ int *hostgpu_identity_pivots(int n)
 #include "lapack_template.h"
 
 #define ELEMENT   double
+#define WIDE      double
 #define REAL      double
 #define LETTER    D
 #define LOWER     d
@@ -42,6 +44,7 @@ int *hostgpu_identity_pivots(int n)
 #define HERMITIAN(name) JOIN_FOUR(LOWER, he, name, _)
 
 #define ELEMENT   float complex
+#define WIDE      double complex
 #define REAL      float
 #define LETTER    C
 #define LOWER     c
@@ -50,6 +53,7 @@ int *hostgpu_identity_pivots(int n)
 #include "lapack_template.h"
 
 #define ELEMENT   double complex
+#define WIDE      double complex
 #define REAL      double
 #define LETTER    Z
 #define LOWER     z

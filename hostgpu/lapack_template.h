@@ -1,6 +1,7 @@
 /* lapack_template.h - LAPACK for one type: its functions as Fortran has them, and the table of
  * lapack.h. lapack.c includes this file once per type and defines
- *   ELEMENT, REAL, LETTER (Z), LOWER (z), TYPE (CUDA_C_64F), REAL_TYPE (CUDA_R_64F), IS_COMPLEX,
+ *   ELEMENT, WIDE (the same in binary64), REAL, LETTER (Z), LOWER (z), TYPE (CUDA_C_64F),
+ *   REAL_TYPE (CUDA_R_64F), IS_COMPLEX,
  *   UNITARY(name), HERMITIAN(name)   names that differ between real and complex types (zunmqr_)
  * of which this file undefines those that differ from type to type.
  * No include guard: it is meant to be included again. */
@@ -49,15 +50,19 @@ static int LOCAL(getrf)(int m, int n, void *a, int lda, int *pivots)
     return info;
 }
 
+/* A multiplier is rounded where it is kept, but not where it is used. */
 static int LOCAL(getrf_plain)(int m, int n, void *matrix, int lda)
 {
+    const size_t step = (size_t)lda;
     for (int k = 0; k < m && k < n; k++) {
-        ELEMENT *column = (ELEMENT *)matrix + (size_t)k * (size_t)lda;
-        if (column[k] == 0) return k + 1;
-        for (int i = k + 1; i < m; i++) column[i] /= column[k];
-        for (int j = k + 1; j < n; j++) {
-            ELEMENT *other = (ELEMENT *)matrix + (size_t)j * (size_t)lda;
-            for (int i = k + 1; i < m; i++) other[i] -= column[i] * other[k];
+        const ELEMENT *top = (ELEMENT *)matrix + (size_t)k * (step + 1);
+        if (*top == 0) return k + 1;
+        for (int i = k + 1; i < m; i++) {
+            ELEMENT *row = (ELEMENT *)matrix + (size_t)i + (size_t)k * step;
+            const WIDE l = (WIDE)*row / *top;
+            *row = (ELEMENT)l;
+            for (size_t j = 1; j < (size_t)(n - k); j++)
+                row[j * step] = (ELEMENT)(row[j * step] - l * top[j * step]);
         }
     }
     return 0;
@@ -176,6 +181,7 @@ const lapack_type JOIN(hostgpu_lapack, _, LETTER) = {
 #undef LOCAL
 #undef LAPACK
 #undef ELEMENT
+#undef WIDE
 #undef REAL
 #undef LETTER
 #undef LOWER
