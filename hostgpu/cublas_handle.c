@@ -7,15 +7,6 @@
 #include "cublas_internal.h"
 #include "executor.h"
 
-bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
-                           size_t bytes)
-{
-    if (!bytes || hostgpu_is_device_memory(pointer, bytes)) return true;
-    fprintf(stderr, "tandem: host device: %s: %s, %zu bytes at %p, is not all in device memory\n",
-            function, operand, bytes, pointer);
-    return false;
-}
-
 bool hostgpu_check_scalar(const char *function, const char *operand, cublasPointerMode_t mode,
                           const void *pointer, size_t bytes)
 {

@@ -10,6 +10,7 @@
 
 #include <cublas_api.h>
 
+#include "blas.h"
 #include "executor.h"
 
 /* Destroyed handles are kept, for those that are made later: so what is no handle any more is
@@ -39,12 +40,6 @@ static inline bool is_handle(cublasHandle_t handle)
     X(int, )                                                                                       \
     X(int64_t, _64)
 
-/* Leaves the function where a check fails. */
-#define REQUIRE(condition, status)                                                                 \
-    do {                                                                                           \
-        if (!(condition)) return status;                                                           \
-    } while (0)
-
 /* Leaves the function with a status that is an error. */
 #define REQUIRE_SUCCESS(expression)                                                                \
     do {                                                                                           \
@@ -55,63 +50,16 @@ static inline bool is_handle(cublasHandle_t handle)
 /* Leaves the function where the handle's work cannot be done now. */
 #define REQUIRE_READY(handle, name) REQUIRE_SUCCESS(hostgpu_check_not_captured(handle, name))
 
-/* Names of functions of one type, for templates. */
-#define JOIN_(a, b, c) a##b##c
-#define JOIN(a, b, c)  JOIN_(a, b, c)
-
-/* Of four parts at once: cublas_v2.h gives names without _v2 another meaning. */
-#define JOIN_FOUR_(a, b, c, d) a##b##c##d
-#define JOIN_FOUR(a, b, c, d)  JOIN_FOUR_(a, b, c, d)
-
-static inline bool is_op(cublasOperation_t op)
-{
-    return op == CUBLAS_OP_N || op == CUBLAS_OP_T || op == CUBLAS_OP_C;
-}
-
-static inline bool is_ld(int64_t ld, int64_t rows) { return ld >= (rows > 1 ? rows : 1); }
-
-/* True if the size fits the BLAS below, which counts in int. */
-static inline bool is_small(int64_t size) { return size <= INT32_MAX; }
-
-/* More than any memory holds, and few enough that their bytes can be counted. */
-#define HOSTGPU_MOST_ELEMENTS (INT64_MAX / 64)
-
-/* Elements from the first to behind the last of a rows x columns matrix, and of a vector. */
-static inline size_t matrix_extent(int64_t rows, int64_t columns, int64_t ld)
-{
-    int64_t extent;
-
-    if (!rows || !columns) return 0;
-    if (__builtin_mul_overflow(columns - 1, ld, &extent) ||
-        __builtin_add_overflow(extent, rows, &extent) || extent > HOSTGPU_MOST_ELEMENTS)
-        return HOSTGPU_MOST_ELEMENTS;
-    return (size_t)extent;
-}
-
-static inline size_t vector_extent(int64_t n, int64_t step)
-{
-    return n > 0 ? (size_t)((n - 1) * (step < 0 ? -step : step) + 1) : 0;
-}
-
 /* cublas_handle.c: CUBLAS_STATUS_SUCCESS if work of the function can be done now for the handle;
  * else says on stderr why not. */
 cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function);
 cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *function);
-
-/* True if a device could use `bytes` bytes from pointer; else says on stderr which operand of
- * which function it is. No bytes: always true. */
-bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
-                           size_t bytes);
 
 /* True if cuBLAS could read a scalar of `bytes` bytes at pointer: in host memory it has to be
  * aligned to its size, for cuBLAS loads both parts of a complex number by one instruction. Else
  * says on stderr which operand of which function it is. */
 bool hostgpu_check_scalar(const char *function, const char *operand, cublasPointerMode_t mode,
                           const void *pointer, size_t bytes);
-
-/* cublas_end.c: around all that OpenBLAS computes. */
-void hostgpu_begin_blas(void);
-void hostgpu_end_blas(void);
 
 /* cublas_legacy.c: keeps the status for cublasGetError() of cublas.h, and returns it. */
 cublasStatus_t hostgpu_record_legacy(cublasStatus_t status);

@@ -1,39 +1,12 @@
 /* cublas_lu.c - batched LU routines through LAPACK, and solutions with triangles. Without pivots by
  * plain loops. */
-#include <complex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cblas.h>
 
 #include "cublas_internal.h"
-
-/* LAPACK as Fortran calls it. */
-#define DECLARE(x)                                                                                 \
-    void x##getrf_(const int *m, const int *n, void *a, const int *lda, int *pivots, int *info);   \
-    void x##getri_(const int *n, void *a, const int *lda, const int *pivots, void *work,           \
-                   const int *size, int *info);                                                    \
-    void x##getrs_(const char *op, const int *n, const int *columns, const void *a,                \
-                   const int *lda, const int *pivots, void *b, const int *ldb, int *info,          \
-                   size_t op_length);
-DECLARE(s)
-DECLARE(d)
-DECLARE(c)
-DECLARE(z)
-
-/* A type's routines and size. */
-typedef struct {
-    size_t bytes;
-    void (*getrf)(const int *, const int *, void *, const int *, int *, int *);
-    void (*getri)(const int *, void *, const int *, const int *, void *, const int *, int *);
-    void (*getrs)(const char *, const int *, const int *, const void *, const int *, const int *,
-                  void *, const int *, int *, size_t);
-} lapack_type;
-
-static const lapack_type type_S = {sizeof(float), sgetrf_, sgetri_, sgetrs_};
-static const lapack_type type_D = {sizeof(double), dgetrf_, dgetri_, dgetrs_};
-static const lapack_type type_C = {sizeof(cuComplex), cgetrf_, cgetri_, cgetrs_};
-static const lapack_type type_Z = {sizeof(cuDoubleComplex), zgetrf_, zgetri_, zgetrs_};
+#include "lapack.h"
 
 /* Matrices of a batch. */
 typedef struct {
@@ -60,56 +33,6 @@ static bool are_ints_readable(const stack *s, const char *operand, const int *of
                                  (size_t)each * (size_t)s->count * sizeof *of);
 }
 
-/* 1, 2, ... n, to stand for pivots that are not given; NULL without memory. */
-static int *identity(int n)
-{
-    int *pivots = malloc((size_t)(n > 0 ? n : 1) * sizeof *pivots);
-    for (int i = 0; pivots && i < n; i++) pivots[i] = i + 1;
-    return pivots;
-}
-
-/* Numbers of any type as complex binary64. */
-static double complex get(const lapack_type *type, const char *at)
-{
-    if (type == &type_S) return *(const float *)at;
-    if (type == &type_D) return *(const double *)at;
-    if (type == &type_C) return CMPLX(((const float *)at)[0], ((const float *)at)[1]);
-    return CMPLX(((const double *)at)[0], ((const double *)at)[1]);
-}
-
-static void put(const lapack_type *type, char *at, double complex x)
-{
-    if (type == &type_S)
-        *(float *)at = (float)creal(x);
-    else if (type == &type_D)
-        *(double *)at = creal(x);
-    else if (type == &type_C)
-        ((float *)at)[0] = (float)creal(x), ((float *)at)[1] = (float)cimag(x);
-    else
-        ((double *)at)[0] = creal(x), ((double *)at)[1] = cimag(x);
-}
-
-/* A = L U without interchanges; returns the number of a pivot that is 0, which ends it, as cuBLAS
- * does. */
-static int factor_plainly(const stack *s, char *a)
-{
-    const size_t row = s->type->bytes, column = (size_t)s->ld * row;
-    const size_t n = (size_t)s->rows;
-    for (size_t k = 0; k < n; k++) {
-        const double complex pivot = get(s->type, a + k * (row + column));
-        if (pivot == 0.0) return (int)k + 1;
-        for (size_t i = k + 1; i < n; i++) {
-            const double complex l = get(s->type, a + i * row + k * column) / pivot;
-            put(s->type, a + i * row + k * column, l);
-            for (size_t j = k + 1; j < n; j++) {
-                char *at = a + i * row + j * column;
-                put(s->type, at, get(s->type, at) - l * get(s->type, a + k * row + j * column));
-            }
-        }
-    }
-    return 0;
-}
-
 static cublasStatus_t factor(cublasHandle_t handle, const stack *s, int *pivots, int *info)
 {
     REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
@@ -120,11 +43,9 @@ static cublasStatus_t factor(cublasHandle_t handle, const stack *s, int *pivots,
     hostgpu_begin_blas();
     for (int i = 0; i < s->count; i++) {
         void *a = (void *)(uintptr_t)s->array[i];
-        if (pivots)
-            s->type->getrf(&s->rows, &s->rows, a, &s->ld, pivots + (size_t)i * (size_t)s->rows,
-                           &info[i]);
-        else
-            info[i] = factor_plainly(s, a);
+        info[i] = pivots ? s->type->getrf(s->rows, s->rows, a, s->ld,
+                                          pivots + (size_t)i * (size_t)s->rows)
+                         : s->type->getrf_plain(s->rows, s->rows, a, s->ld);
     }
     hostgpu_end_blas();
     return CUBLAS_STATUS_SUCCESS;
@@ -135,10 +56,10 @@ static cublasStatus_t invert_in_place(const stack *c, int index, const int *pivo
 {
     const int n = c->rows, size = n > 0 ? 32 * n : 1;
     void *work = malloc((size_t)size * c->type->bytes);
-    int *own = pivots ? NULL : identity(n);
+    int *own = pivots ? NULL : hostgpu_identity_pivots(n);
     if (work && (pivots || own))
-        c->type->getri(&n, (void *)(uintptr_t)c->array[index], &c->ld, pivots ? pivots : own, work,
-                       &size, info);
+        *info = c->type->getri(n, (void *)(uintptr_t)c->array[index], c->ld, pivots ? pivots : own,
+                               work, size);
     const bool done = work && (pivots || own);
     free(work);
     free(own);
@@ -186,8 +107,7 @@ static cublasStatus_t invert_whole(cublasHandle_t handle, const stack *a, const 
     for (int i = 0; i < a->count && status == CUBLAS_STATUS_SUCCESS; i++) {
         int pivots[32];
         copy(a, c, i);
-        a->type->getrf(&a->rows, &a->rows, (void *)(uintptr_t)c->array[i], &c->ld, pivots,
-                       &info[i]);
+        info[i] = a->type->getrf(a->rows, a->rows, (void *)(uintptr_t)c->array[i], c->ld, pivots);
         if (info[i] == 0) status = invert_in_place(c, i, pivots, &info[i]);
     }
     hostgpu_end_blas();
@@ -204,13 +124,13 @@ static cublasStatus_t solve(cublasHandle_t handle, cublasOperation_t op, const s
     REQUIRE(is_readable(a) && is_readable(b) &&
                 (!pivots || are_ints_readable(a, "devIpiv", pivots, a->rows)),
             CUBLAS_STATUS_EXECUTION_FAILED);
-    int *own = pivots ? NULL : identity(a->rows);
+    int *own = pivots ? NULL : hostgpu_identity_pivots(a->rows);
     REQUIRE(pivots || own, CUBLAS_STATUS_ALLOC_FAILED);
     hostgpu_begin_blas();
     for (int i = 0; i < a->count; i++)
-        a->type->getrs(&"NTC"[op], &a -> rows, &b -> columns, a -> array[i], &a -> ld,
-                       pivots ? pivots + (size_t)i *(size_t)a -> rows : own,
-                       (void *)(uintptr_t)b -> array[i], &b -> ld, info, 1);
+        (void)a->type->getrs("NTC"[op], a -> rows, b -> columns, a -> array[i], a -> ld,
+                             pivots ? pivots + (size_t)i *(size_t)a -> rows : own,
+                             (void *)(uintptr_t)b -> array[i], b -> ld);
     hostgpu_end_blas();
     free(own);
     *info = 0;
@@ -234,13 +154,13 @@ static void solve_triangle(const triangle *t, const stack *a, const stack *b, in
     const CBLAS_DIAG diag = t->diag == CUBLAS_DIAG_UNIT ? CblasUnit : CblasNonUnit;
     const void *x = a->array[index];
     void *y = (void *)(uintptr_t)b->array[index];
-    if (a->type == &type_S)
+    if (a->type == &hostgpu_lapack_S)
         cblas_strsm(CblasColMajor, side, uplo, ops[t->op], diag, b->rows, b->columns,
                     *(const float *)t->alpha, x, a->ld, y, b->ld);
-    else if (a->type == &type_D)
+    else if (a->type == &hostgpu_lapack_D)
         cblas_dtrsm(CblasColMajor, side, uplo, ops[t->op], diag, b->rows, b->columns,
                     *(const double *)t->alpha, x, a->ld, y, b->ld);
-    else if (a->type == &type_C)
+    else if (a->type == &hostgpu_lapack_C)
         cblas_ctrsm(CblasColMajor, side, uplo, ops[t->op], diag, b->rows, b->columns, t->alpha, x,
                     a->ld, y, b->ld);
     else
@@ -272,7 +192,7 @@ static cublasStatus_t solve_triangles(cublasHandle_t handle, const triangle *t, 
 
 #define STACK(function_, operand_, letter, array_, rows_, columns_, ld_, count_)                   \
     {                                                                                              \
-        .function = function_, .operand = operand_, .type = &type_##letter,                        \
+        .function = function_, .operand = operand_, .type = &hostgpu_lapack_##letter,              \
         .array = (const void *const *)(array_), .rows = (int)(rows_), .columns = (int)(columns_),  \
         .ld = (int)(ld_), .count = (int)(count_)                                                   \
     }

@@ -8,9 +8,13 @@ import re
 import subprocess
 import sys
 
-STATUS = {"cublasStatus_t": "CUBLAS_STATUS_NOT_SUPPORTED", "cudaError_t": "cudaErrorNotSupported"}
+STATUS = {
+    "cublasStatus_t": "CUBLAS_STATUS_NOT_SUPPORTED",
+    "cudaError_t": "cudaErrorNotSupported",
+    "cusolverStatus_t": "CUSOLVER_STATUS_NOT_SUPPORTED",
+}
 LINE_MARKER = re.compile(r'# \d+ "(.*?)".*')
-ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)|\[\[.*?\]\]", re.DOTALL)
 FUNCTION = re.compile(r"(?:extern\s+)?(?P<type>[\w\s*]+?)\s*\b(?P<name>\w+)\s*\((?P<rest>.*)\)",
                       re.DOTALL)
 
@@ -65,9 +69,9 @@ def functions(lines, prefix):
 
 def stub(name, returned, record):
     """The source line of a function."""
-    kept = STATUS["cudaError_t" if name.startswith("cuda") else "cublasStatus_t"]
     if returned in STATUS:
-        return f"HOSTGPU_STUB_STATUS({returned}, {name}, {kept}, {record})"
+        return f"HOSTGPU_STUB_STATUS({returned}, {name}, {STATUS[returned]}, {record})"
+    kept = STATUS["cudaError_t" if name.startswith("cuda") else "cublasStatus_t"]
     if returned == "void":
         return f"HOSTGPU_STUB_VOID({name}, {kept}, {record})"
     return f"HOSTGPU_STUB_VALUE({returned}, {name}, {kept}, {record})"

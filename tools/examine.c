@@ -107,11 +107,26 @@ static bool check_loader(const elf_file *file, char *reason)
     return true;
 }
 
+/* Other versions of the libraries that the host device stands in for, and those that this build has
+ * no stand-in for. */
+static bool is_other_version(const char *name)
+{
+    static const char *const stand_ins[] = {PLACEMENT_CUDART, PLACEMENT_CUBLAS, PLACEMENT_CUSOLVER};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
+        const size_t length = strcspn(stand_ins[i], ".") + strlen(".so");
+        if (strncmp(name, stand_ins[i], length) == 0)
+            return strcmp(name, stand_ins[i]) != 0 ||
+                   (placement_is_optional(name) && !placement_find(name, path));
+    }
+    return false;
+}
+
 /* Parts of CUDA that a program may need and the host device does not have. */
 static bool check_host_device(const elf_file *file, char *reason)
 {
-    static const char *const absent[] = {"libcuda.so", "libcusolver", "libcusparse", "libcufft",
-                                         "libcurand",  "libcudnn",    "libnccl"};
+    static const char *const absent[] = {"libcuda.so", "libcusolverMg", "libcusparse", "libcufft",
+                                         "libcurand",  "libcudnn",      "libnccl"};
     if (holds_cudart(file))
         return because(reason,
                        "%s links the CUDA runtime statically: it works on a GPU, but cannot run on "
@@ -122,10 +137,7 @@ static bool check_host_device(const elf_file *file, char *reason)
                        base_name(file->path));
     const char *name;
     for (int i = 0; (name = elf_file_dynamic(file, DT_NEEDED, i)); i++) {
-        const bool is_other_version =
-            (starts_with(name, "libcudart.so") && strcmp(name, PLACEMENT_CUDART) != 0) ||
-            (starts_with(name, "libcublas.so") && strcmp(name, PLACEMENT_CUBLAS) != 0);
-        bool is_absent = is_other_version;
+        bool is_absent = is_other_version(name);
         for (size_t j = 0; j < sizeof absent / sizeof *absent; j++)
             is_absent |= starts_with(name, absent[j]);
         if (is_absent)
@@ -203,12 +215,14 @@ static const char *why_unseen(bool on_host_device)
     return is_there ? NULL : "this build of Tandem does not stand before dlsym";
 }
 
-/* CUDA's and Tandem's own libraries are what programs call, not callers. cuBLASMp and NVBLAS
- * (libcublasmp, libnvblas) are callers. */
-static bool is_own(const char *name)
+/* CUDA's and Tandem's own libraries are what programs call, not callers. cuBLASMp, NVBLAS
+ * (libcublasmp, libnvblas) and cuSOLVER are callers. On the host device the stand-in takes
+ * cuSOLVER's place, and calls no cuBLAS. */
+static bool is_own(const char *name, bool on_host_device)
 {
     return starts_with(name, "libcublas.so") || starts_with(name, "libcublasLt.so") ||
-           starts_with(name, "libcudart.so") || starts_with(name, "libtandem");
+           starts_with(name, "libcudart.so") || starts_with(name, "libtandem") ||
+           (on_host_device && strcmp(name, PLACEMENT_CUSOLVER) == 0);
 }
 
 /* Functions of cuBLAS, cublasLt and cublasXt; cuBLASMp's are another library's. */
@@ -269,7 +283,7 @@ static void look_for_lookups(const elf_file *file, findings *f)
 
 /* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
  * weak (hostgpu/stub.h). */
-enum { STAND_INS = 3 };
+enum { STAND_INS = 4 };
 typedef struct {
     elf_file files[STAND_INS];
     int count;
@@ -278,7 +292,7 @@ typedef struct {
 static void stand_ins_open(stand_ins *all)
 {
     static const char *const names[STAND_INS] = {PLACEMENT_HOSTDEVICE, PLACEMENT_CUBLAS,
-                                                 PLACEMENT_CUBLAS_LT};
+                                                 PLACEMENT_CUBLAS_LT, PLACEMENT_CUSOLVER};
     char path[PATH_MAX];
     all->count = 0;
     for (int i = 0; i < STAND_INS; i++)
@@ -438,7 +452,7 @@ static preload_verdict examine_set(FILE *out, const elf_file *program, bool is_s
     bool is_good = !on_host_device || check_host_device(program, reason);
     for (int i = 0; i < set->count; i++) {
         const loaded_library *library = &set->libraries[i];
-        const bool is_cudas = is_own(base_name(library->name));
+        const bool is_cudas = is_own(base_name(library->name), on_host_device);
         elf_file file;
         if (!library->path && !(on_host_device && is_cudas))
             fprintf(f.out, "not found:   %s\n", library->name);

@@ -53,11 +53,13 @@ static bool choose_device(bool wants_host_device, bool *is_host_device)
     return false;
 }
 
-/* Writes a library's path; false, with a line, if there is none that LD_PRELOAD could have. */
+/* Writes a library's path, or nothing where a build may lack it; false, with a line, if there is
+ * none that LD_PRELOAD could have. */
 static bool print_library(FILE *list, const char *name)
 {
     char path[PATH_MAX];
     if (!placement_find(name, path)) {
+        if (placement_is_optional(name)) return true;
         complain("cannot find %s beside this launcher", name);
         return false;
     }

@@ -12,15 +12,19 @@ static const char *const folders[] = {"../interpose", "../hostgpu", TD_LIBDIR,
 
 static const char *const cuda[] = {PLACEMENT_CUDA, NULL};
 
+#define UNVERSIONED_CUSOLVER "unversioned/libcusolver.so"
+
 /* Those without a version are what a program opens that names none. */
 static const char *const host_device[] = {PLACEMENT_HOST,
                                           PLACEMENT_HOSTDEVICE,
                                           PLACEMENT_CUDART,
                                           PLACEMENT_CUBLAS,
                                           PLACEMENT_CUBLAS_LT,
+                                          PLACEMENT_CUSOLVER,
                                           "unversioned/libcudart.so",
                                           "unversioned/libcublas.so",
                                           "unversioned/libcublasLt.so",
+                                          UNVERSIONED_CUSOLVER,
                                           NULL};
 
 static bool own_folder(char folder[PATH_MAX])
@@ -55,11 +59,17 @@ bool placement_find(const char *name, char path[PATH_MAX])
     return false;
 }
 
+bool placement_is_optional(const char *name)
+{
+    return strcmp(name, PLACEMENT_CUSOLVER) == 0 || strcmp(name, UNVERSIONED_CUSOLVER) == 0;
+}
+
 bool placement_has_host_device(void)
 {
     char path[PATH_MAX];
     for (int i = 0; host_device[i]; i++)
-        if (!placement_find(host_device[i], path)) return false;
+        if (!placement_find(host_device[i], path) && !placement_is_optional(host_device[i]))
+            return false;
     return true;
 }
 

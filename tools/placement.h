@@ -17,8 +17,13 @@ bool placement_find(const char *name, char path[PATH_MAX]);
 #define PLACEMENT_CUDART     "libcudart.so.13"
 #define PLACEMENT_CUBLAS     "libcublas.so.13"
 #define PLACEMENT_CUBLAS_LT  "libcublasLt.so.13"
+#define PLACEMENT_CUSOLVER   "libcusolver.so.12"
 
-/* True if all libraries of the host device are there. */
+/* True for a library of the host device that a build may lack: the toolkit that it was built with
+ * had no header of cuSOLVER. */
+bool placement_is_optional(const char *name);
+
+/* True if all libraries of the host device are there, but for optional ones. */
 bool placement_has_host_device(void);
 
 /* The file names of what is preloaded into a program, in that order; NULL is the last. */

@@ -377,8 +377,23 @@ class DoctorOnHostDevice(Case):
         self.assertEqual(status, 1)
         self.assertIn('program has GPU kernels of its own', verdict)
 
+    def test_cusolver(self):
+        """The stand-in takes the place of a cuSOLVER, whose own needs do not matter, if this build
+        has one."""
+        sparse = library(self.folder, 'real/libcusparse.so.12')
+        solver = library(self.folder, 'real/libcusolver.so.12', 'void cusolverDnCreate(void) {}',
+                         '-Wl,--no-as-needed', sparse)
+        program = compile_c(
+            self.folder, 'program', 'void cusolverDnCreate(void);'
+            'int main(void) { cusolverDnCreate(); return 0; }', solver)
+        self.assertNotIn('stand-in', self.verdict(program)[1])
+        (self.folder / 'hostgpu' / 'libcusolver.so.12').unlink()
+        status, verdict = self.verdict(program)
+        self.assertEqual(status, 1)
+        self.assertIn('needs libcusolver.so.12, for which the host device has no stand-in', verdict)
+
     def test_other_versions_and_libraries(self):
-        for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.12', 'libcuda.so.1']:
+        for name in ['libcudart.so.12', 'libcublas.so.12', 'libcusolver.so.11', 'libcuda.so.1']:
             needed = library(self.folder, 'real/' + name)
             program = compile_c(self.folder, 'program', 'int main(void) { return 0; }',
                                 '-Wl,--no-as-needed', needed)

@@ -16,9 +16,11 @@ LAUNCHER, VERSION, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.arg
 HOSTDEVICE = 'hostgpu/libtandem-hostdevice.so'
 HOST_LIBRARIES = [
     'interpose/libtandem-hostgpu.so', HOSTDEVICE, 'hostgpu/libcudart.so.13',
-    'hostgpu/libcublas.so.13', 'hostgpu/libcublasLt.so.13', 'hostgpu/unversioned/libcudart.so',
-    'hostgpu/unversioned/libcublas.so', 'hostgpu/unversioned/libcublasLt.so'
+    'hostgpu/libcublas.so.13', 'hostgpu/libcublasLt.so.13', 'hostgpu/libcusolver.so.12',
+    'hostgpu/unversioned/libcudart.so', 'hostgpu/unversioned/libcublas.so',
+    'hostgpu/unversioned/libcublasLt.so', 'hostgpu/unversioned/libcusolver.so'
 ]
+OPTIONAL_LIBRARIES = [name for name in HOST_LIBRARIES if 'cusolver' in name]
 CUDA_LIBRARY = 'interpose/libtandem.so'
 
 # Shells, env and Python. Where an emulator runs what the build makes, they are for another

@@ -7,8 +7,8 @@ import shutil
 import sys
 import unittest
 
-from launcher_case import (CUDA_LIBRARY, Case, HOST_LIBRARIES, PRODUCT, STARTS_SYSTEM_PROGRAMS,
-                           compile_c, library)
+from launcher_case import (CUDA_LIBRARY, Case, HOST_LIBRARIES, OPTIONAL_LIBRARIES, PRODUCT,
+                           STARTS_SYSTEM_PROGRAMS, compile_c, library)
 
 
 class Run(Case):
@@ -117,6 +117,18 @@ class Run(Case):
                          'tandem: using the host device, whose speed says nothing about a GPU\n')
         paths = [str(self.folder.resolve() / name) for name in HOST_LIBRARIES]
         self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join([*paths, 'libm.so.6']))
+
+    def test_optional_libraries(self):
+        """Of a build whose toolkit has no header of cuSOLVER."""
+        self.add_host_device()
+        for name in OPTIONAL_LIBRARIES:
+            (self.folder / name).unlink()
+        result = self.tandem('run', '--hostgpu', '--', 'env')
+        paths = [
+            str(self.folder.resolve() / name) for name in HOST_LIBRARIES
+            if name not in OPTIONAL_LIBRARIES
+        ]
+        self.assertEqual(self.environment_of(result)['LD_PRELOAD'], ':'.join(paths))
 
     @STARTS_SYSTEM_PROGRAMS
     def test_no_device_falls_back_to_the_host_device(self):

@@ -1,6 +1,7 @@
-"""The cuSOLVER program, with LAPACK behind cuSOLVER's functions, and without a cuSOLVER.
+"""The cuSOLVER program on the host device: linked to it, started by `tandem run`, and without a
+cuSOLVER.
 
-usage: check_solver.py SOLVER LIBRARY_FOLDER ...
+usage: check_solver.py SOLVER LAUNCHER HOST_DEVICE_FOLDER
 """
 
 import os
@@ -9,12 +10,12 @@ import sys
 import tempfile
 import unittest
 
-program, *folders = sys.argv[1:]
+program, launcher, folder = sys.argv[1:]
 
 
-def run(*arguments):
-    environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(folders)}
-    return subprocess.run([program, "--order", "100", *arguments], env=environment,
+def run(*arguments, start=(), libraries=folder):
+    environment = {**os.environ, "LD_LIBRARY_PATH": libraries}
+    return subprocess.run([*start, program, "--order", "100", *arguments], env=environment,
                           capture_output=True, text=True, check=False)
 
 
@@ -33,6 +34,12 @@ class Solver(unittest.TestCase):
              for kind in "dz"})
         for name, residual in found.items():
             self.assertTrue(0.0 < residual < 100 * 2.0**-52, f"{name}: {residual}")
+
+    def test_under_the_launcher(self):
+        done = run("getrf", "d", start=(launcher, "run", "--hostgpu", "--mode", "ozaki2:14", "--"),
+                   libraries="")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stdout, r"^residual \S+ seconds \S+ getrf d order 100\n$")
 
     def test_one_routine(self):
         done = run("gesvd", "z")

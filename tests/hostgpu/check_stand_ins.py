@@ -1,7 +1,7 @@
 """Every function that the CUDA toolkit's headers declare is there in the host device's libraries,
 and no stub (a weak symbol) is in the way of what Tandem calls or intercepts.
 
-usage: check_stand_ins.py INCLUDE TANDEM HOSTDEVICE CUBLAS CUBLASLT
+usage: check_stand_ins.py INCLUDE TANDEM HOSTDEVICE CUBLAS CUBLASLT [CUSOLVER]
 """
 import pathlib
 import re
@@ -13,6 +13,7 @@ HEADERS = {
     "libtandem-hostdevice": (["cuda_runtime_api.h"], "CUDARTAPI"),
     "libcublas": (["cublas_api.h", "cublas.h", "cublasXt.h"], "CUBLASWINAPI"),
     "libcublasLt": (["cublasLt.h"], "CUBLASWINAPI"),
+    "libcusolver": (["cusolverDn.h", "cusolver_common.h"], "CUSOLVERAPI"),
 }
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 

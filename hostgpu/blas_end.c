@@ -1,7 +1,7 @@
-/* cublas_end.c - threads that are in OpenBLAS when the process ends or forks. OpenBLAS's destructor
+/* blas_end.c - threads that are in OpenBLAS when the process ends or forks. OpenBLAS's destructor
  * frees the buffers that they work in, and a child would find its locks taken by threads that it
  * does not have: so the destructor here, which comes first, and fork() wait until none is there. */
-#include "cublas_internal.h"
+#include "blas.h"
 
 #include <pthread.h>
 #include <sched.h>

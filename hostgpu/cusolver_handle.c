@@ -1,0 +1,184 @@
+/* cusolver_handle.c - cuSOLVER's handles and parameters with their settings, and versions. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cusolver_internal.h"
+#include "executor.h"
+
+/* ---- objects ---- */
+
+typedef struct {
+    size_t bytes;
+    object *destroyed; /* under the lock */
+} pool;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* One that is used again, or a fresh one; NULL without memory. Only its base is set. */
+static void *take(pool *p)
+{
+    pthread_mutex_lock(&lock);
+    object *o = p->destroyed;
+    if (o)
+        p->destroyed = o->next_destroyed;
+    else
+        o = calloc(1, p->bytes);
+    if (o) *o = (object){.pool = p};
+    pthread_mutex_unlock(&lock);
+    return o;
+}
+
+/* False if it is none of the pool (any more). */
+static bool give_back(pool *p, object *o)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_of_pool = o->pool == p;
+    if (is_of_pool) {
+        *o = (object){.next_destroyed = p->destroyed};
+        p->destroyed = o;
+    }
+    pthread_mutex_unlock(&lock);
+    return is_of_pool;
+}
+
+/* ---- handles ---- */
+
+static pool handles = {.bytes = sizeof(struct cusolverDnContext)};
+
+static bool is_solver(cusolverDnHandle_t handle) { return handle && handle->base.pool == &handles; }
+
+cusolverStatus_t hostgpu_check_solver(cusolverDnHandle_t handle, const char *function)
+{
+    REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);
+    if (handle->context == hostgpu_context_number()) return CUSOLVER_STATUS_SUCCESS;
+    fprintf(stderr, "tandem: host device: %s: the context that the handle was made in %s\n",
+            function,
+            hostgpu_is_context_number(handle->context) ? "is not the current one" : "is gone");
+    return CUSOLVER_STATUS_EXECUTION_FAILED;
+}
+
+cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
+{
+    const unsigned long long context = hostgpu_context_number();
+
+    REQUIRE(handle, CUSOLVER_STATUS_INVALID_VALUE);
+    *handle = NULL;
+    REQUIRE(context, CUSOLVER_STATUS_NOT_INITIALIZED);
+    cusolverDnHandle_t h = take(&handles);
+    REQUIRE(h, CUSOLVER_STATUS_ALLOC_FAILED);
+    *h = (struct cusolverDnContext){.base = h->base,
+                                    .context = context,
+                                    .deterministic_mode = CUSOLVER_DETERMINISTIC_RESULTS,
+                                    .math_mode = CUSOLVER_DEFAULT_MATH};
+    *handle = h;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
+{
+    REQUIRE(handle && give_back(&handles, &handle->base), CUSOLVER_STATUS_NOT_INITIALIZED);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+static bool is_stream(cudaStream_t stream)
+{
+    (void)stream; /* one that is gone is found where work is given to it */
+    return true;
+}
+
+static bool is_deterministic_mode(cusolverDeterministicMode_t mode)
+{
+    return mode == CUSOLVER_DETERMINISTIC_RESULTS ||
+           mode == CUSOLVER_ALLOW_NON_DETERMINISTIC_RESULTS;
+}
+
+/* Later headers have more of them. */
+static bool is_math_mode(cusolverMathMode_t mode)
+{
+    return mode >= CUSOLVER_DEFAULT_MATH && (int)mode < 2 * CUSOLVER_FP32_EMULATED_BF16X9_MATH;
+}
+
+static bool is_strategy(cudaEmulationStrategy_t strategy) { return (unsigned)strategy <= 2; }
+
+/* Properties of a handle that are stored and given back. */
+#define PROPERTIES(X)                                                                              \
+    X(Stream, cudaStream_t, stream, is_stream)                                                     \
+    X(DeterministicMode, cusolverDeterministicMode_t, deterministic_mode, is_deterministic_mode)   \
+    X(MathMode, cusolverMathMode_t, math_mode, is_math_mode)                                       \
+    X(EmulationStrategy, cudaEmulationStrategy_t, emulation_strategy, is_strategy)
+
+#define DEFINE_PROPERTY(name, type, field, is_valid)                                               \
+    cusolverStatus_t cusolverDnGet##name(cusolverDnHandle_t handle, type *value)                   \
+    {                                                                                              \
+        REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);                               \
+        REQUIRE(value, CUSOLVER_STATUS_INVALID_VALUE);                                             \
+        *value = handle->field;                                                                    \
+        return CUSOLVER_STATUS_SUCCESS;                                                            \
+    }                                                                                              \
+    cusolverStatus_t cusolverDnSet##name(cusolverDnHandle_t handle, type value)                    \
+    {                                                                                              \
+        REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);                               \
+        REQUIRE(is_valid(value), CUSOLVER_STATUS_INVALID_VALUE);                                   \
+        handle->field = value;                                                                     \
+        return CUSOLVER_STATUS_SUCCESS;                                                            \
+    }
+PROPERTIES(DEFINE_PROPERTY)
+
+/* ---- parameters of the functions with 64-bit sizes ---- */
+
+struct cusolverDnParams {
+    object base;
+};
+
+static pool all_params = {.bytes = sizeof(struct cusolverDnParams)};
+
+bool hostgpu_are_params(cusolverDnParams_t params)
+{
+    return !params || params->base.pool == &all_params;
+}
+
+cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *params)
+{
+    REQUIRE(params, CUSOLVER_STATUS_INVALID_VALUE);
+    *params = take(&all_params);
+    return *params ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_ALLOC_FAILED;
+}
+
+cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t params)
+{
+    REQUIRE(params && give_back(&all_params, &params->base), CUSOLVER_STATUS_INVALID_VALUE);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* All algorithms are LAPACK's here. */
+cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params, cusolverDnFunction_t function,
+                                         cusolverAlgMode_t algorithm)
+{
+    REQUIRE(params && hostgpu_are_params(params) && (unsigned)function <= CUSOLVERDN_SYEVBATCHED &&
+                (unsigned)algorithm <= CUSOLVER_ALG_2,
+            CUSOLVER_STATUS_INVALID_VALUE);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* ---- versions ---- */
+
+cusolverStatus_t cusolverGetVersion(int *version)
+{
+    REQUIRE(version, CUSOLVER_STATUS_INVALID_VALUE);
+    *version = CUSOLVER_VERSION;
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+cusolverStatus_t cusolverGetProperty(libraryPropertyType type, int *value)
+{
+    static const int numbers[] = {
+        [MAJOR_VERSION] = CUSOLVER_VER_MAJOR,
+        [MINOR_VERSION] = CUSOLVER_VER_MINOR,
+        [PATCH_LEVEL] = CUSOLVER_VER_PATCH,
+    };
+
+    REQUIRE(value && (unsigned)type <= PATCH_LEVEL, CUSOLVER_STATUS_INVALID_VALUE);
+    *value = numbers[type];
+    return CUSOLVER_STATUS_SUCCESS;
+}

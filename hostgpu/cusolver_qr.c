@@ -1,0 +1,241 @@
+/* cusolver_qr.c - cuSOLVER's QR factors as reflectors, products with Q, and Q itself. R's diagonal
+ * and tau are LAPACK's: Q is the product of I - tau v v'. */
+#include "cusolver_internal.h"
+
+/* LAPACK's usual block of columns. */
+enum { BLOCK = 32 };
+
+/* ---- factors ---- */
+
+static const char *find_wrong_factor(const solver_call *c)
+{
+    FIND_WRONG(c->m >= 0, "m");
+    FIND_WRONG(c->n >= 0, "n");
+    FIND_WRONG(is_ld(c->lda, c->m), "lda");
+    return NULL;
+}
+
+static int64_t elements_for_columns(const solver_call *c) { return BLOCK * c->n; }
+
+static bool are_scales(const solver_call *c, int64_t count)
+{
+    return hostgpu_check_operand(c->name, "TAU", c->tau, (size_t)count * c->type->bytes);
+}
+
+static bool are_factor_operands(const solver_call *c)
+{
+    return hostgpu_is_solver_matrix(c, "A", c->a, c->m, c->n, c->lda) &&
+           are_scales(c, c->m < c->n ? c->m : c->n);
+}
+
+static bool factor(const solver_call *c, int *info)
+{
+    *info = c->type->geqrf((int)c->m, (int)c->n, c->a, (int)c->lda, c->tau, c->work,
+                           (int)elements_for_columns(c));
+    return true;
+}
+
+static const solver_routine geqrf = {find_wrong_factor, elements_for_columns, are_factor_operands,
+                                     factor, .can_be_captured = true};
+
+#define GEQRF(name_, ...)                                                                          \
+    (&(solver_call){.name = name_,                                                                 \
+                    .m = m,                                                                        \
+                    .n = n,                                                                        \
+                    .a = (void *)(uintptr_t)a,                                                     \
+                    .lda = lda,                                                                    \
+                    .tau = (void *)(uintptr_t)tau,                                                 \
+                    __VA_ARGS__})
+
+#define DEFINE_GEQRF(letter, number, real, o, s)                                                   \
+    cusolverStatus_t cusolverDn##letter##geqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, \
+                                                          number *a, int lda, int *lwork)          \
+    {                                                                                              \
+        const number *const tau = NULL;                                                            \
+        return hostgpu_solver_size(                                                                \
+            handle, &geqrf,                                                                        \
+            GEQRF("cusolverDn" #letter "geqrf_bufferSize", .type = &hostgpu_lapack_##letter),      \
+            lwork);                                                                                \
+    }                                                                                              \
+    cusolverStatus_t cusolverDn##letter##geqrf(cusolverDnHandle_t handle, int m, int n, number *a, \
+                                               int lda, number *tau, number *work, int lwork,      \
+                                               int *info)                                          \
+    {                                                                                              \
+        return hostgpu_solver_run(                                                                 \
+            handle, &geqrf,                                                                        \
+            GEQRF("cusolverDn" #letter "geqrf", .parameters = "m n a lda tau work lwork info",     \
+                  .type = &hostgpu_lapack_##letter, .work = work, .lwork = lwork, .info = info));  \
+    }
+FOR_SOLVER_TYPES(DEFINE_GEQRF)
+
+/* The type of A and of tau, which is the same, and of the computations. */
+static const lapack_type *type_of(cudaDataType type, cudaDataType type_tau,
+                                  cudaDataType computations)
+{
+    return type == type_tau ? hostgpu_solver_type(type, computations) : NULL;
+}
+
+cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             int64_t m, int64_t n, cudaDataType type, const void *a,
+                                             int64_t lda, cudaDataType type_tau, const void *tau,
+                                             cudaDataType computations, size_t *on_device,
+                                             size_t *on_host)
+{
+    return hostgpu_solver_bytes(handle, &geqrf,
+                                GEQRF("cusolverDnXgeqrf_bufferSize", .params = params,
+                                      .type = type_of(type, type_tau, computations)),
+                                on_device, on_host);
+}
+
+cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
+                                  int64_t n, cudaDataType type, void *a, int64_t lda,
+                                  cudaDataType type_tau, void *tau, cudaDataType computations,
+                                  void *work, size_t work_bytes, void *host_work, size_t host_bytes,
+                                  int *info)
+{
+    const lapack_type *known = type_of(type, type_tau, computations);
+
+    (void)host_work, (void)host_bytes;
+    return hostgpu_solver_run(
+        handle, &geqrf,
+        GEQRF("cusolverDnXgeqrf",
+              .parameters = "params m n type a lda type_tau tau computations work lwork",
+              .params = params, .type = known, .work = work,
+              .lwork = hostgpu_elements_in(known, work_bytes), .info = info));
+}
+
+/* ---- C <- op(Q) C or C op(Q) ---- */
+
+/* Rows of the reflectors. */
+static int64_t reflected(const solver_call *c) { return c->side == CUBLAS_SIDE_LEFT ? c->m : c->n; }
+
+static const char *find_wrong_multiply(const solver_call *c)
+{
+    const cublasOperation_t adjoint = c->type->is_complex ? CUBLAS_OP_C : CUBLAS_OP_T;
+
+    FIND_WRONG(c->side == CUBLAS_SIDE_LEFT || c->side == CUBLAS_SIDE_RIGHT, "side");
+    FIND_WRONG(c->op == CUBLAS_OP_N || c->op == adjoint, "op");
+    FIND_WRONG(c->m >= 0, "m");
+    FIND_WRONG(c->n >= 0, "n");
+    FIND_WRONG(c->k >= 0 && c->k <= reflected(c), "k");
+    FIND_WRONG(is_ld(c->lda, reflected(c)), "lda");
+    FIND_WRONG(is_ld(c->ldb, c->m), "ldb");
+    return NULL;
+}
+
+static int64_t multiply_elements(const solver_call *c)
+{
+    return BLOCK * (c->side == CUBLAS_SIDE_LEFT ? c->n : c->m);
+}
+
+static bool are_multiply_operands(const solver_call *c)
+{
+    return hostgpu_is_solver_matrix(c, "A", c->a, reflected(c), c->k, c->lda) &&
+           are_scales(c, c->k) && hostgpu_is_solver_matrix(c, "C", c->b, c->m, c->n, c->ldb);
+}
+
+static bool multiply(const solver_call *c, int *info)
+{
+    *info = c->type->unmqr("LR"[c->side], "NTC"[c->op], (int)c -> m, (int)c -> n, (int)c -> k,
+                           c -> a, (int)c -> lda, c -> tau, c -> b, (int)c -> ldb, c -> work,
+                           (int)multiply_elements(c));
+    return true;
+}
+
+static const solver_routine unmqr = {find_wrong_multiply, multiply_elements, are_multiply_operands,
+                                     multiply, .can_be_captured = true};
+
+#define UNMQR(name_, letter, ...)                                                                  \
+    (&(solver_call){.name = name_,                                                                 \
+                    .type = &hostgpu_lapack_##letter,                                              \
+                    .side = side,                                                                  \
+                    .op = op,                                                                      \
+                    .m = m,                                                                        \
+                    .n = n,                                                                        \
+                    .k = k,                                                                        \
+                    .a = (void *)(uintptr_t)a,                                                     \
+                    .lda = lda,                                                                    \
+                    .tau = (void *)(uintptr_t)tau,                                                 \
+                    .b = (void *)(uintptr_t)c,                                                     \
+                    .ldb = ldc,                                                                    \
+                    __VA_ARGS__})
+
+#define DEFINE_MQR(letter, number, name)                                                           \
+    cusolverStatus_t cusolverDn##letter##name##_bufferSize(                                        \
+        cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t op, int m, int n,      \
+        int k, const number *a, int lda, const number *tau, const number *c, int ldc, int *lwork)  \
+    {                                                                                              \
+        return hostgpu_solver_size(                                                                \
+            handle, &unmqr, UNMQR("cusolverDn" #letter #name "_bufferSize", letter, ), lwork);     \
+    }                                                                                              \
+    cusolverStatus_t cusolverDn##letter##name(                                                     \
+        cusolverDnHandle_t handle, cublasSideMode_t side, cublasOperation_t op, int m, int n,      \
+        int k, const number *a, int lda, const number *tau, number *c, int ldc, number *work,      \
+        int lwork, int *info)                                                                      \
+    {                                                                                              \
+        return hostgpu_solver_run(                                                                 \
+            handle, &unmqr,                                                                        \
+            UNMQR("cusolverDn" #letter #name, letter,                                              \
+                  .parameters = "side op m n k a lda tau c ldb work lwork info", .work = work,     \
+                  .lwork = lwork, .info = info));                                                  \
+    }
+
+/* ---- A <- the first n columns of Q ---- */
+
+static const char *find_wrong_generate(const solver_call *c)
+{
+    FIND_WRONG(c->m >= 0, "m");
+    FIND_WRONG(c->n >= 0 && c->n <= c->m, "n");
+    FIND_WRONG(c->k >= 0 && c->k <= c->n, "k");
+    FIND_WRONG(is_ld(c->lda, c->m), "lda");
+    return NULL;
+}
+
+static bool are_generate_operands(const solver_call *c)
+{
+    return hostgpu_is_solver_matrix(c, "A", c->a, c->m, c->n, c->lda) && are_scales(c, c->k);
+}
+
+static bool generate(const solver_call *c, int *info)
+{
+    *info = c->type->ungqr((int)c->m, (int)c->n, (int)c->k, c->a, (int)c->lda, c->tau, c->work,
+                           (int)elements_for_columns(c));
+    return true;
+}
+
+static const solver_routine ungqr = {find_wrong_generate, elements_for_columns,
+                                     are_generate_operands, generate, .can_be_captured = true};
+
+#define UNGQR(name_, letter, ...)                                                                  \
+    (&(solver_call){.name = name_,                                                                 \
+                    .type = &hostgpu_lapack_##letter,                                              \
+                    .m = m,                                                                        \
+                    .n = n,                                                                        \
+                    .k = k,                                                                        \
+                    .a = (void *)(uintptr_t)a,                                                     \
+                    .lda = lda,                                                                    \
+                    .tau = (void *)(uintptr_t)tau,                                                 \
+                    __VA_ARGS__})
+
+#define DEFINE_GQR(letter, number, name)                                                           \
+    cusolverStatus_t cusolverDn##letter##name##_bufferSize(cusolverDnHandle_t handle, int m,       \
+                                                           int n, int k, const number *a, int lda, \
+                                                           const number *tau, int *lwork)          \
+    {                                                                                              \
+        return hostgpu_solver_size(                                                                \
+            handle, &ungqr, UNGQR("cusolverDn" #letter #name "_bufferSize", letter, ), lwork);     \
+    }                                                                                              \
+    cusolverStatus_t cusolverDn##letter##name(cusolverDnHandle_t handle, int m, int n, int k,      \
+                                              number *a, int lda, const number *tau, number *work, \
+                                              int lwork, int *info)                                \
+    {                                                                                              \
+        return hostgpu_solver_run(handle, &ungqr,                                                  \
+                                  UNGQR("cusolverDn" #letter #name, letter,                        \
+                                        .parameters = "m n k a lda tau work lwork info",           \
+                                        .work = work, .lwork = lwork, .info = info));              \
+    }
+
+#define DEFINE_Q(letter, number, real, o, s)                                                       \
+    DEFINE_MQR(letter, number, o##mqr)                                                             \
+    DEFINE_GQR(letter, number, o##gqr)
+FOR_SOLVER_TYPES(DEFINE_Q)

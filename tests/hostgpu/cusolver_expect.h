@@ -1,0 +1,373 @@
+/* cusolver_expect.h - what the tests of the stand-in for cuSOLVER share: a handle, the functions of
+ * the four types under one form, matrices in device memory, and products in long double to compare
+ * with. Include after <cmocka.h>. */
+#ifndef CUSOLVER_EXPECT_H
+#define CUSOLVER_EXPECT_H
+
+#include <complex.h>
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include <cusolverDn.h>
+
+#include "expect.h"
+
+#define expect_status(call, status) assert_int_equal((call), (status))
+#define expect_ok(call)             expect_status(call, CUSOLVER_STATUS_SUCCESS)
+
+static cusolverDnHandle_t solver;
+
+static inline int create(void **state)
+{
+    (void)state;
+    return cusolverDnCreate(&solver) != CUSOLVER_STATUS_SUCCESS;
+}
+
+static inline int destroy(void **state)
+{
+    (void)state;
+    return cusolverDnDestroy(solver) != CUSOLVER_STATUS_SUCCESS;
+}
+
+/* ---- the functions of one type ---- */
+
+typedef cusolverStatus_t status;
+typedef struct {
+    char letter;
+    cudaDataType data, real_data;
+    bool is_complex, is_double;
+    size_t bytes;
+    double unit; /* its rounding error */
+    status (*getrf_size)(int m, int n, void *a, int lda, int *size);
+    status (*getrf)(int m, int n, void *a, int lda, void *work, int *pivots, int *info);
+    status (*getrs)(cublasOperation_t op, int n, int nrhs, const void *a, int lda,
+                    const int *pivots, void *b, int ldb, int *info);
+    status (*potrf_size)(cublasFillMode_t uplo, int n, void *a, int lda, int *size);
+    status (*potrf)(cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size,
+                    int *info);
+    status (*potrs)(cublasFillMode_t uplo, int n, int nrhs, const void *a, int lda, void *b,
+                    int ldb, int *info);
+    status (*potri_size)(cublasFillMode_t uplo, int n, void *a, int lda, int *size);
+    status (*potri)(cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size,
+                    int *info);
+    status (*geqrf_size)(int m, int n, void *a, int lda, int *size);
+    status (*geqrf)(int m, int n, void *a, int lda, void *tau, void *work, int size, int *info);
+    status (*mqr_size)(cublasSideMode_t side, cublasOperation_t op, int m, int n, int k,
+                       const void *a, int lda, const void *tau, const void *c, int ldc, int *size);
+    status (*mqr)(cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a,
+                  int lda, const void *tau, void *c, int ldc, void *work, int size, int *info);
+    status (*gqr_size)(int m, int n, int k, const void *a, int lda, const void *tau, int *size);
+    status (*gqr)(int m, int n, int k, void *a, int lda, const void *tau, void *work, int size,
+                  int *info);
+    status (*evd_size)(cusolverEigMode_t job, cublasFillMode_t uplo, int n, const void *a, int lda,
+                       const void *values, int *size);
+    status (*evd)(cusolverEigMode_t job, cublasFillMode_t uplo, int n, void *a, int lda,
+                  void *values, void *work, int size, int *info);
+    status (*svd_size)(int m, int n, int *size);
+    status (*svd)(char job_u, char job_vt, int m, int n, void *a, int lda, void *values, void *u,
+                  int ldu, void *vt, int ldvt, void *work, int size, int *info);
+} solver_type;
+
+#define FUNCTION(letter, name, parameters, ...)                                                    \
+    static inline status letter##_##name parameters { return cusolverDn##__VA_ARGS__; }
+
+#define DEFINE_FUNCTIONS(x, o, s)                                                                  \
+    FUNCTION(x, getrf_size, (int m, int n, void *a, int lda, int *size),                           \
+             x##getrf_bufferSize(solver, m, n, a, lda, size))                                      \
+    FUNCTION(x, getrf, (int m, int n, void *a, int lda, void *work, int *pivots, int *info),       \
+             x##getrf(solver, m, n, a, lda, work, pivots, info))                                   \
+    FUNCTION(x, getrs,                                                                             \
+             (cublasOperation_t op, int n, int nrhs, const void *a, int lda, const int *pivots,    \
+              void *b, int ldb, int *info),                                                        \
+             x##getrs(solver, op, n, nrhs, a, lda, pivots, b, ldb, info))                          \
+    FUNCTION(x, potrf_size, (cublasFillMode_t uplo, int n, void *a, int lda, int *size),           \
+             x##potrf_bufferSize(solver, uplo, n, a, lda, size))                                   \
+    FUNCTION(x, potrf,                                                                             \
+             (cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size, int *info),    \
+             x##potrf(solver, uplo, n, a, lda, work, size, info))                                  \
+    FUNCTION(x, potrs,                                                                             \
+             (cublasFillMode_t uplo, int n, int nrhs, const void *a, int lda, void *b, int ldb,    \
+              int *info),                                                                          \
+             x##potrs(solver, uplo, n, nrhs, a, lda, b, ldb, info))                                \
+    FUNCTION(x, potri_size, (cublasFillMode_t uplo, int n, void *a, int lda, int *size),           \
+             x##potri_bufferSize(solver, uplo, n, a, lda, size))                                   \
+    FUNCTION(x, potri,                                                                             \
+             (cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size, int *info),    \
+             x##potri(solver, uplo, n, a, lda, work, size, info))                                  \
+    FUNCTION(x, geqrf_size, (int m, int n, void *a, int lda, int *size),                           \
+             x##geqrf_bufferSize(solver, m, n, a, lda, size))                                      \
+    FUNCTION(x, geqrf,                                                                             \
+             (int m, int n, void *a, int lda, void *tau, void *work, int size, int *info),         \
+             x##geqrf(solver, m, n, a, lda, tau, work, size, info))                                \
+    FUNCTION(x, mqr_size,                                                                          \
+             (cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a,     \
+              int lda, const void *tau, const void *c, int ldc, int *size),                        \
+             x##o##mqr_bufferSize(solver, side, op, m, n, k, a, lda, tau, c, ldc, size))           \
+    FUNCTION(x, mqr,                                                                               \
+             (cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a,     \
+              int lda, const void *tau, void *c, int ldc, void *work, int size, int *info),        \
+             x##o##mqr(solver, side, op, m, n, k, a, lda, tau, c, ldc, work, size, info))          \
+    FUNCTION(x, gqr_size,                                                                          \
+             (int m, int n, int k, const void *a, int lda, const void *tau, int *size),            \
+             x##o##gqr_bufferSize(solver, m, n, k, a, lda, tau, size))                             \
+    FUNCTION(                                                                                      \
+        x, gqr,                                                                                    \
+        (int m, int n, int k, void *a, int lda, const void *tau, void *work, int size, int *info), \
+        x##o##gqr(solver, m, n, k, a, lda, tau, work, size, info))                                 \
+    FUNCTION(x, evd_size,                                                                          \
+             (cusolverEigMode_t job, cublasFillMode_t uplo, int n, const void *a, int lda,         \
+              const void *values, int *size),                                                      \
+             x##s##evd_bufferSize(solver, job, uplo, n, a, lda, values, size))                     \
+    FUNCTION(x, evd,                                                                               \
+             (cusolverEigMode_t job, cublasFillMode_t uplo, int n, void *a, int lda, void *values, \
+              void *work, int size, int *info),                                                    \
+             x##s##evd(solver, job, uplo, n, a, lda, values, work, size, info))                    \
+    FUNCTION(x, svd_size, (int m, int n, int *size), x##gesvd_bufferSize(solver, m, n, size))      \
+    FUNCTION(x, svd,                                                                               \
+             (char job_u, char job_vt, int m, int n, void *a, int lda, void *values, void *u,      \
+              int ldu, void *vt, int ldvt, void *work, int size, int *info),                       \
+             x##gesvd(solver, (signed char)job_u, (signed char)job_vt, m, n, a, lda, values, u,    \
+                      ldu, vt, ldvt, work, size, NULL, info))
+DEFINE_FUNCTIONS(S, or, sy)
+DEFINE_FUNCTIONS(D, or, sy)
+DEFINE_FUNCTIONS(C, un, he)
+DEFINE_FUNCTIONS(Z, un, he)
+
+#define TYPE(x, text, type, real_type, complex_type, double_type, element, unit_)                  \
+    {                                                                                              \
+        .letter = text, .data = type, .real_data = real_type, .is_complex = complex_type,          \
+        .is_double = double_type, .bytes = sizeof(element), .unit = unit_,                         \
+        .getrf_size = x##_getrf_size, .getrf = x##_getrf, .getrs = x##_getrs,                      \
+        .potrf_size = x##_potrf_size, .potrf = x##_potrf, .potrs = x##_potrs,                      \
+        .potri_size = x##_potri_size, .potri = x##_potri, .geqrf_size = x##_geqrf_size,            \
+        .geqrf = x##_geqrf, .mqr_size = x##_mqr_size, .mqr = x##_mqr, .gqr_size = x##_gqr_size,    \
+        .gqr = x##_gqr, .evd_size = x##_evd_size, .evd = x##_evd, .svd_size = x##_svd_size,        \
+        .svd = x##_svd                                                                             \
+    }
+static const solver_type types[] = {
+    TYPE(S, 'S', CUDA_R_32F, CUDA_R_32F, false, false, float, FLT_EPSILON / 2),
+    TYPE(D, 'D', CUDA_R_64F, CUDA_R_64F, false, true, double, DBL_EPSILON / 2),
+    TYPE(C, 'C', CUDA_C_32F, CUDA_R_32F, true, false, float complex, FLT_EPSILON / 2),
+    TYPE(Z, 'Z', CUDA_C_64F, CUDA_R_64F, true, true, double complex, DBL_EPSILON / 2),
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* ---- memory of the device, which the test reads and writes directly ---- */
+
+static inline void *acquire(size_t bytes)
+{
+    void *memory = NULL;
+    expect_success(cudaMalloc(&memory, bytes ? bytes : 1));
+    return memory;
+}
+
+static inline int *acquire_info(void)
+{
+    int *info = acquire(sizeof *info);
+    *info = -12345;
+    return info;
+}
+
+/* Frees it, and gives what it held. */
+static inline int take_info(int *info)
+{
+    const int value = *info;
+    expect_success(cudaFree(info));
+    return value;
+}
+
+static inline void *workspace(const solver_type *t, int size)
+{
+    assert_true(size >= 1);
+    return acquire((size_t)size * t->bytes);
+}
+
+/* ---- matrices, in long double, without padding ---- */
+
+typedef long double complex number;
+typedef struct {
+    int rows, columns;
+    number *x;
+} matrix;
+
+static inline matrix make(int rows, int columns)
+{
+    const size_t count = (size_t)rows * (size_t)columns;
+    matrix a = {rows, columns, calloc(count ? count : 1, sizeof(number))};
+    assert_non_null(a.x);
+    return a;
+}
+
+static inline number *at(const matrix *a, int i, int j)
+{
+    return &a->x[(size_t)i + (size_t)j * (size_t)a->rows];
+}
+
+static uint64_t random_state = 20240607;
+
+/* Short enough for binary32. */
+static inline long double random_number(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (long double)(random_state >> 44) * 0x1p-19L - 1;
+}
+
+static inline matrix random_matrix(const solver_type *t, int rows, int columns)
+{
+    matrix a = make(rows, columns);
+    for (int i = 0; i < rows * columns; i++) {
+        const long double re = random_number();
+        a.x[i] = CMPLXL(re, t->is_complex ? random_number() : 0);
+    }
+    return a;
+}
+
+/* Hermitian; all eigenvalues are positive if the shift is large. */
+static inline matrix hermitian_matrix(const solver_type *t, int n, long double shift)
+{
+    matrix a = random_matrix(t, n, n);
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < j; i++) *at(&a, j, i) = conjl(*at(&a, i, j));
+        *at(&a, j, j) = creall(*at(&a, j, j)) + shift;
+    }
+    return a;
+}
+
+static inline matrix unit_matrix(int n)
+{
+    matrix a = make(n, n);
+    for (int i = 0; i < n; i++) *at(&a, i, i) = 1;
+    return a;
+}
+
+static inline matrix adjoint(const matrix *a)
+{
+    matrix b = make(a->columns, a->rows);
+    for (int j = 0; j < a->columns; j++)
+        for (int i = 0; i < a->rows; i++) *at(&b, j, i) = conjl(*at(a, i, j));
+    return b;
+}
+
+static inline matrix transpose(const matrix *a)
+{
+    matrix b = make(a->columns, a->rows);
+    for (int j = 0; j < a->columns; j++)
+        for (int i = 0; i < a->rows; i++) *at(&b, j, i) = *at(a, i, j);
+    return b;
+}
+
+/* In real arithmetic: C's complex products look for NaN, which takes most of the time. */
+static inline matrix product(const matrix *a, const matrix *b)
+{
+    matrix c = make(a->rows, b->columns);
+    assert_int_equal(a->columns, b->rows);
+    for (int j = 0; j < b->columns; j++)
+        for (int l = 0; l < b->rows; l++) {
+            const long double re = creall(*at(b, l, j)), im = cimagl(*at(b, l, j));
+            const long double *from = (const long double *)at(a, 0, l);
+            long double *to = (long double *)at(&c, 0, j);
+            for (int i = 0; i < 2 * a->rows && (re != 0 || im != 0); i += 2) {
+                to[i] += from[i] * re - from[i + 1] * im;
+                to[i + 1] += from[i] * im + from[i + 1] * re;
+            }
+        }
+    return c;
+}
+
+static inline long double norm(const matrix *a)
+{
+    long double sum = 0;
+    for (int i = 0; i < a->rows * a->columns; i++)
+        sum += creall(a->x[i]) * creall(a->x[i]) + cimagl(a->x[i]) * cimagl(a->x[i]);
+    return sqrtl(sum);
+}
+
+/* Frobenius's norm of A - B. */
+static inline long double distance(const matrix *a, const matrix *b)
+{
+    matrix c = make(a->rows, a->columns);
+    assert_true(a->rows == b->rows && a->columns == b->columns);
+    for (int i = 0; i < a->rows * a->columns; i++) c.x[i] = a->x[i] - b->x[i];
+    const long double length = norm(&c);
+    free(c.x);
+    return length;
+}
+
+/* Fails for NaN, too. */
+#define expect_within(value, bound)                                                                \
+    do {                                                                                           \
+        const long double found_ = (value), bound_ = (bound);                                      \
+        if (!(found_ <= bound_)) fail_msg("%s is %Lg, above %Lg", #value, found_, bound_);         \
+    } while (0)
+
+/* ---- matrices of a type, in device memory, with padding that must stay ---- */
+
+typedef struct {
+    const solver_type *type;
+    int rows, columns, ld;
+    unsigned char *bytes;
+} stored;
+
+enum { POISON = 0xa7 };
+
+static inline number load(const stored *s, int i, int j)
+{
+    const void *from = s->bytes + ((size_t)i + (size_t)j * (size_t)s->ld) * s->type->bytes;
+    if (s->type->is_double)
+        return CMPLXL(((const double *)from)[0],
+                      s->type->is_complex ? ((const double *)from)[1] : 0);
+    return CMPLXL(((const float *)from)[0], s->type->is_complex ? ((const float *)from)[1] : 0);
+}
+
+static inline void put(const stored *s, int i, int j, number value)
+{
+    void *to = s->bytes + ((size_t)i + (size_t)j * (size_t)s->ld) * s->type->bytes;
+    const long double parts[] = {creall(value), cimagl(value)};
+    for (int part = 0; part <= s->type->is_complex; part++)
+        if (s->type->is_double)
+            ((double *)to)[part] = (double)parts[part];
+        else
+            ((float *)to)[part] = (float)parts[part];
+}
+
+/* Ends with the last element of the last column: what is beyond is no device memory. */
+static inline stored store(const solver_type *t, const matrix *a, int padding)
+{
+    const int ld = a->rows + padding > 1 ? a->rows + padding : 1;
+    const size_t count =
+        a->columns && a->rows ? (size_t)(a->columns - 1) * (size_t)ld + (size_t)a->rows : 0;
+    stored s = {t, a->rows, a->columns, ld, acquire(count * t->bytes)};
+    memset(s.bytes, POISON, count * t->bytes);
+    for (int j = 0; j < a->columns; j++)
+        for (int i = 0; i < a->rows; i++) put(&s, i, j, *at(a, i, j));
+    return s;
+}
+
+static inline void expect_padding(const stored *s)
+{
+    for (int j = 0; j + 1 < s->columns && s->rows; j++) {
+        const size_t from = (size_t)(s->rows + j * s->ld) * s->type->bytes;
+        const size_t end = (size_t)((j + 1) * s->ld) * s->type->bytes;
+        for (size_t i = from; i < end; i++) assert_int_equal(s->bytes[i], POISON);
+    }
+}
+
+static inline matrix loaded(const stored *s)
+{
+    matrix a = make(s->rows, s->columns);
+    for (int j = 0; j < s->columns; j++)
+        for (int i = 0; i < s->rows; i++) *at(&a, i, j) = load(s, i, j);
+    return a;
+}
+
+/* Checks the padding, and frees it. */
+static inline matrix take(stored *s)
+{
+    matrix a = loaded(s);
+    expect_padding(s);
+    expect_success(cudaFree(s->bytes));
+    return a;
+}
+
+#endif
