@@ -21,7 +21,8 @@ DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
 
 class Commands(Case):
-    COMMANDS = 'run, bench, report, modes, options, plan, calibrate, selftest, doctor, help, version'
+    COMMANDS = ('run, bench, report, modes, options, plan, calibrate, selftest, doctor, help, '
+                'version')
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)
