@@ -36,7 +36,7 @@ class Packaging(unittest.TestCase):
     def test_versions(self):
         for name, pattern in {
                 "debian/changelog": r"^tandem \(([\d.]+)\)",
-                "conda/recipe.yaml": r"(?m)^  version: (\S+)",
+                "conda/recipe.yaml": r"(?m)^  version: ([\d.]+)$",
                 "containers/Dockerfile": r"tandem_([\d.]+)_amd64",
                 "containers/tandem.def": r"tandem_([\d.]+)_amd64",
                 "lmod/tandem.lua": r"Version: ([\d.]+)",
