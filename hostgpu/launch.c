@@ -44,8 +44,7 @@ static bool await_job(void)
     end.tv_sec += (end.tv_nsec + PATIENCE_NANOSECONDS) / SECOND;
     end.tv_nsec = (end.tv_nsec + PATIENCE_NANOSECONDS) % SECOND;
     while (!pool.wanted)
-        if (pthread_cond_timedwait(&pool.begin, &hostgpu_pool_lock, &end))
-            return pool.wanted != 0;
+        if (pthread_cond_timedwait(&pool.begin, &hostgpu_pool_lock, &end)) return pool.wanted != 0;
     return true;
 }
 
