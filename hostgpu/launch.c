@@ -33,18 +33,18 @@ static struct {
 /* ---- helpers ---- */
 
 /* Waits, under the lock, until there is a job to join. False if there was none for a while: the
- * helper then ends, so that it does not keep a process whose own threads have all ended. */
+ * helper then ends, so that it does not keep a process whose own threads have all ended. The clock
+ * is the one that glibc before 2.30 waits by; when it is set, a helper ends sooner or later. */
 static bool await_job(void)
 {
     enum { PATIENCE_NANOSECONDS = 100 * 1000 * 1000, SECOND = 1000 * 1000 * 1000 };
     struct timespec end;
 
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += (end.tv_nsec + PATIENCE_NANOSECONDS) / SECOND;
     end.tv_nsec = (end.tv_nsec + PATIENCE_NANOSECONDS) % SECOND;
     while (!pool.wanted)
-        if (pthread_cond_clockwait(&pool.begin, &hostgpu_pool_lock, CLOCK_MONOTONIC, &end))
-            return pool.wanted != 0;
+        if (pthread_cond_timedwait(&pool.begin, &hostgpu_pool_lock, &end)) return pool.wanted != 0;
     return true;
 }
 

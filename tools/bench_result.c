@@ -176,10 +176,13 @@ void bench_sum_up(bench *b)
 
 /* ---- words ---- */
 
+/* Of glibc 2.32; with an older one a signal has its number alone. */
+#pragma weak sigabbrev_np
+
 void bench_ending_text(const bench_run *run, char text[BENCH_STATUS_BYTES])
 {
     const int status = run->status;
-    const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+    const char *name = WIFSIGNALED(status) && sigabbrev_np ? sigabbrev_np(WTERMSIG(status)) : NULL;
     if (run->is_late)
         snprintf(text, BENCH_STATUS_BYTES, "timeout");
     else if (WIFEXITED(status))

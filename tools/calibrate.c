@@ -15,6 +15,7 @@
 #include "lib/routine/real.h"
 #include "lib/routine/lower.h"
 #include "lib/cuda/device.h"
+#include "tools/calibrate.h"
 #include "tools/clock.h"
 #include "tools/machine.h"
 #include "tools/measure.h"
@@ -337,11 +338,11 @@ static void print_rows(const work *w)
     }
 }
 
-static void print_summary(const work *w)
+static void print_summary(FILE *out, const work *w)
 {
     const double most = (double)TD_MOST_FACTOR / TD_OCTAVE;
     int total = 0, beyond = 0;
-    printf("%-14s %8s %22s\n", "mode", "measured", "of predicted, mean");
+    fprintf(out, "%-14s %8s %22s\n", "mode", "measured", "of predicted, mean");
     for (int row = 0; row < TD_ROWS; row++) {
         double sum = 0.0;
         int count = 0;
@@ -352,61 +353,70 @@ static void print_summary(const work *w)
             beyond += fabs(w->octaves[row][at]) > most;
         }
         total += count;
-        if (count) printf("%-14s %8d %22.2f\n", td_row_text(row), count, exp2(sum / count));
+        if (count) fprintf(out, "%-14s %8d %22.2f\n", td_row_text(row), count, exp2(sum / count));
     }
     if (beyond)
-        printf("%d of %d are more than %.2f times what was predicted, or less than %.3f times, and "
-               "kept as that\n",
-               beyond, total, exp2(most), exp2(-most));
+        fprintf(
+            out,
+            "%d of %d are more than %.2f times what was predicted, or less than %.3f times, and "
+            "kept as that\n",
+            beyond, total, exp2(most), exp2(-most));
 }
 
-static int keep(const work *w)
+static bool keep(FILE *out, const work *w)
 {
     char path[TD_CALIBRATION_PATH];
     int driver = 0;
     (void)td_cuda_ok(cudaDriverGetVersion(&driver));
     if (!td_calibration_path(&w->model.card, driver, path)) {
         complain("neither XDG_CACHE_HOME nor HOME names a folder for the result");
-        return 1;
+        return false;
     }
     if (!td_calibration_write(&w->result, &w->model.card, driver, path)) {
         complain("cannot write '%s' (%s)", path, strerror(errno));
-        return 1;
+        return false;
     }
-    printf("kept in %s\n", path);
-    return 0;
+    fprintf(out, "kept in %s\n", path);
+    return true;
 }
 
-static bool parse_number(const char *name, const char *text, long least, long most, long *value)
+/* Static for its size. */
+static work calibrated;
+
+static bool measure_device(int device, long seconds)
 {
-    char *end;
-    if (!text) return true;
-    *value = strtol(text, &end, 10);
-    if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
-    complain("--%s is '%s'; allowed: %ld to %ld", name, text, least, most);
-    return false;
+    memset(&calibrated, 0, sizeof calibrated);
+    if (!open_device(&calibrated, device, (double)seconds)) return false;
+    measure_all(&calibrated, (double)seconds);
+    measure_close(calibrated.measure);
+    return true;
+}
+
+static bool report_and_keep(FILE *out, long seconds)
+{
+    fprintf(out, "%s, %ld s at most\n", calibrated.model.card.name, seconds);
+    print_summary(out, &calibrated);
+    return keep(out, &calibrated);
+}
+
+bool calibrate_device(FILE *out, int device, long seconds)
+{
+    return measure_device(device, seconds) && report_and_keep(out, seconds);
 }
 
 static int run(const command_line *line)
 {
-    static work w;
     long seconds = USUAL_SECONDS, device = 0;
-    if (!parse_number("seconds", line->values[SECONDS], 1, MOST_SECONDS, &seconds) ||
-        !parse_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
+    if (!command_number("seconds", line->values[SECONDS], 1, MOST_SECONDS, &seconds) ||
+        !command_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
         return EXIT_USAGE;
-    if (!open_device(&w, (int)device, (double)seconds)) return 1;
-    if (is_host(&w.model.card))
+    if (!measure_device((int)device, seconds)) return 1;
+    if (is_host(&calibrated.model.card))
         say("this is the host device, whose speed says nothing about a GPU; the result "
             "serves it alone");
-    measure_all(&w, (double)seconds);
-    measure_close(w.measure);
-    if (line->values[ROWS]) {
-        print_rows(&w);
-        return 0;
-    }
-    printf("%s, %ld s at most\n", w.model.card.name, seconds);
-    print_summary(&w);
-    return keep(&w);
+    if (!line->values[ROWS]) return report_and_keep(stdout, seconds) ? 0 : 1;
+    print_rows(&calibrated);
+    return 0;
 }
 
 const command command_calibrate = {

@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/options/nearest.h"
@@ -46,6 +47,16 @@ int command_describe(const command *c)
     }
     if (c->details[0]) printf("%s\n", c->details);
     return 0;
+}
+
+bool command_number(const char *option, const char *text, long least, long most, long *value)
+{
+    char *end;
+    if (!text) return true;
+    *value = strtol(text, &end, 10);
+    if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
+    complain("--%s is '%s'; allowed: %ld to %ld", option, text, least, most);
+    return false;
 }
 
 /* Says which argument getopt_long has refused (after it returned '?' or ':'). */

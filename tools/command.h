@@ -3,6 +3,8 @@
 #ifndef TD_TOOLS_COMMAND_H
 #define TD_TOOLS_COMMAND_H
 
+#include <stdbool.h>
+
 enum { COMMAND_OPTIONS = 10 };
 
 typedef struct {
@@ -47,6 +49,10 @@ void command_refuse(const char *name);
 
 /* Describes a command on stdout; returns 0. */
 int command_describe(const command *c);
+
+/* The whole number that an option was given, within what is allowed; *value stays where `text` is
+ * NULL. False, after a line that names the option, if it is no such number. */
+bool command_number(const char *option, const char *text, long least, long most, long *value);
 
 /* Parses argv from the command's own name on and runs it; returns the exit status. */
 int command_execute(const command *c, int argc, char **argv);

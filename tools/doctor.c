@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/report/json_text.h"
+#include "tools/doctor.h"
 #include "tools/entries.h"
 #include "tools/examine.h"
 #include "tools/loader.h"
@@ -144,6 +145,14 @@ static bool examine_process(finding *f, const char *text)
 
 static const char *const verdicts[] = {
     [PRELOAD_WORKS] = "works", [PRELOAD_MAY_WORK] = "may work", [PRELOAD_FAILS] = "will not work"};
+
+bool doctor_print(FILE *out)
+{
+    finding f = {.facts = out, .verdict = PRELOAD_FAILS};
+    examine_machine(&f);
+    fprintf(out, "verdict:     %s: %s\n", verdicts[f.verdict], f.reason);
+    return f.verdict != PRELOAD_FAILS;
+}
 
 /* The verdict, and the facts as a list: names may come several times. */
 static void print_json(const finding *f, char *facts)

@@ -133,6 +133,22 @@ void measure_close(measure *m)
     free(m);
 }
 
+bool measure_set_emulation(measure *m, bool is_on)
+{
+#if CUBLAS_VERSION >= 130100
+    const __typeof__(&cublasSetMathMode) set_mode = TD_ORIGINAL(m->library, cublasSetMathMode);
+    const __typeof__(&cublasSetEmulationStrategy) set_strategy =
+        TD_ORIGINAL(m->library, cublasSetEmulationStrategy);
+    return set_mode && set_strategy &&
+           !set_strategy(m->handle, is_on ? CUBLAS_EMULATION_STRATEGY_EAGER
+                                          : CUBLAS_EMULATION_STRATEGY_DEFAULT) &&
+           !set_mode(m->handle, is_on ? CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH : CUBLAS_DEFAULT_MATH);
+#else
+    (void)m, (void)is_on;
+    return false;
+#endif
+}
+
 /* ---- one call ---- */
 
 static int64_t round_up(int64_t rows) { return (rows + 7) / 8 * 8; }

@@ -39,6 +39,10 @@ td_problem measure_problem(const measure *m, const measure_shape *shape);
 /* What is known of the device. */
 const td_model *measure_model(const measure *m);
 
+/* Has cuBLAS make products of binary64 matrices by its own emulation, wherever it can, or no
+ * longer. False if this cuBLAS has none, or the build's headers are older than 13.1. */
+bool measure_set_emulation(measure *m, bool is_on);
+
 /* Calls that measure_seconds makes at least, however long one takes. */
 enum { MEASURE_LEAST_CALLS = 5 };
 

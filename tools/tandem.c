@@ -6,10 +6,10 @@
 #include "include/tandem.h"
 #include "tools/help.h"
 
-const command *const commands[] = {
-    &command_run,  &command_bench,     &command_report, &command_modes, &command_options,
-    &command_plan, &command_calibrate, &command_doctor, &command_help,  &command_version,
-    NULL};
+const command *const commands[] = {&command_run,       &command_bench,    &command_report,
+                                   &command_modes,     &command_options,  &command_plan,
+                                   &command_calibrate, &command_selftest, &command_doctor,
+                                   &command_help,      &command_version,  NULL};
 
 static int print_version(const command_line *line)
 {

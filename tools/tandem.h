@@ -6,6 +6,6 @@
 #include "tools/say.h"
 
 extern const command command_run, command_bench, command_modes, command_options, command_plan,
-    command_calibrate, command_doctor, command_report, command_version;
+    command_calibrate, command_selftest, command_doctor, command_report, command_version;
 
 #endif

@@ -22,6 +22,8 @@
     X(cublasSetPointerMode_v2)                                                                     \
     X(cublasSetStream_v2)                                                                          \
     X(cublasSetWorkspace_v2)                                                                       \
+    X(cublasSetMathMode)                                                                           \
+    X(cublasSetEmulationStrategy)                                                                  \
     X(cublasXtCreate)                                                                              \
     X(cublasXtDestroy)                                                                             \
     X(cublasXtDeviceSelect)                                                                        \

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -91,7 +92,7 @@ static size_t print_stamp(char stamp[STAMP_BYTES])
     const int length =
         snprintf(stamp, STAMP_BYTES, "%04ld-%02ld-%02ldT%02ld:%02ld:%02ld.%06ldZ %ld %ld ", year,
                  month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, now.tv_nsec / 1000,
-                 (long)getpid(), (long)gettid());
+                 (long)getpid(), syscall(SYS_gettid) /* gettid() needs glibc 2.30 */);
     return length < STAMP_BYTES ? (size_t)length : STAMP_BYTES - 1;
 }
 

@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -141,7 +142,8 @@ class Adding(unittest.TestCase):
         """Objects of these sources, and the ones that the table of modes names besides."""
         flags = [
             "-std=c11", "-Wall", "-Werror", "-fPIC", "-D_GNU_SOURCE", "-DTD_HOSTGPU",
-            '-DTD_LIBDIR="../lib"', "-isystem", CUDA, "-I", cls.root
+            '-DTD_LIBDIR="../lib"', "-isystem", CUDA, "-I", cls.root,
+            "-I", BUILD / "tools"
         ]
         objects = [path.with_suffix(".o") for path in paths]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -188,11 +190,14 @@ class Adding(unittest.TestCase):
         ]
         cls.library = root / "libtandem-hostgpu.so"
         compiler("-shared", "-o", cls.library,
-                 *cls.compile_all(list((root / "interpose").glob("*.[cS]"))), *library, *rest,
+                 *cls.compile_all([*(root / "interpose").glob("*.c"),
+                                   root / f"interpose/dlsym_{platform.machine()}.S"]),
+                 *library, *rest,
                  f"-Wl,--version-script={root / 'interpose/tandem.map'}")
         cls.tandem = root / "tandem"
-        compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *library,
-                 *rest, *LIBRARIES)
+        of_tests = sorted((BUILD / "tools/tandem.p").glob(".._tests_*.o"))  # what selftest multiplies
+        compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *of_tests,
+                 *library, *rest, *LIBRARIES)
         for name, source in (("client", CLIENT), ("modes", MODES), ("original", ORIGINAL)):
             (root / f"{name}.c").write_text(source, encoding="utf-8")
         support = [

@@ -18,7 +18,8 @@ DOCS = pathlib.Path(os.environ['TANDEM_DOCS'])
 
 
 class Commands(Case):
-    COMMANDS = 'run, bench, report, modes, options, plan, calibrate, doctor, help, version'
+    COMMANDS = ('run, bench, report, modes, options, plan, calibrate, selftest, doctor, help, '
+                'version')
 
     def shown(self, *arguments):
         result = self.tandem(*arguments)
@@ -541,6 +542,39 @@ class Calibrate(Case):
                          r'(?m)^MEASURED\("Tandem host device \(no GPU\)", \d+, "native",$')
         self.assertRegex(done.stdout, r'(?m)^MEASURED\(.*, "native:dtrsm",$')
         self.assertFalse((self.folder / 'cache').exists())
+
+    def test_selftest(self):
+        """All is tested on the host device, and no figure of its time is in the report."""
+        done = self.on_host('selftest', '--output', 'report.txt')
+        report = (self.folder / 'report.txt').read_text()
+        self.assertEqual(done.returncode, 0, report)
+        self.assertIn('the report is in report.txt', done.stderr.splitlines()[-1])
+        self.assertTrue(report.endswith('\nverdict: all passed\n'), report)
+        self.assertIn('say nothing about a GPU', report.splitlines()[1])
+        golden = {file.stem for file in DOCS.parent.glob('tests/golden/*.txt')}
+        right = re.findall(r'(?m)^(\S+) +14 of 14 products have the golden bits$', report)
+        self.assertEqual({re.sub(r':(\d)', r'-\1', mode) for mode in right},
+                         golden | {'faithful:fp64'})
+        errors = re.findall(r'(?m)^(\S+) +\d+ x .* error (\S+) of what is promised$', report)
+        self.assertEqual(len(errors), 27)
+        self.assertTrue(all(0 < float(error) <= 1 for _, error in errors), errors)
+        speeds = report.split('== speed of square products ==\n')[1]
+        self.assertNotRegex(speeds, r'\d\.\d')
+        self.assertRegex(speeds, r'(?m)^ozaki2 +-$')
+
+    def test_selftest_says_what_failed(self):
+        """On a device that has no memory for the products."""
+        done = self.on_host('selftest', '--output', '-', HOSTGPU_MEMORY='1M')
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stdout, r'(?m)^df +\d+ of 14 products have the golden bits: WRONG$')
+        self.assertRegex(done.stdout, r'DID NOT RUN\n')
+        self.assertTrue(done.stdout.endswith('verdict: FAILED: the lines above say what\n'))
+
+    def test_selftest_without_a_device_is_the_doctors_part(self):
+        done = self.on_host('selftest', '--device', 5, '--output', '-')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('== this machine ==', done.stdout)
+        self.assertNotIn('== golden', done.stdout)
 
     def test_nowhere_to_keep_it(self):
         done = self.on_host('calibrate', '--seconds', 1, XDG_CACHE_HOME='/proc/none')

@@ -15,39 +15,12 @@
 #include "tests/kernels/support/device.h"
 #include "tests/kernels/support/modes.h"
 #include "tests/kernels/support/problem.h"
+#include "tests/golden/golden.h"
 
 /* The mode that the tests are running for. */
 static const mode *tested;
 
 enum { ALL_MEMORY = 0 };
-
-/* No distribution here may use a function of libm that rounds: its bits would be the library's. */
-static const product products[] = {
-    {"uniform", TANDEM_OP_N, TANDEM_OP_N, 64, 64, 64, 0, 0, 0, 0, 1.0, 0.0, 1, false},
-    {"uniform", TANDEM_OP_N, TANDEM_OP_T, 1, 1, 1600, 0, 0, 0, 0, 1.0, 0.0, 2, false},
-    {"both signs", TANDEM_OP_T, TANDEM_OP_N, 65, 50, 545, 0, 0, 0, 0, 1.0, 0.0, 3, false},
-    {"both signs", TANDEM_OP_T, TANDEM_OP_T, 70, 40, 1100, 0, 0, 0, 0, -1.0, 1.0, 4, false},
-    {"both signs", TANDEM_OP_N, TANDEM_OP_N, 130, 60, 513, 0, 0, 0, 0, 1.7, -0.3, 5, false},
-    {"graded", TANDEM_OP_N, TANDEM_OP_T, 90, 33, 700, 0, 0, 0, 0, 1.0, 0.5, 6, false},
-    {"2^480", TANDEM_OP_T, TANDEM_OP_N, 40, 50, 1100, 0, 0, 0, 0, 1.0, 0.0, 7, false},
-    {"scattered", TANDEM_OP_N, TANDEM_OP_N, 67, 66, 90, 0, 0, 0, 0, 1.0, 2.0, 8, false},
-    {"some scattered", TANDEM_OP_T, TANDEM_OP_T, 40, 100, 600, 0, 0, 0, 0, 1.0, 0.0, 9, false},
-    {"rising", TANDEM_OP_N, TANDEM_OP_N, 65, 64, 1024, 0, 0, 0, 0, 1.0, 0.0, 10, false},
-    {"cancelling", TANDEM_OP_N, TANDEM_OP_T, 63, 65, 512, 0, 0, 0, 0, 1.0, 0.0, 11, false},
-    {"subnormal", TANDEM_OP_T, TANDEM_OP_N, 66, 9, 200, 0, 0, 0, 0, 1.0, 0.0, 12, false},
-    {"far crossing", TANDEM_OP_N, TANDEM_OP_N, 40, 30, 300, 0, 0, 0, 0, 1.0, 0.5, 13, false},
-    {"both signs", TANDEM_OP_T, TANDEM_OP_N, 34, 35, 570, 0, 0, 0, 0, 1.5, -1.0, 14, true},
-};
-enum { PRODUCTS = sizeof products / sizeof *products };
-
-/* Of all modes: tests/golden/rows.py. */
-static const struct {
-    const char *file, *product;
-    uint64_t hash;
-} golden[] = {
-#include "golden_rows.h"
-};
-enum { GOLDEN = sizeof golden / sizeof *golden };
 
 /* What must not matter. */
 typedef struct {
@@ -118,13 +91,14 @@ static uint64_t hash_of(const product *of, const circumstances *how, td_run_stat
 
 static const circumstances ordinary = {NULL, ALL_MEMORY, NULL, NULL, NULL};
 
-static uint64_t known[PRODUCTS]; /* hashes of the tested mode; 0: not yet */
+static uint64_t known[GOLDEN_PRODUCTS]; /* hashes of the tested mode; 0: not yet */
 
 static uint64_t ordinary_hash(int i)
 {
     td_run_status status = TD_RUN_DONE;
-    if (!known[i]) known[i] = hash_of(&products[i], &ordinary, &status);
-    CHECK(status == TD_RUN_DONE, "%s ended with %d", product_text(&products[i]), (int)status);
+    if (!known[i]) known[i] = hash_of(&golden_products[i], &ordinary, &status);
+    CHECK(status == TD_RUN_DONE, "%s ended with %d", product_text(&golden_products[i]),
+          (int)status);
     return known[i];
 }
 
@@ -143,7 +117,7 @@ static bool is_seen(int i) { return !test_is_brief() || i == 7 || i == 12; }
 static int next_seen(int i)
 {
     do i++;
-    while (i < PRODUCTS && !is_seen(i));
+    while (i < GOLDEN_PRODUCTS && !is_seen(i));
     return i;
 }
 
@@ -171,9 +145,9 @@ static int find_golden(void)
 {
     const size_t lengths[] = {strlen(tested->name), strcspn(tested->name, ":")};
     for (int l = 0; l < 2; l++)
-        for (int g = 0; g < GOLDEN; g++)
-            if (is_called(golden[g].file, tested->name, lengths[l])) return g;
-    return GOLDEN;
+        for (int g = 0; g < GOLDEN_ROWS; g++)
+            if (is_called(golden_rows[g].file, tested->name, lengths[l])) return g;
+    return GOLDEN_ROWS;
 }
 
 static void bits_are_golden(void **unused)
@@ -181,14 +155,16 @@ static void bits_are_golden(void **unused)
     (void)unused;
     const int first = find_golden();
     int count = 0;
-    while (first + count < GOLDEN && strcmp(golden[first + count].file, golden[first].file) == 0)
+    while (first + count < GOLDEN_ROWS &&
+           strcmp(golden_rows[first + count].file, golden_rows[first].file) == 0)
         count++;
-    CHECK(count == (int)PRODUCTS, "%d golden hashes for %d products", count, (int)PRODUCTS);
-    for (int i = 0; i < PRODUCTS; i = next_seen(i)) {
-        const char *product = golden[first + i].product;
-        const uint64_t want = golden[first + i].hash;
-        CHECK(strcmp(product, product_text(&products[i])) == 0, "'%s' stands for '%s'", product,
-              product_text(&products[i]));
+    CHECK(count == (int)GOLDEN_PRODUCTS, "%d golden hashes for %d products", count,
+          (int)GOLDEN_PRODUCTS);
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i)) {
+        const char *product = golden_rows[first + i].product;
+        const uint64_t want = golden_rows[first + i].hash;
+        CHECK(strcmp(product, product_text(&golden_products[i])) == 0, "'%s' stands for '%s'",
+              product, product_text(&golden_products[i]));
         CHECK(ordinary_hash(i) == want, "%s: hash %016llx, golden %016llx", product,
               (unsigned long long)ordinary_hash(i), (unsigned long long)want);
     }
@@ -197,10 +173,10 @@ static void bits_are_golden(void **unused)
 static void layout_does_not_matter(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < PRODUCTS; i = next_seen(i))
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         for (int v = test_is_brief() ? 2 : 1; v < 3; v++) {
             if (!has_turn(i + v)) continue;
-            product of = products[i];
+            product of = golden_products[i];
             of.pad_a = 5 * v;
             of.pad_b = 3 + v;
             of.pad_c = 7 * (v - 1);
@@ -212,12 +188,13 @@ static void layout_does_not_matter(void **unused)
 static void transposes_do_not_matter(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < PRODUCTS; i = next_seen(i))
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         for (int v = 0; v < 4; v++) {
-            product of = products[i];
+            product of = golden_products[i];
             of.op_a = v & 1 ? TANDEM_OP_T : TANDEM_OP_N;
             of.op_b = v & 2 ? TANDEM_OP_T : TANDEM_OP_N;
-            const bool same_a = of.op_a == products[i].op_a, same_b = of.op_b == products[i].op_b;
+            const bool same_a = of.op_a == golden_products[i].op_a,
+                       same_b = of.op_b == golden_products[i].op_b;
             if (test_is_brief() ? same_a || same_b : same_a && same_b) continue;
             if (!has_turn(i + v)) continue;
             check_same(i, &of, &ordinary, "transposed storage");
@@ -229,8 +206,8 @@ static void streams_do_not_matter(void **unused)
     (void)unused;
     circumstances how = ordinary;
     CHECK_CUDA(cudaStreamCreateWithFlags(&how.stream, cudaStreamNonBlocking));
-    for (int i = 0; i < PRODUCTS; i = next_seen(i))
-        if (has_turn(i)) check_same(i, &products[i], &how, "another stream");
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
+        if (has_turn(i)) check_same(i, &golden_products[i], &how, "another stream");
     CHECK_CUDA(cudaStreamDestroy(how.stream));
 }
 
@@ -240,7 +217,7 @@ enum { THREADS = 3 };
 
 typedef struct {
     int number;
-    uint64_t hashes[PRODUCTS];
+    uint64_t hashes[GOLDEN_PRODUCTS];
     td_run_status status;
 } worker;
 
@@ -256,10 +233,10 @@ static void *work(void *argument)
     w->status = TD_RUN_FAILED;
     if (cudaStreamCreateWithFlags(&how.stream, cudaStreamNonBlocking) != cudaSuccess) return NULL;
     w->status = TD_RUN_DONE;
-    for (int n = 0; n < PRODUCTS; n++) {
-        const int i = (3 * w->number + n) % PRODUCTS;
+    for (int n = 0; n < GOLDEN_PRODUCTS; n++) {
+        const int i = (3 * w->number + n) % GOLDEN_PRODUCTS;
         if (!is_of_thread(i, w->number)) continue;
-        w->hashes[i] = hash_of(&products[i], &how, &w->status);
+        w->hashes[i] = hash_of(&golden_products[i], &how, &w->status);
         if (w->status != TD_RUN_DONE) return NULL;
     }
     (void)cudaStreamDestroy(how.stream);
@@ -279,9 +256,9 @@ static void threads_do_not_matter(void **unused)
     for (int t = 0; t < THREADS; t++) {
         CHECK(workers[t].status == TD_RUN_DONE, "thread %d ended with %d", t,
               (int)workers[t].status);
-        for (int i = 0; i < PRODUCTS; i++)
+        for (int i = 0; i < GOLDEN_PRODUCTS; i++)
             CHECK(!is_of_thread(i, t) || workers[t].hashes[i] == ordinary_hash(i), "thread %d, %s",
-                  t, product_text(&products[i]));
+                  t, product_text(&golden_products[i]));
     }
 }
 
@@ -310,14 +287,14 @@ static uint64_t run_limited(int i, size_t limit)
     const uint64_t want = ordinary_hash(i);
     how.limit = limit;
     forget_memory_used(device);
-    const uint64_t got = hash_of(&products[i], &how, &status);
+    const uint64_t got = hash_of(&golden_products[i], &how, &status);
     if (status == TD_RUN_NO_MEMORY) return 0;
     CHECK(status == TD_RUN_DONE, "ended with %d", (int)status);
     CHECK(got == want, "a limit of %zu bytes gives other bits: %s", limit,
-          product_text(&products[i]));
+          product_text(&golden_products[i]));
     const uint64_t used = most_memory_used(device);
     CHECK((used > 0) != tested->is_binary64 && used <= limit, "%llu bytes used, allowed %zu: %s",
-          (unsigned long long)used, limit, product_text(&products[i]));
+          (unsigned long long)used, limit, product_text(&golden_products[i]));
     return used;
 }
 
@@ -337,10 +314,10 @@ static void workspace_does_not_matter(void **unused)
     (void)unused;
     int tiled = 0, taken = 0;
     if (tested->is_binary64) { /* it takes no memory */
-        for (int i = 0; i < PRODUCTS; i++) run_limited(i, 1);
+        for (int i = 0; i < GOLDEN_PRODUCTS; i++) run_limited(i, 1);
         return;
     }
-    for (int i = 0; i < PRODUCTS; i++) {
+    for (int i = 0; i < GOLDEN_PRODUCTS; i++) {
         uint64_t used;
         /* Sanitizers are to see cuts of rows, columns and a k that is deep, and repairs in
          * parts. */
@@ -351,7 +328,7 @@ static void workspace_does_not_matter(void **unused)
             limit = next_limit(limit, used);
             tiled += runs > 0;
         }
-        CHECK(limit < ENOUGH, "2 MiB are not enough for %s", product_text(&products[i]));
+        CHECK(limit < ENOUGH, "2 MiB are not enough for %s", product_text(&golden_products[i]));
     }
     test_note("%d runs in less workspace than the first", tiled);
     CHECK(tiled > (taken - 1) / 2 || taken == 0, "products were not cut");
@@ -369,7 +346,7 @@ static void device_does_not_matter(void **unused)
     } shapes[] = {{500, 164}, {1, 164}, {500, 64}, {1, 64}, {1, 0}, {2, 0}};
     td_device *device = td_device_current();
     const td_device real = *device;
-    for (int i = 0; i < PRODUCTS; i = next_seen(i)) {
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i)) {
         if (!has_turn(i + 1)) continue;
         const uint64_t want = ordinary_hash(i);
         for (size_t shape = (size_t)i / 2 % 2; shape < sizeof shapes / sizeof *shapes; shape += 2) {
@@ -377,10 +354,10 @@ static void device_does_not_matter(void **unused)
             device->multiprocessors = shapes[shape].multiprocessors;
             if (shapes[shape].shared)
                 device->shared_per_multiprocessor = (size_t)shapes[shape].shared << 10;
-            const uint64_t got = hash_of(&products[i], &ordinary, &status);
+            const uint64_t got = hash_of(&golden_products[i], &ordinary, &status);
             *device = real;
             CHECK(status == TD_RUN_DONE && got == want, "other bits on a device of shape %d: %s",
-                  (int)shape, product_text(&products[i]));
+                  (int)shape, product_text(&golden_products[i]));
         }
     }
 }
@@ -405,7 +382,7 @@ static void place_members(td_matrix *members, double *first, int64_t stride, voi
  * or by pointers; A is shared if share_a. */
 static void check_batch(int i, bool by_pointers, bool share_a)
 {
-    const product *of = &products[i];
+    const product *of = &golden_products[i];
     problem p = problem_make(of);
     const test_matrix *const from[] = {&p.a, &p.b, &p.c};
     test_matrix all[3];
@@ -445,7 +422,7 @@ static void check_batch(int i, bool by_pointers, bool share_a)
 static void batch_form_does_not_matter(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < PRODUCTS; i = next_seen(i))
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         if (has_turn(i)) check_batch(i, i / 2 % 2 == 0, i / 4 % 2 == 0);
 }
 
@@ -472,12 +449,12 @@ static void place_of_scalars_does_not_matter(void **unused)
     (void)unused;
     static const double special[][2] = {
         {0.0, 0.0}, {0.0, 1.5}, {1.0, 0.0}, {-2.5, 1.0}, {INFINITY, 0.0}};
-    for (int i = 0; i < PRODUCTS; i = next_seen(i))
-        if (has_turn(i + 1)) check_device_scalars(i, &products[i]);
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
+        if (has_turn(i + 1)) check_device_scalars(i, &golden_products[i]);
     for (int s = 0; s < 5; s += test_is_brief() ? 4 : 1)
         for (int i = test_is_brief() ? 8 : 2; i < 9; i += 3) {
             if (!has_turn(i + s)) continue;
-            product of = products[i];
+            product of = golden_products[i];
             if (test_is_brief()) of.k = 70;
             of.alpha = special[s][0];
             of.beta = special[s][1];
@@ -493,21 +470,21 @@ static void bits_and_repairs_are_those_of_the_definition(void **unused)
     long long all = 0;
     CHECK_CUDA(cudaMalloc((void **)&device, sizeof *device));
     how.counters = device;
-    for (int i = 0; i < PRODUCTS; i = next_seen(i)) {
+    for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i)) {
         CHECK_CUDA(cudaMemcpy(device, &before, sizeof before, cudaMemcpyHostToDevice));
-        check_same(i, &products[i], &how, "counting");
+        check_same(i, &golden_products[i], &how, "counting");
         CHECK_CUDA(cudaMemcpy(&after, device, sizeof after, cudaMemcpyDeviceToHost));
         const long long got = (long long)(after.repaired - before.repaired);
         all += got;
         if (!mode_has_turn(tested, i, 2)) continue; /* the definition takes long */
-        problem p = problem_make(&products[i]);
+        problem p = problem_make(&golden_products[i]);
         const ref_gemm gemm = problem_gemm(&p, &p.c);
         ref_account account = mode_product(tested, &gemm);
         const long long want = account.repaired;
         CHECK(got == want || want < 0, "%lld elements repaired, the definition says %lld: %s", got,
-              want, product_text(&products[i]));
+              want, product_text(&golden_products[i]));
         CHECK(matrix_hash(&p.c) == ordinary_hash(i), "the definition has other bits: %s",
-              product_text(&products[i]));
+              product_text(&golden_products[i]));
         ref_account_free(&account);
         problem_free(&p);
     }
@@ -526,11 +503,11 @@ static int print_golden(const char *name, int count)
            " * by tests/lib/api/check_invariance.c, which also wrote this file: "
            "check_invariance_hostgpu --print %s. */\n",
            name, name);
-    for (int i = 0; i < PRODUCTS && i < count; i++) {
+    for (int i = 0; i < GOLDEN_PRODUCTS && i < count; i++) {
         td_run_status status;
-        const uint64_t hash = hash_of(&products[i], &ordinary, &status);
+        const uint64_t hash = hash_of(&golden_products[i], &ordinary, &status);
         if (status != TD_RUN_DONE) return 1;
-        printf("{\"%s\", UINT64_C(0x%016llx)},\n", product_text(&products[i]),
+        printf("{\"%s\", UINT64_C(0x%016llx)},\n", product_text(&golden_products[i]),
                (unsigned long long)hash);
     }
     return 0;
@@ -558,7 +535,7 @@ int main(int argc, char **argv)
     };
     int failed = 0;
     if (argc > 2 && strcmp(argv[1], "--print") == 0)
-        return print_golden(argv[2], argc > 3 ? atoi(argv[3]) : PRODUCTS);
+        return print_golden(argv[2], argc > 3 ? atoi(argv[3]) : GOLDEN_PRODUCTS);
     device_require();
     while ((tested = mode_after(tested))) {
         memset(known, 0, sizeof known);
