@@ -195,7 +195,8 @@ class Adding(unittest.TestCase):
                  *library, *rest,
                  f"-Wl,--version-script={root / 'interpose/tandem.map'}")
         cls.tandem = root / "tandem"
-        of_tests = sorted((BUILD / "tools/tandem.p").glob(".._tests_*.o"))  # what selftest multiplies
+        # What `tandem selftest` multiplies.
+        of_tests = sorted((BUILD / "tools/tandem.p").glob(".._tests_*.o"))
         compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *of_tests,
                  *library, *rest, *LIBRARIES)
         for name, source in (("client", CLIENT), ("modes", MODES), ("original", ORIGINAL)):
