@@ -19,7 +19,8 @@ measure *measure_open(measure_size size, const char **reason);
 void measure_close(measure *m); /* accepts NULL */
 
 /* A call that only its routine, sizes, operations, batch and beta describe: a product, or one that
- * native_routine.h has. Of the sizes those count that its kind has (lib/routine/problem.h). */
+ * lib/engines/native_call.h can make. Of the sizes those count that its kind has
+ * (lib/routine/problem.h). */
 typedef struct {
     td_kind kind;
     td_type type;

@@ -1,5 +1,5 @@
-/* tiler.h - products in parts: what engines share that cut a product (parts.h) until it fits their
- * workspace, and enqueue the same kernels for every part. */
+/* tiler.h - products in parts: what engines share that cut a product (../routine/parts.h) until it
+ * fits their workspace, and enqueue the same kernels for every part. */
 #ifndef TD_TILER_H
 #define TD_TILER_H
 

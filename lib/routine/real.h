@@ -1,5 +1,5 @@
 /* real.h - the product of plain lines of real numbers that a lowered product (lower.h) is
- * unfolded to (unfold.h). Pure: no CUDA calls. */
+ * unfolded to (../engines/unfold.h). Pure: no CUDA calls. */
 #ifndef TD_REAL_H
 #define TD_REAL_H
 
@@ -31,7 +31,7 @@ bool td_has_lines_of_a(const td_problem *product);
 bool td_is_folded(const td_problem *p);
 
 /* True if engines cannot make C where it is: it lies in rows, or what beta multiplies is not C
- * (result.h). */
+ * (../engines/result.h). */
 bool td_moves_result(const td_problem *p);
 
 /* The product of plain real lines that a lowered one is unfolded to: its sizes, operations, and C.
