@@ -64,6 +64,20 @@ static void print_libraries(FILE *out)
     loaded_set_close(&set);
 }
 
+/* Variables by which cuBLAS emulates FP64 itself: products that Tandem leaves native are cuBLAS's
+ * then, and need not be binary64's. */
+static void print_emulation(FILE *out)
+{
+    static const char *const prefixes[] = {"CUBLAS_EMULAT", "CUBLAS_FIXEDPOINT_EMULATION"};
+    for (char *const *variable = environ; *variable; variable++)
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+            if (strncmp(*variable, prefixes[i], strlen(prefixes[i])) == 0)
+                fprintf(
+                    out,
+                    "emulation:   %s: products that stay native may be cuBLAS's own emulation\n",
+                    *variable);
+}
+
 static bool print_placement(FILE *out, const char *label, const char *name)
 {
     char path[PATH_MAX];
@@ -90,6 +104,7 @@ static void examine_machine(finding *f)
     machine_query(&m);
     print_devices(f->facts, &m);
     print_libraries(f->facts);
+    print_emulation(f->facts);
     const bool has_cuda = print_placement(f->facts, "CUDA:", PLACEMENT_CUDA);
     print_placement(f->facts, "host device:", PLACEMENT_HOST);
     if (m.device_count > 0 && has_cuda)

@@ -403,6 +403,14 @@ class DoctorOnHostDevice(Case):
 
 
 class DoctorOfMachine(Case):
+    def test_cublas_emulation_is_named(self):
+        said = self.tandem('doctor', CUBLAS_EMULATE_DOUBLE_PRECISION='1',
+                           CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT='55').stdout
+        for variable in ('CUBLAS_EMULATE_DOUBLE_PRECISION=1',
+                         'CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT=55'):
+            self.assertIn(f'emulation:   {variable}: products that stay native', said)
+        self.assertNotIn('emulation:', self.tandem('doctor', CUBLAS_LOGINFO_DBG='1').stdout)
+
     def test_nothing(self):
         self.add_driver(init=100)
         result = self.tandem('doctor')
