@@ -102,7 +102,6 @@ static td_panels panels_of(const shape *s, const void *const operand[2], void *c
                        .batch = 1,
                        .slices = 1,
                        .choice = choice,
-                       .pieces = 1,
                        .next_unit = next_unit};
 }
 
