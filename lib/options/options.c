@@ -344,9 +344,12 @@ static const struct td_option_kind kind_mode = {parse_mode, print_mode, list_mod
                                    kind_seconds = {parse_seconds, print_seconds, NULL},
                                    kind_families = {parse_families, print_families, list_families};
 
-#define ROW(id, kind, field, when, fallback, allowed, help)                                        \
+#define OPTION(id, kind, field, when, fallback, allowed, help)                                     \
     {PREFIX #id, &kind_##kind, offsetof(td_options, field), TD_##when, fallback, allowed, help},
-const td_option td_option_table[TD_OPTION_COUNT] = {TD_OPTIONS(ROW)};
+const td_option td_option_table[TD_OPTION_COUNT] = {
+#include "options.def"
+};
+#undef OPTION
 
 static bool parse(td_option_id id, const char *text, td_options *o)
 {

@@ -48,72 +48,22 @@ typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
  * the process or for a region of a thread (lib/call/scope.h). */
 typedef enum { TD_AT_START, TD_ANY_TIME } td_option_when;
 
-/* X(ID, kind, field, when, fallback, allowed, help): the environment variable TANDEM_ID, and the
- * field of td_options that holds its value. when: the td_option_when TD_when. fallback: the
- * default, as a user would write it. allowed: the values, as text; the names of a kind that has
- * some follow it. help: sentences. */
-#define TD_OPTIONS(X)                                                                              \
-    X(MODE, mode, mode, ANY_TIME, "native", "",                                                    \
-      "Arithmetic of the products. `tandem run` takes `auto` where it is not set.")                \
-    X(ACCURACY, accuracy, accuracy, ANY_TIME, "fp64",                                              \
-      "fp64, faithful, or 10 to 52 bits of abs(A)abs(B)",                                          \
-      "How good the products of mode `auto` are at least: as good as native, correctly rounded, "  \
-      "or "                                                                                        \
-      "so many bits.")                                                                             \
-    X(STRATEGY, strategy, strategy, ANY_TIME, "auto", "",                                          \
-      "Whether to emulate all products that can be (eager), those predicted to gain time "         \
-      "(performant), of these the ones whose last call did gain (adaptive: two runs may give "     \
-      "different bits), or all by a rule that no device changes, so that two machines give the "   \
-      "same bits (reproducible). `auto` is performant for mode `auto`, and eager for the others.") \
-    X(WORKSPACE, bytes, workspace, ANY_TIME, "auto",                                               \
-      "auto, or bytes from 2M up, with k, M or G for powers of 1024",                              \
-      "Most device memory used at a time; larger products are tiled. `auto` is a quarter of the "  \
-      "free memory, divided among the ranks of a device that mpirun, srun or torchrun started.")   \
-    X(VERIFY, verify, verify, ANY_TIME, "off",                                                     \
-      "off, sample, sample:N with 1 to 65536 elements, or full",                                   \
-      "Elements of each product that are computed again exactly, after it, and compared: 64, N, "  \
-      "or all; of triangular solves, residuals. Every routine of level 3 is looked at, native "    \
-      "calls as well. The report has the errors beside the mode's bound; an error beyond its "     \
-      "bound is said once.")                                                                       \
-    X(VERIFY_DUMP, text, verify_dump, AT_START, "none", "none, or a folder",                       \
-      "Where the row and the column of the first element beyond its bound are left: "              \
-      "verify-PID.txt.")                                                                           \
-    X(LOG, log, log, AT_START, "warn",                                                             \
-      "error, warn, info or debug, each optionally :FILE (%p is the process id, %r the rank)",     \
-      "What is said, and where; without a file on stderr. In a file each line begins with "        \
-      "the time (UTC), the process and the thread.")                                               \
-    X(REPORT, text, report, AT_START, "none",                                                      \
-      "none, a file name (%p is the process id, %r the rank), or -",                               \
-      "Where the process leaves its counts at exit: JSON in the file, or a table on stderr for "   \
-      "`-`.")                                                                                      \
-    X(REPORT_EVERY, seconds, report_every, AT_START, "10", "seconds from 0 to 86400, or never",    \
-      "How old the file of a report may be while products are made, for a process that is killed " \
-      "or ends by _exit; at 0 it is written at every product, as long as it has no more than "     \
-      "256 lines.")                                                                                \
-    X(SITES, flag, sites, AT_START, "off", "on or off",                                            \
-      "Whether the report has a line for each place that calls, and names it.")                    \
-    X(RULES, text, rules, AT_START, "none", "none, or a file",                                     \
-      "Modes for some calls, a line each, by shape or caller, such as `m=..127 -> native`: "       \
-      "docs/report.md. The first that fits counts; TANDEM_MODE is for the others.")                \
-    X(ENTRY, families, families, AT_START, "all",                                                  \
-      "all, or some of these with commas between: ", "Families of cuBLAS functions to intercept.") \
-    X(DLSYM, flag, dlsym, AT_START, "on", "on or off",                                             \
-      "Whether functions that a program looks up in a cuBLAS with dlsym or dlvsym are "            \
-      "intercepted.")
-
-#define TD_OPTION_ENUM(id, kind, field, when, fallback, allowed, help) TD_OPTION_##id,
-typedef enum { TD_OPTIONS(TD_OPTION_ENUM) TD_OPTION_COUNT } td_option_id;
-#undef TD_OPTION_ENUM
+#define OPTION(id, ...) TD_OPTION_##id,
+typedef enum {
+#include "options.def"
+    TD_OPTION_COUNT
+} td_option_id;
+#undef OPTION
 
 /* Where a value came from. */
 typedef enum { TD_ORIGIN_DEFAULT, TD_ORIGIN_ENVIRONMENT, TD_ORIGIN_CALL } td_origin;
 
-#define TD_OPTION_FIELD(id, kind, field, when, fallback, allowed, help) td_option_##kind field;
+#define OPTION(id, kind, field, when, fallback, allowed, help) td_option_##kind field;
 typedef struct td_options {
-    TD_OPTIONS(TD_OPTION_FIELD)
+#include "options.def"
     td_origin origins[TD_OPTION_COUNT];
 } td_options;
-#undef TD_OPTION_FIELD
+#undef OPTION
 
 /* The table, for those that walk it. */
 typedef struct {
