@@ -164,6 +164,8 @@ static bool take_field(const json_t *value, const char *where, const td_field *f
                   kind_names[field->kind], may_be_null ? " or null" : "");
 }
 
+/* Members are objects with members: NOLINTBEGIN(misc-no-recursion) */
+
 static bool take_fields(const json_t *object, const char *where, const td_field *fields, void *to,
                         char why[REPORT_WHY_BYTES]);
 
@@ -196,6 +198,8 @@ static bool take_fields(const json_t *object, const char *where, const td_field 
     }
     return is_taken;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 /* ---- lists ---- */
 

@@ -147,6 +147,8 @@ static void merge_texts(td_field_merge merge, const char **to, const char *from)
     if ((merge == TD_MODE || merge == TD_SEVERAL) && strcmp(*to, from) != 0) *to = "several";
 }
 
+/* Members are objects with members: NOLINTBEGIN(misc-no-recursion) */
+
 static void merge_verified(td_report_verified *to, const td_report_verified *from);
 
 static void merge_members(const td_field *fields, void *to, const void *from, weights w)
@@ -172,6 +174,8 @@ static void merge_verified(td_report_verified *to, const td_report_verified *fro
     else if (from->is_known)
         *to = *from;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 void td_fields_merge(const td_field *fields, void *to, const void *from)
 {

@@ -13,6 +13,8 @@
 
 /* ---- values ---- */
 
+/* Members are objects with members: NOLINTBEGIN(misc-no-recursion) */
+
 static void print_fields(FILE *out, const td_field *fields, const void *of);
 
 static bool is_none(const td_field *field, const void *at)
@@ -67,6 +69,8 @@ static void print_fields(FILE *out, const td_field *fields, const void *of)
     }
     fprintf(out, "}");
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 /* ---- of the process ---- */
 

@@ -1,6 +1,6 @@
 /* cusolver_expect.h - what the tests of the stand-in for cuSOLVER share: a handle, the functions of
  * the four types under one form, matrices in device memory, and products in long double to compare
- * with. Include after <cmocka.h>. */
+ * with. */
 #ifndef CUSOLVER_EXPECT_H
 #define CUSOLVER_EXPECT_H
 
@@ -213,12 +213,21 @@ static inline long double random_number(void)
     return (long double)(random_state >> 44) * 0x1p-19L - 1;
 }
 
+static inline number number_of(long double re, long double im)
+{
+    union {
+        long double parts[2];
+        number z;
+    } x = {{re, im}};
+    return x.z;
+}
+
 static inline matrix random_matrix(const solver_type *t, int rows, int columns)
 {
     matrix a = make(rows, columns);
     for (int i = 0; i < rows * columns; i++) {
         const long double re = random_number();
-        a.x[i] = CMPLXL(re, t->is_complex ? random_number() : 0);
+        a.x[i] = number_of(re, t->is_complex ? random_number() : 0);
     }
     return a;
 }
@@ -315,9 +324,9 @@ static inline number load(const stored *s, int i, int j)
 {
     const void *from = s->bytes + ((size_t)i + (size_t)j * (size_t)s->ld) * s->type->bytes;
     if (s->type->is_double)
-        return CMPLXL(((const double *)from)[0],
-                      s->type->is_complex ? ((const double *)from)[1] : 0);
-    return CMPLXL(((const float *)from)[0], s->type->is_complex ? ((const float *)from)[1] : 0);
+        return number_of(((const double *)from)[0],
+                         s->type->is_complex ? ((const double *)from)[1] : 0);
+    return number_of(((const float *)from)[0], s->type->is_complex ? ((const float *)from)[1] : 0);
 }
 
 static inline void put(const stored *s, int i, int j, number value)

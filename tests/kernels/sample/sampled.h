@@ -76,7 +76,12 @@ bool promises(const td_promise *promise);
 
 /* ---- what errors are ---- */
 
+/* Binary128, which clang on x86-64 knows by another name. */
+#ifdef __clang__
+typedef __float128 quad;
+#else
 typedef _Float128 quad;
+#endif
 quad magnitude(quad x);
 
 /* A sum of complex products, and of the magnitudes of their real ones. */
