@@ -461,8 +461,19 @@ class Calibrate(Case):
             **self.environment, 'LD_LIBRARY_PATH': os.environ['TANDEM_STANDINS'],
             'HOSTGPU_MEMORY': '64M', 'XDG_CACHE_HOME': str(self.folder / 'cache'), **variables
         }
-        return subprocess.run([os.environ['TANDEM_ON_HOST'], *map(str, arguments)], env=environment,
+        return subprocess.run([self.placed_on_host(), *map(str, arguments)], env=environment,
                               cwd=self.folder, text=True, capture_output=True)
+
+    def placed_on_host(self):
+        """The launcher, where it finds the build's libraries for the host device."""
+        launcher = self.folder / 'placed/tools/tandem'
+        if not launcher.exists():
+            launcher.parent.mkdir(parents=True)
+            shutil.copy2(os.environ['TANDEM_ON_HOST'], launcher)
+            for name in ('interpose', 'hostgpu'):
+                (launcher.parents[1] / name).symlink_to(
+                    pathlib.Path(os.environ['TANDEM_STANDINS']).parent / name)
+        return launcher
 
     @STARTS_SYSTEM_PROGRAMS
     def test_host_device(self):
