@@ -2,6 +2,7 @@
  * values. They cannot be captured: cuSOLVER's own need the host, in whose memory the functions with
  * 64-bit sizes ask for a workspace. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cusolver_internal.h"
 
@@ -42,17 +43,34 @@ static bool are_eigen_operands(const solver_call *c)
     return hostgpu_is_solver_matrix(c, "A", c->a, c->n, c->n, c->lda) && are_values(c, "W", c->n);
 }
 
+/* A's n x n elements, from one leading dimension to another. */
+static void copy_matrix(const solver_call *c, void *to, int64_t to_ld, const void *from,
+                        int64_t from_ld)
+{
+    const size_t element = c->type->bytes;
+    for (int64_t j = 0; j < c->n; j++)
+        memcpy((char *)to + (size_t)(j * to_ld) * element,
+               (const char *)from + (size_t)(j * from_ld) * element, (size_t)c->n * element);
+}
+
+/* On a copy of A that has room for one column more: zgemv of OpenBLAS 0.3.21 reads, for some sizes,
+ * elements of a column behind the last one, where a program's memory may end. */
 static bool find_eigen(const solver_call *c, int *info)
 {
-    const int64_t reals = eigen_reals(c->n), ints = eigen_ints(c->n);
+    const int64_t n = c->n, ld = n > 1 ? n : 1, reals = eigen_reals(n), ints = eigen_ints(n);
+    void *a = calloc((size_t)(ld * (n + 1)), c->type->bytes);
     void *real_work = malloc((size_t)reals * c->type->real_bytes);
     int *int_work = malloc((size_t)ints * sizeof *int_work);
-    const bool has_memory = real_work && int_work;
+    const bool has_memory = a && real_work && int_work;
 
-    if (has_memory)
-        *info = c->type->heevd("NV"[c->jobz], letter_of_fill(c->uplo), (int)c -> n, c -> a,
-                               (int)c -> lda, c -> tau, c -> work, (int)eigen_elements(c),
-                               real_work, (int)reals, int_work, (int)ints);
+    if (has_memory) {
+        copy_matrix(c, a, ld, c->a, c->lda);
+        *info = c->type->heevd("NV"[c->jobz], letter_of_fill(c->uplo), (int)n, a, (int)ld, c -> tau,
+                               c -> work, (int)eigen_elements(c), real_work, (int)reals, int_work,
+                               (int)ints);
+        copy_matrix(c, c->a, c->lda, a, ld);
+    }
+    free(a);
     free(real_work);
     free(int_work);
     return has_memory;
