@@ -43,32 +43,51 @@ static bool are_eigen_operands(const solver_call *c)
     return hostgpu_is_solver_matrix(c, "A", c->a, c->n, c->n, c->lda) && are_values(c, "W", c->n);
 }
 
-/* A's n x n elements, from one leading dimension to another. */
-static void copy_matrix(const solver_call *c, void *to, int64_t to_ld, const void *from,
-                        int64_t from_ld)
+/* ---- copies of A ----
+ * They have room for one column more: zgemv of OpenBLAS 0.3.21 reads, for some sizes, elements of a
+ * column behind the last one, where a program's memory may end. */
+
+static int64_t ld_of_copy(const solver_call *c) { return c->m > 1 ? c->m : 1; }
+
+/* A's m x n elements, from one leading dimension to another. */
+static void copy_elements(const solver_call *c, void *to, int64_t to_ld, const void *from,
+                          int64_t from_ld)
 {
     const size_t element = c->type->bytes;
     for (int64_t j = 0; j < c->n; j++)
         memcpy((char *)to + (size_t)(j * to_ld) * element,
-               (const char *)from + (size_t)(j * from_ld) * element, (size_t)c->n * element);
+               (const char *)from + (size_t)(j * from_ld) * element, (size_t)c->m * element);
 }
 
-/* On a copy of A that has room for one column more: zgemv of OpenBLAS 0.3.21 reads, for some sizes,
- * elements of a column behind the last one, where a program's memory may end. */
+/* NULL: there is no memory. To be freed. */
+static void *copy_of_a(const solver_call *c)
+{
+    void *a = calloc((size_t)(ld_of_copy(c) * (c->n + 1)), c->type->bytes);
+    if (a) copy_elements(c, a, ld_of_copy(c), c->a, c->lda);
+    return a;
+}
+
+static void put_copy_back(const solver_call *c, const void *a)
+{
+    copy_elements(c, c->a, c->lda, a, ld_of_copy(c));
+}
+
+/* ---- eigenvalues ---- */
+
 static bool find_eigen(const solver_call *c, int *info)
 {
-    const int64_t n = c->n, ld = n > 1 ? n : 1, reals = eigen_reals(n), ints = eigen_ints(n);
-    void *a = calloc((size_t)(ld * (n + 1)), c->type->bytes);
+    const int64_t n = c->n, reals = eigen_reals(n), ints = eigen_ints(n);
+    void *a = copy_of_a(c);
     void *real_work = malloc((size_t)reals * c->type->real_bytes);
     int *int_work = malloc((size_t)ints * sizeof *int_work);
     const bool has_memory = a && real_work && int_work;
 
     if (has_memory) {
-        copy_matrix(c, a, ld, c->a, c->lda);
-        *info = c->type->heevd("NV"[c->jobz], letter_of_fill(c->uplo), (int)n, a, (int)ld, c -> tau,
-                               c -> work, (int)eigen_elements(c), real_work, (int)reals, int_work,
+        const char job = "NV"[c->jobz];
+        *info = c->type->heevd(job, letter_of_fill(c->uplo), (int)n, a, (int)ld_of_copy(c), c->tau,
+                               c->work, (int)eigen_elements(c), real_work, (int)reals, int_work,
                                (int)ints);
-        copy_matrix(c, c->a, c->lda, a, ld);
+        put_copy_back(c, a);
     }
     free(a);
     free(real_work);
@@ -188,14 +207,18 @@ static bool are_svd_operands(const solver_call *c)
 
 static bool find_singular(const solver_call *c, int *info)
 {
-    void *real_work = malloc((size_t)(5 * c->n) * c->type->real_bytes);
+    void *a = copy_of_a(c), *real_work = malloc((size_t)(5 * c->n) * c->type->real_bytes);
+    const bool has_memory = a && real_work;
 
-    if (!real_work) return false;
-    *info = c->type->gesvd((char)c->job_u, (char)c->job_vt, (int)c->m, (int)c->n, c->a, (int)c->lda,
-                           c->tau, c->u, (int)c->ldu, c->vt, (int)c->ldvt, c->work,
-                           (int)svd_elements(c), real_work);
+    if (has_memory) {
+        *info = c->type->gesvd((char)c->job_u, (char)c->job_vt, (int)c->m, (int)c->n, a,
+                               (int)ld_of_copy(c), c->tau, c->u, (int)c->ldu, c->vt, (int)c->ldvt,
+                               c->work, (int)svd_elements(c), real_work);
+        put_copy_back(c, a);
+    }
+    free(a);
     free(real_work);
-    return true;
+    return has_memory;
 }
 
 static const solver_routine gesvd = {find_wrong_svd, svd_elements, are_svd_operands, find_singular,
