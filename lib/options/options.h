@@ -8,41 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../routine/mode.h"
-#include "file.h"
-#include "log.h"
-
-enum { TD_MODE_BYTES = 64, TD_OPTION_TEXT_BYTES = TD_PATH_BYTES + 16 };
-
-/* What options hold, by kind. options.c has a parser and a printer for each. */
-typedef struct {
-    const td_engine *engine;
-    td_parameter parameter;
-    char text[TD_MODE_BYTES];
-} td_option_mode;
-typedef size_t td_option_bytes; /* 0: automatic */
-typedef int td_option_accuracy; /* bits, as a td_engine's `bits` counts them; 0: what native has */
-typedef enum {
-    TD_STRATEGY_AUTO,
-    TD_STRATEGY_EAGER,
-    TD_STRATEGY_PERFORMANT,
-    TD_STRATEGY_ADAPTIVE,
-    TD_STRATEGY_REPRODUCIBLE
-} td_option_strategy;
-typedef struct {
-    td_log_level level;
-    char file[TD_PATH_BYTES]; /* "": stderr */
-} td_option_log;
-typedef int64_t td_option_verify; /* elements of a product; 0: none, TD_VERIFY_ALL: all */
-enum { TD_VERIFY_USUAL = 64, TD_VERIFY_MOST = 65536 };
-#define TD_VERIFY_ALL INT64_MAX
-typedef struct {
-    char text[TD_PATH_BYTES]; /* "": none */
-} td_option_text;
-typedef bool td_option_flag;
-enum { TD_NEVER = -1 };
-typedef int td_option_seconds;       /* TD_NEVER: never */
-typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
+#include "kinds.h"
 
 /* When an option may be set: before the process starts, by its environment; or later as well, for
  * the process or for a region of a thread (lib/call/scope.h). */
