@@ -413,14 +413,10 @@ tandem_status tandem_reach(char *text, size_t bytes, size_t *needed)
 {
     size_t length = 0;
     td_message_clear();
-    if (!needed) return td_fail(TANDEM_INVALID_VALUE, "needed is NULL; it must point to a size_t");
-    if (!text && bytes)
-        return td_fail(TANDEM_INVALID_VALUE, "text is NULL; it must have room for %zu bytes",
-                       bytes);
+    const tandem_status status = td_check_room(text, bytes, needed);
+    if (status != TANDEM_OK) return status;
     char *reach = compose(&length);
     if (!reach) return td_fail(TANDEM_NO_MEMORY, "there is no host memory for the list");
-    *needed = length + 1;
-    if (length < bytes) memcpy(text, reach, length + 1);
-    free(reach);
+    td_hand_over(reach, length, text, bytes, needed);
     return TANDEM_OK;
 }

@@ -1,7 +1,4 @@
 /* reports.c - the public functions that count calls and tell what was counted. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../include/tandem.h"
 #include "../call/process.h"
 #include "message.h"
@@ -17,16 +14,12 @@ tandem_status tandem_report(char *text, size_t bytes, size_t *needed)
 {
     size_t length = 0;
     td_message_clear();
-    if (!needed) return td_fail(TANDEM_INVALID_VALUE, "needed is NULL; it must point to a size_t");
-    if (!text && bytes)
-        return td_fail(TANDEM_INVALID_VALUE, "text is NULL; it must have room for %zu bytes",
-                       bytes);
+    const tandem_status status = td_check_room(text, bytes, needed);
+    if (status != TANDEM_OK) return status;
     char *report = td_process_report(&length);
     if (!report)
         return td_fail(TANDEM_NO_MEMORY,
                        "there is no report: no call of tandem_count_calls, or no memory");
-    *needed = length + 1;
-    if (length < bytes) memcpy(text, report, length + 1);
-    free(report);
+    td_hand_over(report, length, text, bytes, needed);
     return TANDEM_OK;
 }
