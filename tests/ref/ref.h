@@ -105,7 +105,8 @@ typedef struct {
     long double off, size; /* the distance itself, and what errors are relative to */
 } ref_distance;
 
-/* An infinite value where the exact one is beyond binary64 has no error. */
+/* An infinite value where the exact one is beyond binary64 has no error, and elsewhere that of the
+ * least sum that is rounded to infinity. */
 ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value);
 
 /* Of a typed value; without the exceptions above. */

@@ -95,6 +95,14 @@ ref_typed ref_as_typed(const ref_gemm *p)
                        &p->beta,  p->a,    p->b,    p->c, p->lda, p->ldb, p->ldc};
 }
 
+/* Infinity is what every sum from here on rounds to: half a unit above the largest number. So a sum
+ * that may be off by that much may be infinite. */
+static long double off_of_infinity(double value, long double exact)
+{
+    const long double least = (long double)DBL_MAX + 0x1p970L;
+    return isnan(value) ? (long double)NAN : fabsl(copysignl(least, (long double)value) - exact);
+}
+
 ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value)
 {
     const ref_typed same = ref_as_typed(p);
@@ -102,8 +110,8 @@ ref_distance ref_measure(const ref_gemm *p, int64_t i, int64_t j, double value)
     const long double exact = fixed_value(&e.value);
     ref_distance d = {.nearest = (double)exact, .size = e.size};
     if (!isfinite(value)) {
-        if (value != d.nearest)
-            d.off = d.error = d.unrounded = isnan(value) ? (double)NAN : (double)INFINITY;
+        if (value != d.nearest) d.off = off_of_infinity(value, exact);
+        d.error = d.unrounded = value != d.nearest ? relative(d.off, e.size) : 0.0;
         return d;
     }
     fixed_add_product(&e.value, value, -1.0);
