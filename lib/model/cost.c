@@ -198,6 +198,8 @@ static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
     cost->launches = 12.0;
     cost->bytes =
         bytes_of(p, &s) + (s.a + s.b) * 8.0 + split * (8.0 + 2.0 * moduli) + s.c * 4.0 * moduli;
+    if (p->is_paired && td_kind_is_update(p->routine))
+        cost->bytes += s.c * td_tuned_complex_update_bytes;
     cost->int8 = share * moduli * operations_of(&s, 128.0, 128.0);
     cost->blocks = moduli * tiles_of(&s, 128.0) * pieces;
     if (p->routine == TD_TRIANGULAR_PRODUCT && !of.is_complex) {
