@@ -35,9 +35,9 @@ static td_matrix matrix_of(const test_matrix *host, double *storage)
     return (td_matrix){.data = storage + host->guard, .ld = host->ld};
 }
 
-static td_problem call_of(const problem *p, double *const storage[3])
+static td_product call_of(const problem *p, double *const storage[3])
 {
-    return (td_problem){.op_a = op_of(p->of.op_a),
+    return (td_product){.op_a = op_of(p->of.op_a),
                         .op_b = op_of(p->of.op_b),
                         .m = p->of.m,
                         .n = p->of.n,
@@ -53,7 +53,7 @@ static td_problem call_of(const problem *p, double *const storage[3])
 static bool run_on(const mode *m, const problem *p, double *const storage[3])
 {
     td_device *device = td_device_current();
-    const td_problem call = call_of(p, storage);
+    const td_product call = call_of(p, storage);
     return device && td_engine_run(m->engine, &call, m->parameter, device, device->workspace_bytes,
                                    NULL) == TD_RUN_DONE;
 }

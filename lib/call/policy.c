@@ -158,7 +158,7 @@ static candidate faster_products(const td_options *o, const td_question *q, cons
 static td_prices prices_of(const td_question *q, const td_model *model, const candidate *best,
                            bool may_be_native)
 {
-    td_problem product;
+    td_real_product product;
     if (!best->way->engine->takes_prices || !q->method->priced(q, best->forecast.cut, &product))
         return best->way->parameter.prices;
     td_prices prices = td_prices_of(model, best->way->engine, &product);

@@ -11,7 +11,7 @@
 #include "../../kernels/device/counts.h"
 #include "../../kernels/sample/sample.h"
 #include "../../kernels/select/prices.h"
-#include "problem.h"
+#include "product.h"
 #include "run_status.h"
 
 typedef struct td_device td_device; /* ../cuda/device.h */
@@ -66,7 +66,7 @@ typedef struct td_engine {
 
     /* What a product of binary64 matrices costs if its data are ordinary (../model/cost.h);
      * ../model/model.h makes seconds of it. NULL: nobody can say. */
-    void (*cost)(const td_problem *p, td_parameter parameter, td_cost *cost);
+    void (*cost)(const td_real_product *p, td_parameter parameter, td_cost *cost);
 
     /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite
      * operands; NULL: nothing is. */
@@ -78,8 +78,10 @@ typedef struct td_engine {
 
     bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
 
-    /* True if run() takes a folded product as it is (real.h); NULL: it takes none. */
-    bool (*takes)(const td_problem *p);
+    /* True if run_folded() makes the product as it is, though it is folded (real.h). NULL: it makes
+     * none. */
+    bool (*takes)(const td_product *p);
+    td_run_status (*run_folded)(const td_product *p, td_device *device, size_t workspace_limit);
 
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
@@ -87,7 +89,7 @@ typedef struct td_engine {
 
     /* Which kernels make a product on a device with these traits (../model/route.h). NULL, or
      * false: there are no others. */
-    bool (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
+    bool (*route)(const td_real_product *p, td_parameter parameter, const struct td_traits *device,
                   struct td_route *route);
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
@@ -96,7 +98,7 @@ typedef struct td_engine {
     /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits.
      * NULL: the native product. workspace_limit: the most device memory to use, in bytes. counters:
      * in device memory, or NULL. */
-    td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
+    td_run_status (*run)(const td_real_product *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters);
 } td_engine;
 

@@ -209,8 +209,7 @@ static stored compute(const folded_case *c, size_t limit)
         x[i] = described(own[i], memory[i], c->has_array, &memory[5 + i]);
     }
     if (c->is_in_place) x[1] = x[2];
-    const td_problem p = {.kind = TD_PRODUCT,
-                          .type = c->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
+    const td_product p = {.type = c->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
                           .op_a = c->op_a,
                           .op_b = c->op_b,
                           .region = c->region,

@@ -265,10 +265,12 @@ TEST(native_products_have_a_price)
                      0);
     assert_int_equal(decide(H200, "ozaki2", "fp64", "auto", &large).parameter.prices.native, 0);
     const td_model model = model_of(H200);
-    assert_true(td_prices_of(&model, &td_engine_ozaki2, &small).native > 0);
-    assert_false(td_prices_of(&model, &td_engine_ozaki2, &large).has_late_branch);
-    const td_problem largest = product(8192, 8192, 8192, 1);
-    assert_true(td_prices_of(&model, &td_engine_ozaki2, &largest).has_late_branch);
+    const td_real_product real[] = {real_product(1536, 1536, 1536, 1),
+                                    real_product(4096, 4096, 4096, 1),
+                                    real_product(8192, 8192, 8192, 1)};
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[0]).native > 0);
+    assert_false(td_prices_of(&model, &td_engine_ozaki2, &real[1]).has_late_branch);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[2]).has_late_branch);
 }
 
 /* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */
