@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/model/calibration.h"
+#include "lib/engines/proven.h"
 #include "lib/model/solve_model.h"
 #include "lib/model/route.h"
 #include "lib/routine/real.h"
@@ -267,8 +268,8 @@ static void print_way(const planned *of, int i, const td_decision *d, td_option_
     const double found_out = found_out_of(way, d);
     char bits[16] = "-", bad_data[24] = "-";
     if (found_out >= 0.0) snprintf(bad_data, sizeof bad_data, "%.4f", found_out * 1e3);
-    if (way->engine->bits)
-        snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, of->terms));
+    const double counted = td_bits(way->engine, way->parameter, of->terms);
+    if (counted >= 0.0) snprintf(bits, sizeof bits, "%.1f", counted);
     if (seconds < 0.0)
         printf("%-14s %12s %12s %9s %10s %6s\n", way->text, "-", "-", "-", "-", bits);
     else
@@ -360,11 +361,10 @@ static void print_json_way(const planned *of, int i, const td_model *model, cons
     int count;
     const td_way *way = &td_ways(&count)[i];
     const double seconds = of->seconds[i];
-    const bool has_bits = way->engine->bits != NULL;
     printf("\"mode\": \"%s\"", way->text);
     print_json_number("seconds", seconds);
     print_json_number("found_out_seconds", found_out_of(way, d));
-    print_json_number("bits", has_bits ? way->engine->bits(way->parameter, of->terms) : -1.0);
+    print_json_number("bits", td_bits(way->engine, way->parameter, of->terms));
     printf(", \"is_accurate_enough\": %s",
            td_policy_serves(way, seconds, accuracy, of->terms) ? "true" : "false");
     print_json_route(way, of, model);

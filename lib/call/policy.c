@@ -1,7 +1,6 @@
 #include "policy.h"
 
-#include "../engines/engine.h"
-#include "../model/cost.h"
+#include "../engines/proven.h"
 #include "../model/found_out.h"
 #include "../model/prices.h"
 
@@ -50,13 +49,12 @@ td_decision td_policy_binary64(void)
 
 double td_policy_bits(td_option_accuracy accuracy, int64_t k)
 {
-    return accuracy ? (double)accuracy : td_bits_fp64((td_parameter){0}, k);
+    return accuracy ? (double)accuracy : td_bits_of_binary64(k);
 }
 
 bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accuracy, int64_t k)
 {
-    return seconds >= 0.0 && way->engine->bits &&
-           way->engine->bits(way->parameter, k) >= td_policy_bits(accuracy, k);
+    return seconds >= 0.0 && td_bits(way->engine, way->parameter, k) >= td_policy_bits(accuracy, k);
 }
 
 td_decision td_policy_keep_native(const char *reason, td_forecast forecast)
@@ -109,8 +107,7 @@ static td_decision heed_site(const td_options *o, const td_model *model, td_deci
 static td_decision choose_reproducibly(const td_options *o, const td_question *q)
 {
     const int64_t terms = q->method->terms(q);
-    const bool needs_more =
-        td_policy_bits(o->accuracy, terms) > td_bits_fp64((td_parameter){0}, terms);
+    const bool needs_more = td_policy_bits(o->accuracy, terms) > td_bits_of_binary64(terms);
     td_decision d = {.choice = td_choice_reproducible};
     const bool is_large = q->method->is_large(q, &d.cut);
     d.text = needs_more ? "faithful" : is_large ? "ozaki2" : "fp64";

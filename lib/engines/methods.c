@@ -50,7 +50,7 @@ td_promise td_promised(const td_question *q, const td_decision *decision)
     const bool is_native = !decision->engine;
     const td_engine *engine = is_native ? td_engines[0] : decision->engine;
     const td_promise nothing = {.bound.relative = (double)INFINITY, .is_native = is_native};
-    if (!engine->proven || (is_native && is_of_three_products(q->entry)) || !q->method ||
+    if (!engine->bound || (is_native && is_of_three_products(q->entry)) || !q->method ||
         !q->method->promised)
         return nothing;
     return q->method->promised(q, decision);

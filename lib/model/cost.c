@@ -252,38 +252,3 @@ TD_COST(ozaki1)
     const double usual = 8.0;
     cost->int8 = count_slices(p, parameter.is_given ? parameter.count : usual, 1.0, cost);
 }
-
-/* ---- documented errors ---- */
-
-enum { DOCUMENTED_K = 16384 }; /* to which the bounds of the multi-float formats are given */
-
-/* 4 sqrt(k) 2^-53 and one rounding. */
-double td_bits_fp64(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return TD_MOST_BITS - log2(4.0 * sqrt((double)k) + 1.0);
-}
-
-/* With a number of moduli or slices nothing is certified. */
-double td_bits_certified(td_parameter parameter, int64_t k)
-{
-    return parameter.is_given ? 0.0 : td_bits_fp64(parameter, k);
-}
-
-double td_bits_df(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return k <= DOCUMENTED_K ? 41.0 : 0.0;
-}
-
-double td_bits_rounded_once(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return k <= DOCUMENTED_K ? TD_MOST_BITS - 0.1 : 0.0;
-}
-
-double td_bits_faithful(td_parameter parameter, int64_t k)
-{
-    (void)parameter, (void)k;
-    return TD_MOST_BITS;
-}

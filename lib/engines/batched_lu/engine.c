@@ -153,5 +153,5 @@ td_run_status td_batched_lu_run(const td_problem *p, td_device *device)
 const td_engine td_engine_batched_lu = {
     .name = "lu",
     .summary = "batches of small LU factorisations, in the matrices' own arithmetic",
-    .bound = "LAPACK's",
+    .error = "LAPACK's",
 };

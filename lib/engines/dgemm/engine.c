@@ -213,9 +213,8 @@ static td_run_status run_folded(const td_product *p, td_device *device, size_t w
 const td_engine td_engine_dgemm = {
     .name = "dgemm",
     .summary = "updates of a triangle by cuBLAS's own products of its columns",
-    .bound = "cuBLAS's",
-    .bits = td_bits_fp64,
-    .proven = td_proven_native,
+    .error = "cuBLAS's",
+    .bound = &td_bound_native,
     .takes = takes,
     .run_folded = run_folded,
     .prepare = prepare,

@@ -370,10 +370,8 @@ MODE(ds, &td_format_dd, true)
 const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
-    .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .bound = &td_bound_df,
     .cost = td_cost_df,
-    .bits = td_bits_df,
-    .proven = td_proven_df,
     .prepare = df_prepare,
     .run = df_run,
 };
@@ -381,11 +379,8 @@ const td_engine td_engine_df = {
 const td_engine td_engine_ts = {
     .name = "ts",
     .summary = "triples of binary32 (triple-single)",
-    .bound =
-        "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
+    .bound = &td_bound_ts,
     .cost = td_cost_ts,
-    .bits = td_bits_rounded_once,
-    .proven = td_proven_ts,
     .prepare = ts_prepare,
     .run = ts_run,
 };
@@ -393,11 +388,8 @@ const td_engine td_engine_ts = {
 const td_engine td_engine_dd = {
     .name = "dd",
     .summary = "pairs of binary64 (double-double)",
-    .bound =
-        "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .bound = &td_bound_dd,
     .cost = td_cost_dd,
-    .bits = td_bits_rounded_once,
-    .proven = td_proven_dd,
     .prepare = dd_prepare,
     .run = dd_run,
 };
@@ -405,10 +397,8 @@ const td_engine td_engine_dd = {
 const td_engine td_engine_ds = {
     .name = "d+s",
     .summary = "binary64 and binary32 (double+single)",
-    .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .bound = &td_bound_ds,
     .cost = td_cost_ds,
-    .bits = td_bits_rounded_once,
-    .proven = td_proven_ds,
     .prepare = ds_prepare,
     .run = ds_run,
 };

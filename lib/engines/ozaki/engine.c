@@ -398,13 +398,10 @@ static bool faithful_route(const td_real_product *p, td_parameter parameter,
     const td_engine td_engine_##id = {                                                             \
         .name = name_,                                                                             \
         .summary = summary_,                                                                       \
-        .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
-                 "with N given, as N and the data allow",                                          \
+        .bound = &td_bound_certified,                                                              \
         .least = least_,                                                                           \
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
-        .bits = td_bits_certified,                                                                 \
-        .proven = td_proven_certified,                                                             \
         .takes_prices = takes_prices_,                                                             \
         .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
@@ -444,12 +441,11 @@ const td_engine td_engine_faithful = {
     .name = "faithful",
     .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
                "these do not suffice",
-    .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
+    .bound = &td_bound_faithful,
+    .error = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .way = "fp64",
     .cost = td_cost_faithful,
-    .bits = td_bits_faithful,
     .route = faithful_route,
-    .proven = td_proven_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

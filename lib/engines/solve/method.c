@@ -16,7 +16,7 @@ static bool accepts(const td_question *q)
 static int64_t terms(const td_question *q) { return td_solve_order(q->called); }
 
 /* Its blocks are solved in binary64. */
-static double most_bits(int64_t terms) { return td_bits_fp64((td_parameter){0}, terms); }
+static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
 
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "tests/support/test.h"
-#include "lib/engines/engine.h"
+#include "lib/engines/proven.h"
 #include "tests/lib/support/asked.h"
 #include "lib/model/prices.h"
 #include "tests/lib/support/predicted.h"
@@ -277,11 +277,11 @@ TEST(native_products_have_a_price)
 TEST(native_products_have_their_own_bound)
 {
     td_parameter parameter = {.count = 14};
-    const double ours = td_engine_ozaki2.proven(parameter, 4096).relative;
+    const double ours = td_proven(&td_engine_ozaki2, parameter, 4096).relative;
     parameter.prices.native = 1;
     assert_true(ours < 260.0 * 0x1p-53);
-    assert_true(td_engine_ozaki2.proven(parameter, 4096).relative == 4097.0 * 0x1p-53);
-    assert_true(td_engine_ozaki2.proven(parameter, 4).relative == 9.0 * 0x1p-53);
+    assert_true(td_proven(&td_engine_ozaki2, parameter, 4096).relative == 4097.0 * 0x1p-53);
+    assert_true(td_proven(&td_engine_ozaki2, parameter, 4).relative == 9.0 * 0x1p-53);
 }
 
 /* One kind of call in a replay, and its microseconds in each mode that was timed. */
@@ -385,7 +385,7 @@ TEST(choices_are_good_enough)
             snprintf(accuracy, sizeof accuracy, "%d", bits);
             const td_decision d = decide(RTX4090, "auto", accuracy, "auto", &p);
             const td_engine *engine = d.engine ? d.engine : td_engines[0];
-            assert_true(engine->bits(d.parameter, k) >= bits);
+            assert_true(td_bits(engine, d.parameter, k) >= bits);
             assert_true(decide(RTX4090, "auto", "fp64", "eager", &p).engine != NULL);
         }
 }
