@@ -275,7 +275,9 @@ static void print_way(const planned *of, int i, const td_decision *d, td_option_
     else
         printf("%-14s %12.4f %12s %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3, bad_data,
                operations_of(of) / seconds * 1e-12, seconds / of->seconds[0], bits,
-               td_policy_serves(way, seconds, accuracy, of->terms) ? "" : "  too few bits");
+               td_policy_serves(way, seconds, td_policy_bits(accuracy, of->terms), of->terms)
+                   ? ""
+                   : "  too few bits");
 }
 
 /* What a way launches on the model's device; false if there is no choice. */
@@ -366,7 +368,9 @@ static void print_json_way(const planned *of, int i, const td_model *model, cons
     print_json_number("found_out_seconds", found_out_of(way, d));
     print_json_number("bits", td_bits(way->engine, way->parameter, of->terms));
     printf(", \"is_accurate_enough\": %s",
-           td_policy_serves(way, seconds, accuracy, of->terms) ? "true" : "false");
+           td_policy_serves(way, seconds, td_policy_bits(accuracy, of->terms), of->terms)
+               ? "true"
+               : "false");
     print_json_route(way, of, model);
     printf("}");
 }

@@ -9,7 +9,10 @@
 #define UNIT          0x1p-53
 #define LAST_ROUNDING 0.5
 
-enum { DOCUMENTED_K = 16384 }; /* terms to which the multi-float formats were measured */
+enum {
+    DOCUMENTED_K = 16384, /* terms to which the multi-float formats were measured */
+    UNIT_EXPONENT = 53    /* of UNIT */
+};
 
 /* ---- the bounds ---- */
 
@@ -17,7 +20,7 @@ enum { DOCUMENTED_K = 16384 }; /* terms to which the multi-float formats were me
  * rounded as its product would be. */
 const td_bound td_bound_binary64 = {.constant = 1.0,
                                     .per_root = 4.0,
-                                    .unit = UNIT,
+                                    .exponent = UNIT_EXPONENT,
                                     .ulps = LAST_ROUNDING,
                                     .loss = {.products = 1, .element = 1},
                                     .condition = ", where nothing over- or underflows"};
@@ -25,7 +28,7 @@ const td_bound td_bound_binary64 = {.constant = 1.0,
 /* Elements that the data do not let be as good as that are computed again. */
 const td_bound td_bound_certified = {.constant = 1.0,
                                      .per_root = 4.0,
-                                     .unit = UNIT,
+                                     .exponent = UNIT_EXPONENT,
                                      .ulps = LAST_ROUNDING,
                                      .loss = {.sum = 1, .element = 1},
                                      .is_certified = true,
@@ -34,7 +37,7 @@ const td_bound td_bound_certified = {.constant = 1.0,
 /* Sums of binary64 in any order, and the roundings of alpha z and beta C. */
 const td_bound td_bound_native = {.constant = 1.0,
                                   .per_term = 1.0,
-                                  .unit = UNIT,
+                                  .exponent = UNIT_EXPONENT,
                                   .ulps = LAST_ROUNDING,
                                   .loss = {.products = 1, .element = 2},
                                   .typical = &td_bound_binary64};
@@ -43,22 +46,22 @@ const td_bound td_bound_native = {.constant = 1.0,
  * rounding. */
 const td_bound td_bound_df = {.constant = 495.0,
                               .per_term = 3.0 / 512.0,
-                              .unit = 0x1p-48,
+                              .exponent = 48,
                               .loss = {.element = 1},
                               .measured = 42.9,
                               .measured_to = DOCUMENTED_K,
                               .bits = 41.0};
 
 /* A sum that is rounded once; below 2^-1022 twice. */
-#define ROUNDED_ONCE(unit_, measured_)                                                             \
+#define ROUNDED_ONCE(exponent_, measured_)                                                         \
     {                                                                                              \
-        .constant = 1.0, .unit = unit_, .ulps = LAST_ROUNDING, .loss = {.element = 1},             \
+        .constant = 1.0, .exponent = exponent_, .ulps = LAST_ROUNDING, .loss = {.element = 1},     \
         .proven_to = DOCUMENTED_K, .measured = measured_, .measured_to = DOCUMENTED_K,             \
         .bits = TD_MOST_BITS - 0.1                                                                 \
     }
-const td_bound td_bound_ts = ROUNDED_ONCE(0x1p-59, 66.0);
-const td_bound td_bound_dd = ROUNDED_ONCE(0x1p-96, 101.0);
-const td_bound td_bound_ds = ROUNDED_ONCE(0x1p-76, 77.0);
+const td_bound td_bound_ts = ROUNDED_ONCE(59, 66.0);
+const td_bound td_bound_dd = ROUNDED_ONCE(96, 101.0);
+const td_bound td_bound_ds = ROUNDED_ONCE(76, 77.0);
 
 const td_bound td_bound_faithful = {.ulps = LAST_ROUNDING, .bits = TD_MOST_BITS};
 
@@ -72,7 +75,7 @@ static double units_of(const td_bound *b, int64_t k)
 
 static td_sample_bound at(const td_bound *b, int64_t k)
 {
-    return (td_sample_bound){units_of(b, k) * b->unit, b->ulps, b->loss};
+    return (td_sample_bound){ldexp(units_of(b, k), -b->exponent), b->ulps, b->loss};
 }
 
 static bool is_proven(const td_bound *b, td_parameter parameter, int64_t k)
@@ -93,11 +96,11 @@ td_sample_bound td_proven(const td_engine *engine, td_parameter parameter, int64
     return bound;
 }
 
-static double bits_of(const td_bound *b, int64_t k)
+static double bits_of(const td_bound *bound, int64_t k)
 {
-    if (b->typical) return bits_of(b->typical, k);
+    const td_bound *b = bound->typical ? bound->typical : bound;
     if (b->measured_to && k > b->measured_to) return 0.0;
-    return b->bits > 0.0 ? b->bits : -log2(b->unit) - log2(units_of(b, k));
+    return b->bits > 0.0 ? b->bits : b->exponent - log2(units_of(b, k));
 }
 
 double td_bits(const td_engine *engine, td_parameter parameter, int64_t k)
@@ -122,7 +125,7 @@ static void print_proven(const td_bound *b, char text[TD_ERROR_TEXT])
 {
     char terms[32] = "k";
     if (b->per_root > 0.0) snprintf(terms, sizeof terms, "%g sqrt(k)", b->per_root);
-    snprintf(text, TD_ERROR_TEXT, "%s 2^%d |alpha||A||B| + one rounding%s", terms, ilogb(b->unit),
+    snprintf(text, TD_ERROR_TEXT, "%s 2^-%d |alpha||A||B| + one rounding%s", terms, b->exponent,
              b->condition);
 }
 

@@ -56,11 +56,12 @@ typedef struct {
 enum { TD_MOST_BITS = 53 }; /* that a mode can promise of C: one rounding, to nearest */
 
 /* What is known of the error of a sum of k terms: it is at most
- *   (constant + per_root sqrt(k) + per_term k) unit (|alpha||A||B| + |beta||C|),
+ *   (constant + per_root sqrt(k) + per_term k) 2^-exponent (|alpha||A||B| + |beta||C|),
  * `ulps` units in the last place of C, and what is lost, together. ../engines/proven.h computes
  * with it, and makes a line of text of it. */
 typedef struct td_bound {
-    double constant, per_root, per_term, unit;
+    double constant, per_root, per_term;
+    int exponent;
     double ulps;
     td_sample_loss loss;
     int64_t proven_to; /* of so many terms it is proven, for any finite operands; 0: of any */

@@ -61,13 +61,13 @@ static void double_steps(td_matrix *x)
     x->stride *= 2;
 }
 
-/* Bytes that are read and written to unfold a factor of so many elements: a complex one on the left
- * becomes twice as many numbers. */
-static double bytes_of_unfolding(const td_product *p, int which)
+/* Bytes that are read and written to unfold a factor of so many elements, if it is unfolded: a
+ * complex one on the left becomes twice as many numbers. */
+static double bytes_of_unfolding(const td_product *p, int which, bool is_unfolded)
 {
     const double elements = (double)(which ? p->n : p->m) * (double)p->k * (double)p->batch,
                  of_complex = which ? 32.0 : 48.0;
-    if (!td_is_unfolded(p, which)) return 0.0;
+    if (!is_unfolded) return 0.0;
     return elements * (p->type == TD_COMPLEX_BINARY64 ? of_complex : 16.0);
 }
 
@@ -86,18 +86,19 @@ static double bytes_of_result(const td_product *p)
 void td_to_real(const td_product *product, td_real_product *real)
 {
     const bool is_complex = product->type == TD_COMPLEX_BINARY64;
+    const bool unfolds_a = td_is_unfolded(product, 0), unfolds_b = td_is_unfolded(product, 1);
     const int64_t parts = is_complex ? 2 : 1;
     *real = (td_real_product){
         .type = is_complex ? TD_BINARY64 : product->type,
-        .op_a = td_is_unfolded(product, 0) ? TD_OP_T : product->op_a,
-        .op_b = td_is_unfolded(product, 1) || td_has_lines_of_a(product) ? TD_OP_N : product->op_b,
+        .op_a = unfolds_a ? TD_OP_T : product->op_a,
+        .op_b = unfolds_b || td_has_lines_of_a(product) ? TD_OP_N : product->op_b,
         .routine = product->routine,
         /* The mirror image is of the other half. */
         .region = product->adds_mirror ? TD_REGION_ALL : product->region,
         .is_paired = is_complex,
         .is_gram = td_is_gram(product),
-        .unfolded_bytes = bytes_of_unfolding(product, 0) + bytes_of_unfolding(product, 1) +
-                          bytes_of_result(product),
+        .unfolded_bytes = bytes_of_unfolding(product, 0, unfolds_a) +
+                          bytes_of_unfolding(product, 1, unfolds_b) + bytes_of_result(product),
         .m = parts * product->m,
         .n = product->n,
         .k = parts * product->k,
