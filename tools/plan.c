@@ -199,6 +199,14 @@ static double operations_of(const planned *of)
 
 /* ---- the model ---- */
 
+/* The first function that is a form of the routine. */
+static td_entry entry_of(const td_routine *of)
+{
+    int entry = 0;
+    while (&td_routines[td_entries[entry].routine] != of) entry++;
+    return (td_entry)entry;
+}
+
 /* It is valid as long as *called is. */
 static planned plan_call(const routine *r, const td_problem *called, const td_model *model)
 {
@@ -206,7 +214,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
     (void)td_ways(&count);
-    td_ask(TD_ENTRY_cublasDgemm_v2, called, &of.question);
+    td_ask(entry_of(r->of), called, &of.question);
     const td_question *q = &of.question;
     of.terms = q->method->terms(q);
     of.k = is_solve(&of) ? of.terms : q->product.k;
