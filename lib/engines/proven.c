@@ -112,7 +112,8 @@ double td_bits(const td_engine *engine, td_parameter parameter, int64_t k)
 
 double td_bits_of_binary64(int64_t k) { return bits_of(&td_bound_binary64, k); }
 
-/* Of a sum, to as many terms as it was measured: what was, and which whole power of two is proven. */
+/* Of a sum of as many terms as were measured: its error, and the whole power of two that is proven
+ * of it. */
 static void print_measured(const td_bound *b, char text[TD_ERROR_TEXT])
 {
     const double proven = floor(-log2(at(b, b->measured_to).relative));

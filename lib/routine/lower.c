@@ -97,7 +97,7 @@ static void set_terms(const td_problem *p, terms terms, td_product *product)
     product->rest_b = product->a;
 }
 
-/* What every product has of its routine, and all that a routine has that is one. */
+/* The product that p is, if it is one; of other routines what their products have of them. */
 static td_product product_of(const td_problem *p)
 {
     return (td_product){.type = p->type,

@@ -26,7 +26,9 @@ typedef struct {
      * each. */
     td_matrix rest_a, rest_b;
 
-    /* As in td_problem. Beta is 0 where a factor is triangular. */
+    /* What beta multiplies, where it is not C; and which of the two matrices lie in rows: `c` or
+     * `addend` is the transpose of such a matrix in columns. Beta is 0 where a factor is
+     * triangular. */
     td_matrix addend;
     bool c_in_rows, addend_in_rows;
     int64_t batch;

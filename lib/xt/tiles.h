@@ -1,7 +1,7 @@
 /* tiles.h - a routine whose matrices are not in device memory, in tiles that a device has room for.
  * What is cut is the product that the routine is (../routine/lower.h), or a triangular solve, or a
- * stage of one. A tile is one of its own: rows and columns of the result, each with all of k.
- * Pure: no CUDA calls. */
+ * stage of one. A tile is such a product or solve of its own: rows and columns of the result, each
+ * with all of k. Pure: no CUDA calls. */
 #ifndef TD_TILES_H
 #define TD_TILES_H
 
