@@ -1,6 +1,6 @@
 """What the documents say of themselves and of the tree.
 
-usage: check_docs.py SOURCE_ROOT TANDEM
+usage: check_docs.py SOURCE_ROOT
 
 - Every path in README.md, CONTRIBUTING.md and docs/*.md exists: what stands below a folder of the
   tree, and the target of every link.
@@ -9,12 +9,10 @@ usage: check_docs.py SOURCE_ROOT TANDEM
 - README.md has at most 180 lines, CONTRIBUTING.md 80. A sentence of theirs has at most 25 words.
 - README.md's table of speed is what scripts/lib/speed_table.py prints, from the folder that it
   names.
-- README.md's table of modes has the numbers of the errors that `tandem modes` prints.
 - docs/report.md explains every reason and every choice that a report can have.
 - Every word that a file name of kernels/ and lib/ uses is in docs/glossary.md.
 """
 
-import json
 import pathlib
 import re
 import subprocess
@@ -32,7 +30,6 @@ NOT_IN_THE_TREE = re.compile(r"^lib/(?:tandem|x86_64-linux-gnu)\b|example\b")
 
 STAGES_ELSEWHERE = {"batched_lu": "docs/batched_lu.md", "verify": "docs/verify.md"}
 SHARED = {"device", "view", "arithmetic"}
-NUMBER = re.compile(r"2\^-[\d.]+|\d+ sqrt\(k\)")
 WORDS_OF_A_PAGE, WORDS_OF_A_SENTENCE = 300, 25
 LINES = {"README.md": 180, "CONTRIBUTING.md": 80}
 SPEED = re.compile(r"^`python3 (scripts/lib/speed_table\.py) (docs/results/\S+)` prints this table"
@@ -120,19 +117,6 @@ class Docs(unittest.TestCase):
                                  capture_output=True, text=True).stdout
         self.assertEqual(table, printed)
         self.assertGreater(len(table.splitlines()), 10)
-
-    def test_table_of_modes_has_their_errors(self):
-        printed = subprocess.run([sys.argv[2], "modes", "--json"], check=True, capture_output=True,
-                                 text=True).stdout
-        errors = {mode["name"]: mode["error"] for mode in json.loads(printed)}
-        rows = re.findall(r"^\| `([^`:]+)` \|[^|]*\|([^|]*)\|", read(ROOT / "README.md"),
-                          re.MULTILINE)
-        shown = {name: error for name, error in rows if name in errors}
-        self.assertEqual(sorted(shown), sorted(errors))
-        for name, error in shown.items():
-            other = re.match(r" as `(.*)` $", error)
-            self.assertEqual(NUMBER.findall(shown[other[1]] if other else error),
-                             NUMBER.findall(errors[name].split(", to k")[0]), name)
 
     def test_reasons_of_reports_are_explained(self):
         report = read(ROOT / "docs" / "report.md")
