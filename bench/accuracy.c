@@ -20,6 +20,7 @@
 #include "../lib/cuda/device.h"
 #include "../lib/engines/ozaki/typed.h"
 #include "../lib/call/process.h"
+#include "../lib/routine/real.h"
 #include "accuracy_data.h"
 #include "accuracy_modes.h"
 #include "samples.h"
@@ -235,10 +236,10 @@ static bool enqueue_native(const bench *b, const operands *o)
                             "cublasDgemm");
 }
 
-static td_problem gemm_of(const operands *o)
+static td_product gemm_of(const operands *o)
 {
     const shape *s = &o->shape;
-    return (td_problem){
+    return (td_product){
         .op_a = TD_OP_N,
         .op_b = TD_OP_N,
         .m = s->m,
@@ -262,7 +263,7 @@ static size_t workspace_limit(const td_device *device)
 static bool enqueue_mode(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
-    const td_problem gemm = gemm_of(o);
+    const td_product gemm = gemm_of(o);
     const bool enqueued = td_engine_run(m->engine, &gemm, m->parameter, b->device,
                                         workspace_limit(b->device), b->counters) == TD_RUN_DONE;
     if (!enqueued) complain("%s: a %d x %d x %d product failed", m->text, s->m, s->n, s->k);
@@ -274,10 +275,12 @@ static bool enqueue_ts(const bench *b, const mode *m, const operands *o)
 {
     const shape *s = &o->shape;
     const tandem_ts one = {.x = 1.0f}, zero = {.x = 0.0f};
-    td_problem gemm = gemm_of(o);
-    gemm.type = TD_TS;
-    gemm.alpha.value.ts = one;
-    gemm.beta.value.ts = zero;
+    td_product of = gemm_of(o);
+    td_real_product gemm;
+    of.type = TD_TS;
+    of.alpha.value.ts = one;
+    of.beta.value.ts = zero;
+    td_to_real(&of, &gemm);
     const bool enqueued =
         m->parameter.is_given
             ? td_typed_slices_run(&gemm, m->parameter.count, b->device,

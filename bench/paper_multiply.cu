@@ -132,7 +132,7 @@ template <class format, int k_tile> static td_format paper_of(td_format own)
 }
 
 template <class format, int k_tile>
-static tandem_status run(const td_format &own, td_type type, td_problem p, td_device *device,
+static tandem_status run(const td_format &own, td_type type, td_real_product p, td_device *device,
                          size_t workspace)
 {
     static const td_format paper = paper_of<format, k_tile>(own);
@@ -158,7 +158,7 @@ static td_matrix matrix_of(const void *data, int n)
 tandem_status paper_gemm(const char *type, int n, const void *a, const void *b, void *c,
                          td_device *device, size_t workspace)
 {
-    td_problem p = {};
+    td_real_product p = {};
     p.m = p.n = p.k = n;
     p.a = matrix_of(a, n);
     p.b = matrix_of(b, n);

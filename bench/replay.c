@@ -135,11 +135,13 @@ static bool run_shape(FILE *out, measure *m, const row *r, const bench_mode *mod
                      s->k);
             return false;
         }
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, &p, &q);
     for (int j = 0; j < count; j++) {
         const int first = first_like(ran, j);
         if (first == j) middle[j] = median(seconds[j], ROUNDS);
         print_line(out, r, &modes[j], &ran[j], middle[first],
-                   td_model_seconds(measure_model(m), ran[j].engine, ran[j].parameter, &p));
+                   td_model_seconds(measure_model(m), ran[j].engine, ran[j].parameter, &q.real));
     }
     return true;
 }

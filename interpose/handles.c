@@ -16,8 +16,7 @@ void td_wrap_find_loan(cublasHandle_t handle, td_problem *p)
 {
     loan found;
     if (!td_notes_find(&loans, handle, &found) || found.stream != p->stream) return;
-    p->lent = found.memory;
-    p->lent_bytes = found.bytes;
+    p->lent = (td_loan){found.memory, found.bytes};
 }
 
 TD_EXPORT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)

@@ -130,7 +130,7 @@ static bool is_transposed(int32_t op) { return op != CUBLAS_OP_N; }
 typedef struct {
     td_matrix matrix;
     td_op op;
-    td_form form;
+    bool is_conjugate;
 } operand;
 
 static td_matrix matrix_of(const void *data, const layout *m)
@@ -147,7 +147,7 @@ static operand operand_of(const void *data, const layout *m, int32_t op)
     if (is_transposed(op) != is_in_rows(m))
         x.op = is_conjugate ? TD_OP_C : TD_OP_T;
     else
-        x.form.is_conjugate = is_conjugate;
+        x.is_conjugate = is_conjugate;
     return x;
 }
 
@@ -185,8 +185,8 @@ static td_problem describe(const operation *o, const operands *x)
         .type = type_of(o->scale),
         .op_a = a.op,
         .op_b = b.op,
-        .form_a = a.form,
-        .form_b = b.form,
+        .is_conjugate_a = a.is_conjugate,
+        .is_conjugate_b = b.is_conjugate,
         .m = (int64_t)x->of_d.rows,
         .n = (int64_t)x->of_d.columns,
         .k = (int64_t)(is_transposed(o->op_a) ? x->of_a.rows : x->of_a.columns),
@@ -318,8 +318,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     td_wrap_set_scalars(&p, alpha, beta, on_device);
     p.stream = stream;
     p.caller = __builtin_return_address(0);
-    p.lent = workspace;
-    p.lent_bytes = workspaceSizeInBytes;
+    p.lent = (td_loan){workspace, workspaceSizeInBytes};
     p.enqueue = enqueue;
     p.enqueued = &given;
     td_call call;

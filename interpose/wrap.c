@@ -149,10 +149,17 @@ td_decision td_wrap_decide(td_entry entry, const td_problem *p)
 
 void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call)
 {
-    const int state = td_wrap_hold_off_cancellation();
     td_problem sizes = *p;
+    td_question q;
     sizes.a.data = sizes.b.data = sizes.c.data = NULL;
-    *call = td_dispatch_native(entry, &sizes, reason);
+    td_ask(entry, &sizes, &q);
+    td_wrap_begin_part(&q, reason, call);
+}
+
+void td_wrap_begin_part(const td_question *part, const char *reason, td_call *call)
+{
+    const int state = td_wrap_hold_off_cancellation();
+    *call = td_dispatch_refuse(part, reason);
     (void)decide(call);
     td_wrap_allow_cancellation(state);
 }

@@ -50,6 +50,9 @@ void td_wrap_allow_cancellation(int state);
  * them. */
 void td_wrap_begin_native(td_entry entry, const td_problem *p, const char *reason, td_call *call);
 
+/* Begins a part of a call in the same way; its matrices have no data. */
+void td_wrap_begin_part(const td_question *part, const char *reason, td_call *call);
+
 /* Lets a call wait whose original function must run, while others are begun; then it runs with
  * `count` calls that have waited, the first of which gets all the time. td_wrap_end of each
  * follows. */

@@ -9,6 +9,6 @@
 bool td_xt_recall(cublasXtHandle_t handle, td_xt_selection *copy);
 
 /* A td_xt_call's `run_original`. */
-cublasStatus_t td_xt_run_original(const td_xt_call *x, const td_problem *stage, const char *reason);
+cublasStatus_t td_xt_run_original(const td_xt_call *x, const td_tile *stage, const char *reason);
 
 #endif

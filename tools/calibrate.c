@@ -67,7 +67,7 @@ typedef struct {
 
 /* ---- one call ---- */
 
-static measure_shape shape_of(const td_problem *p)
+static measure_shape shape_of(const td_real_product *p)
 {
     return (measure_shape){.m = p->m, .n = p->n, .k = p->k, .batch = p->batch};
 }
@@ -110,7 +110,7 @@ static void measure_point(work *w, const point *x)
 
 static void measure_way(work *w, int at, int way)
 {
-    const td_problem p = td_factor_problem(at);
+    const td_real_product p = td_factor_problem(at);
     const td_way *of = &w->way[way];
     const point x = {.row = way,
                      .at = at,
@@ -133,7 +133,7 @@ static bool is_coarse_size(int64_t size)
 /* Those of such sizes, and all batches. */
 static bool is_coarse(int at)
 {
-    const td_problem p = td_factor_problem(at);
+    const td_real_product p = td_factor_problem(at);
     return at >= TD_PAIRS * TD_SIZES ||
            (is_coarse_size(p.m) && is_coarse_size(p.n) && is_coarse_size(p.k));
 }
@@ -143,7 +143,7 @@ static bool is_coarse(int at)
 static void measure_points(work *w, bool is_fine)
 {
     for (int at = 0; at < TD_FACTORS; at++) {
-        const td_problem p = td_factor_problem(at);
+        const td_real_product p = td_factor_problem(at);
         double by_rates[TD_MOST_WAYS];
         if (!is_fine && !is_coarse(at)) continue;
         td_model_predict(&w->model, &p, by_rates);
@@ -176,18 +176,19 @@ static measure_shape routine_shape(const td_timed_routine *r, int64_t order, int
 }
 
 /* The product whose sizes have a routine's factor. */
-static td_problem sizes_of(const td_problem *call)
+static td_real_product sizes_of(const td_problem *call)
 {
-    td_problem product, real;
+    td_product product;
+    td_real_product real;
     if (td_problem_is_solve(call)) return td_timed_solve(call->m, call->n);
     (void)td_lower(call, &product);
-    td_real_product(&product, &real);
+    td_to_real(&product, &real);
     return real;
 }
 
 /* Negative of more than one block of a solve. */
 static double predict(const td_model *model, td_timed routine, const td_problem *call,
-                      const td_problem *sizes)
+                      const td_real_product *sizes)
 {
     const bool is_solve = td_problem_is_solve(call);
     if (routine == TD_TIMED_dgemm_dsyrk) return td_model_dgemm(model, sizes);
@@ -200,7 +201,8 @@ static double predict(const td_model *model, td_timed routine, const td_problem 
 static void measure_routine(work *w, td_timed routine, int64_t order, int64_t other)
 {
     const measure_shape shape = routine_shape(&td_timed_routines[routine], order, other);
-    const td_problem call = measure_problem(w->measure, &shape), sizes = sizes_of(&call);
+    const td_problem call = measure_problem(w->measure, &shape);
+    const td_real_product sizes = sizes_of(&call);
     const point x = {.row = TD_MOST_WAYS + (int)routine,
                      .at = td_factor_at(&sizes),
                      .shape = shape,
@@ -225,7 +227,7 @@ static void measure_routines(work *w, bool is_fine)
 /* How far apart two points are, in steps of the grid. */
 static int distance(int a, int b)
 {
-    const td_problem p = td_factor_problem(a), q = td_factor_problem(b);
+    const td_real_product p = td_factor_problem(a), q = td_factor_problem(b);
     const int64_t sizes[][2] = {{p.m, q.m}, {p.n, q.n}, {p.k, q.k}};
     int steps = 0;
     for (int i = 0; i < 3; i++)
@@ -291,7 +293,7 @@ static measure_size find_size(const td_card *card, double seconds)
     if (!td_cuda_ok(cudaMemGetInfo(&free_bytes, &total))) return size;
     if ((double)free_bytes / 3.0 > filled) free_bytes = (size_t)(3.0 * filled);
     for (int at = 0; at < TD_FACTORS; at++) {
-        const td_problem p = td_factor_problem(at);
+        const td_real_product p = td_factor_problem(at);
         const measure_shape shape = shape_of(&p);
         size = measure_larger(size, measure_size_of(&shape));
     }

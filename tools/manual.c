@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "include/tandem.h"
-#include "lib/routine/mode.h"
+#include "lib/engines/proven.h"
 #include "lib/options/options.h"
 #include "tools/help.h"
 
@@ -56,10 +56,10 @@ static void print_modes(void)
 {
     printf(".SH MODES\n");
     for (const td_engine *const *engine = td_engines; *engine; engine++) {
-        char name[TD_MODE_TEXT];
+        char name[TD_MODE_TEXT], error[TD_ERROR_TEXT];
         print_tagged(td_mode_usage(*engine, name), (*engine)->summary);
         printf(".br\nError: ");
-        print_text((*engine)->bound);
+        print_text(td_error_print(*engine, error));
     }
 }
 

@@ -33,7 +33,8 @@ typedef struct {
     measure *m;
     const td_engine *engine;
     td_parameter parameter;
-    td_problem problem, lowered;
+    td_problem problem;
+    td_product lowered;
 } work;
 
 /* ---- set-up ---- */

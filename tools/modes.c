@@ -1,6 +1,6 @@
 #include <stdio.h>
 
-#include "lib/routine/mode.h"
+#include "lib/engines/proven.h"
 #include "lib/report/json_text.h"
 #include "lib/options/options.h"
 #include "tools/tandem.h"
@@ -17,22 +17,22 @@ static void print_names(const td_engine *engine)
 static void print_described(const td_engine *engine)
 {
     enum { WIDTH = 19 }; /* of the longest that there is */
-    char name[TD_MODE_TEXT];
+    char name[TD_MODE_TEXT], error[TD_ERROR_TEXT];
     printf("%-*s  %s\n%-*s  error: %s\n", WIDTH, td_mode_usage(engine, name), engine->summary,
-           WIDTH, "", engine->bound);
+           WIDTH, "", td_error_print(engine, error));
 }
 
 static void print_json(void)
 {
     printf("[");
     for (const td_engine *const *engine = td_engines; *engine; engine++) {
-        char usage[TD_MODE_TEXT];
+        char usage[TD_MODE_TEXT], error[TD_ERROR_TEXT];
         td_json_print_members(stdout, engine == td_engines ? "\n  {" : ",\n  {",
                               (const td_json_member[]){
                                   {"name", (*engine)->name},
                                   {"usage", td_mode_usage(*engine, usage)},
                                   {"summary", (*engine)->summary},
-                                  {"error", (*engine)->bound},
+                                  {"error", td_error_print(*engine, error)},
                                   {NULL, NULL},
                               });
         printf("}");

@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
 #include "lib/model/calibration.h"
+#include "lib/engines/proven.h"
 #include "lib/model/solve_model.h"
 #include "lib/model/route.h"
 #include "lib/routine/real.h"
@@ -161,22 +162,35 @@ static bool parse_problem(const command_line *line, const routine *r, td_problem
            parse_ops(line->values[OP], r, called) && parse_side(line->values[SIDE], r, called);
 }
 
+/* What is planned: a routine's call; k of its product, or of a solve the terms of its longest sums;
+ * the terms to which bits are given, and the seconds of every way. */
+typedef struct {
+    const routine *routine;
+    td_question question;
+    int64_t k, terms;
+    double seconds[TD_MOST_WAYS];
+} planned;
+
+static bool is_solve(const planned *of) { return !of->question.is_lowered; }
+
 /* The operations as --op takes them. */
-static void print_ops(const routine *r, const td_problem *p, char text[3])
+static void print_ops(const planned *of, char text[3])
 {
+    const td_product *p = &of->question.product;
     const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
-    snprintf(text, 3, "%.*s", r->kind->operations, ops);
+    snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
 /* Additions and multiplications of real numbers, of which a triangular routine needs half of its
  * product's. */
-static double operations_of(const td_problem *p)
+static double operations_of(const planned *of)
 {
+    const td_product *p = &of->question.product;
     const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
-    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || td_problem_is_solve(p);
+    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || is_solve(of);
     const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
                  elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
-                 k = (double)p->k,
+                 k = (double)of->k,
                  terms = is_halved        ? 0.5 * (k + 1.0)
                          : p->adds_mirror ? 2.0 * k
                                           : k;
@@ -185,14 +199,13 @@ static double operations_of(const td_problem *p)
 
 /* ---- the model ---- */
 
-/* What is planned: a routine's call; what is shown of it, its product, or the solve with the terms
- * of its longest sums for k; and of which product of real lines an engine tells bits and routes. */
-typedef struct {
-    const routine *routine;
-    td_question question;
-    td_problem shown, real;
-    double seconds[TD_MOST_WAYS];
-} planned;
+/* The first function that is a form of the routine. */
+static td_entry entry_of(const td_routine *of)
+{
+    int entry = 0;
+    while (&td_routines[td_entries[entry].routine] != of) entry++;
+    return (td_entry)entry;
+}
 
 /* It is valid as long as *called is. */
 static planned plan_call(const routine *r, const td_problem *called, const td_model *model)
@@ -201,20 +214,19 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
     (void)td_ways(&count);
-    td_ask(TD_ENTRY_cublasDgemm_v2, called, &of.question);
+    td_ask(entry_of(r->of), called, &of.question);
     const td_question *q = &of.question;
-    of.shown = q->is_lowered ? q->product : *called;
-    of.real = q->is_lowered ? q->real : *called;
-    if (!q->is_lowered) of.shown.k = of.real.k = q->method->terms(q);
+    of.terms = q->method->terms(q);
+    of.k = is_solve(&of) ? of.terms : q->product.k;
     q->method->predict(model, q, by_way);
     for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
     return of;
 }
 
-static const char *label_of(const td_problem *p)
+static const char *label_of(const planned *of)
 {
-    if (td_problem_is_solve(p)) return "solve:";
-    return p->region == TD_REGION_ALL ? "product:" : "update:";
+    if (is_solve(of)) return "solve:";
+    return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
 }
 
 /* ---- the device ---- */
@@ -256,33 +268,35 @@ static double found_out_of(const td_way *way, const td_decision *d)
     return is_weighed && d->forecast.found_out > 0.0 ? d->forecast.found_out : -1.0;
 }
 
-/* p is the product of real numbers that an engine makes. */
-static void print_way(const td_way *way, double seconds, const td_problem *p, double operations,
-                      double native, const td_decision *d, td_option_accuracy accuracy)
+static void print_way(const planned *of, int i, const td_decision *d, td_option_accuracy accuracy)
 {
+    int count;
+    const td_way *way = &td_ways(&count)[i];
+    const double seconds = of->seconds[i];
     const double found_out = found_out_of(way, d);
     char bits[16] = "-", bad_data[24] = "-";
     if (found_out >= 0.0) snprintf(bad_data, sizeof bad_data, "%.4f", found_out * 1e3);
-    if (way->engine->bits)
-        snprintf(bits, sizeof bits, "%.1f", way->engine->bits(way->parameter, p->k));
+    const double counted = td_bits(way->engine, way->parameter, of->terms);
+    if (counted >= 0.0) snprintf(bits, sizeof bits, "%.1f", counted);
     if (seconds < 0.0)
         printf("%-14s %12s %12s %9s %10s %6s\n", way->text, "-", "-", "-", "-", bits);
     else
         printf("%-14s %12.4f %12s %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3, bad_data,
-               operations / seconds * 1e-12, seconds / native, bits,
-               td_policy_serves(way, seconds, accuracy, p->k) ? "" : "  too few bits");
+               operations_of(of) / seconds * 1e-12, seconds / of->seconds[0], bits,
+               td_policy_serves(way, seconds, td_policy_bits(accuracy, of->terms), of->terms)
+                   ? ""
+                   : "  too few bits");
 }
 
 /* What a way launches on the model's device; false if there is no choice. */
-static bool find_route(const td_way *way, const td_problem *p, const td_model *model,
-                       td_route *route)
+static bool find_route(const td_way *way, const planned *of, const td_model *model, td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return !td_problem_is_solve(p) && way->engine->route &&
-           way->engine->route(p, way->parameter, &device, route);
+    return !is_solve(of) && way->engine->route &&
+           way->engine->route(&of->question.real, way->parameter, &device, route);
 }
 
-static void print_routes(const td_problem *p, const td_model *model)
+static void print_routes(const planned *of, const td_model *model)
 {
     char text[TD_ROUTE_TEXT];
     td_route route;
@@ -290,7 +304,7 @@ static void print_routes(const td_problem *p, const td_model *model)
     const td_way *way = td_ways(&count);
     printf("\n");
     for (int i = 0; i < count; i++)
-        if (find_route(&way[i], p, model, &route))
+        if (find_route(&way[i], of, model, &route))
             printf("route of %s: %s\n", way[i].text, td_route_print(&route, text));
 }
 
@@ -305,26 +319,24 @@ static void print_decision(const td_decision *d)
 
 static void print_plan(const td_options *o, const planned *of, const td_model *model)
 {
-    const td_problem *p = &of->shown;
+    const td_product *p = &of->question.product;
     char accuracy[TD_OPTION_TEXT_BYTES];
     int count;
-    const td_way *way = td_ways(&count);
+    (void)td_ways(&count);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
-    print_ops(of->routine, p, ops);
+    print_ops(of, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
-           label_of(p), p->m, p->n, p->k, ops, p->batch);
+           label_of(of), p->m, p->n, of->k, ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy,
-           td_policy_bits(o->accuracy, of->real.k));
+           td_policy_bits(o->accuracy, of->terms));
     printf("%-14s %12s %12s %9s %10s %6s\n", "mode", "predicted ms", "found out ms", "TFLOP/s",
            "of native", "bits");
     const td_decision d = td_policy_choose(o, &of->question, model);
-    for (int i = 0; i < count; i++)
-        print_way(&way[i], of->seconds[i], &of->real, operations_of(p), of->seconds[0], &d,
-                  o->accuracy);
+    for (int i = 0; i < count; i++) print_way(of, i, &d, o->accuracy);
     print_decision(&d);
-    print_routes(&of->real, model);
+    print_routes(of, model);
 }
 
 /* ---- the same as JSON ---- */
@@ -339,10 +351,10 @@ static void print_json_number(const char *name, double value)
 }
 
 /* A member for each stage, or null if there is no choice. */
-static void print_json_route(const td_way *way, const td_problem *p, const td_model *model)
+static void print_json_route(const td_way *way, const planned *of, const td_model *model)
 {
     td_route route;
-    if (!find_route(way, p, model, &route)) {
+    if (!find_route(way, of, model, &route)) {
         printf(", \"route\": null");
         return;
     }
@@ -353,28 +365,32 @@ static void print_json_route(const td_way *way, const td_problem *p, const td_mo
     printf("}");
 }
 
-static void print_json_way(const td_way *way, double seconds, const td_problem *p,
-                           const td_model *model, const td_decision *d, td_option_accuracy accuracy)
+static void print_json_way(const planned *of, int i, const td_model *model, const td_decision *d,
+                           td_option_accuracy accuracy)
 {
-    const bool has_bits = way->engine->bits != NULL;
+    int count;
+    const td_way *way = &td_ways(&count)[i];
+    const double seconds = of->seconds[i];
     printf("\"mode\": \"%s\"", way->text);
     print_json_number("seconds", seconds);
     print_json_number("found_out_seconds", found_out_of(way, d));
-    print_json_number("bits", has_bits ? way->engine->bits(way->parameter, p->k) : -1.0);
+    print_json_number("bits", td_bits(way->engine, way->parameter, of->terms));
     printf(", \"is_accurate_enough\": %s",
-           td_policy_serves(way, seconds, accuracy, p->k) ? "true" : "false");
-    print_json_route(way, p, model);
+           td_policy_serves(way, seconds, td_policy_bits(accuracy, of->terms), of->terms)
+               ? "true"
+               : "false");
+    print_json_route(way, of, model);
     printf("}");
 }
 
 static void print_json(const td_options *o, const planned *of, const td_model *model)
 {
-    const td_problem *p = &of->shown;
+    const td_product *p = &of->question.product;
     char accuracy[TD_OPTION_TEXT_BYTES];
     char ops[3];
     int count;
-    const td_way *way = td_ways(&count);
-    print_ops(of->routine, p, ops);
+    (void)td_ways(&count);
+    print_ops(of, ops);
     const td_decision d = td_policy_choose(o, &of->question, model);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     td_json_print_members(stdout, "{\n  ",
@@ -385,8 +401,8 @@ static void print_json(const td_options *o, const planned *of, const td_model *m
                                                    {"op", ops},
                                                    {NULL, NULL}});
     printf(",\n  \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"k\": %" PRId64 ", \"batch\": %" PRId64,
-           p->m, p->n, p->k, p->batch);
-    print_json_number("bits", td_policy_bits(o->accuracy, of->real.k));
+           p->m, p->n, of->k, p->batch);
+    print_json_number("bits", td_policy_bits(o->accuracy, of->terms));
     td_json_print_members(stdout, ",\n  \"auto\": {",
                           (const td_json_member[]){{"mode", d.text},
                                                    {"native_reason", d.reason},
@@ -395,7 +411,7 @@ static void print_json(const td_options *o, const planned *of, const td_model *m
     printf("},\n  \"modes\": [");
     for (int i = 0; i < count; i++) {
         printf("%s\n    {", i ? "," : "");
-        print_json_way(&way[i], of->seconds[i], &of->real, model, &d, o->accuracy);
+        print_json_way(of, i, model, &d, o->accuracy);
     }
     printf("\n  ]\n}\n");
 }

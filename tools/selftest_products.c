@@ -7,7 +7,7 @@
 #include <cuda_runtime_api.h>
 
 #include "lib/cuda/device.h"
-#include "lib/engines/engine.h"
+#include "lib/engines/proven.h"
 #include "tests/golden/golden.h"
 #include "tests/kernels/support/problem.h"
 
@@ -35,9 +35,9 @@ static td_matrix matrix_of(const test_matrix *host, double *storage)
     return (td_matrix){.data = storage + host->guard, .ld = host->ld};
 }
 
-static td_problem call_of(const problem *p, double *const storage[3])
+static td_product call_of(const problem *p, double *const storage[3])
 {
-    return (td_problem){.op_a = op_of(p->of.op_a),
+    return (td_product){.op_a = op_of(p->of.op_a),
                         .op_b = op_of(p->of.op_b),
                         .m = p->of.m,
                         .n = p->of.n,
@@ -53,7 +53,7 @@ static td_problem call_of(const problem *p, double *const storage[3])
 static bool run_on(const mode *m, const problem *p, double *const storage[3])
 {
     td_device *device = td_device_current();
-    const td_problem call = call_of(p, storage);
+    const td_product call = call_of(p, storage);
     return device && td_engine_run(m->engine, &call, m->parameter, device, device->workspace_bytes,
                                    NULL) == TD_RUN_DONE;
 }
@@ -185,7 +185,7 @@ static bool check_errors(FILE *out, const mode *m, const product *of)
 {
     problem p = problem_make(of);
     test_matrix before = matrix_copy(&p.c);
-    const td_sample_bound bound = m->engine->proven(m->parameter, of->k);
+    const td_sample_bound bound = td_proven(m->engine, m->parameter, of->k);
     const bool has_run = make_product(m, &p);
     const double share = has_run ? worst_share(&p, &before, &bound) : (double)INFINITY;
     const bool is_right = share <= 1.0;
@@ -204,7 +204,7 @@ bool selftest_errors(FILE *out, bool is_small)
     bool is_right = true;
     for (const td_engine *const *e = td_engines; *e; e++) {
         mode m;
-        if (!(*e)->proven || !mode_find(&m, (*e)->name)) continue;
+        if (!(*e)->bound || !mode_find(&m, (*e)->name)) continue;
         for (int i = 0; i < LARGER; i++) {
             product of = larger[i];
             of.m /= is_small ? HOST_SHARE : 1;

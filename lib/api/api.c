@@ -9,6 +9,7 @@
 #include "../engines/ozaki/typed.h"
 #include "../call/process.h"
 #include "../eigen/verify.h"
+#include "../routine/real.h"
 #include "../version.h"
 #include "message.h"
 
@@ -108,7 +109,7 @@ static tandem_status check_op(const char *name, td_op op, td_type type)
                    (int)op, is_complex ? ", TANDEM_OP_C" : "");
 }
 
-static tandem_status check_product(const td_problem *p)
+static tandem_status check_product(const td_product *p)
 {
     tandem_status status = check_op("op_a", p->op_a, p->type);
     if (status == TANDEM_OK) status = check_op("op_b", p->op_b, p->type);
@@ -178,11 +179,10 @@ static td_matrix matrix_of(const void *data, int64_t ld)
 }
 
 /* Scalars are the caller's to set. */
-static td_problem product_of(td_type type, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
+static td_product product_of(td_type type, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
                              int64_t k, td_matrix a, td_matrix b, td_matrix c, tandem_stream stream)
 {
-    return (td_problem){
-        .kind = TD_PRODUCT,
+    return (td_product){
         .type = type,
         .op_a = (td_op)op_a,
         .op_b = (td_op)op_b,
@@ -198,7 +198,7 @@ static td_problem product_of(td_type type, tandem_op op_a, tandem_op op_b, int64
 }
 
 /* A product of binary64 numbers, real or complex. */
-static tandem_status run_mode(const char *mode, const td_problem *p)
+static tandem_status run_mode(const char *mode, const td_product *p)
 {
     td_message_clear();
     td_parameter parameter;
@@ -208,7 +208,7 @@ static tandem_status run_mode(const char *mode, const td_problem *p)
                        "mode is %s; allowed: the emulated modes that `tandem modes` lists",
                        mode ? mode : "NULL");
     tandem_status status = check_product(p);
-    if (status != TANDEM_OK || td_problem_is_empty(p)) return status;
+    if (status != TANDEM_OK || td_product_is_empty(p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
     return status_of(td_engine_run(engine, p, parameter, device, limit_of(device), NULL));
@@ -218,7 +218,7 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                            int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
 {
-    td_problem p = product_of(TD_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
+    td_product p = product_of(TD_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
                               matrix_of(b, ldb), matrix_of(c, ldc), stream);
     p.alpha.value.binary64 = alpha;
     p.beta.value.binary64 = beta;
@@ -235,21 +235,23 @@ tandem_status tandem_zgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            const tandem_complex *b, int64_t ldb, tandem_complex beta,
                            tandem_complex *c, int64_t ldc, tandem_stream stream)
 {
-    td_problem p = product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
+    td_product p = product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
                               matrix_of(b, ldb), matrix_of(c, ldc), stream);
     p.alpha.value.complex_binary64 = complex_of(alpha);
     p.beta.value.complex_binary64 = complex_of(beta);
     return run_mode(mode, &p);
 }
 
-static tandem_status run_typed(const td_problem *p, const td_format *format)
+static tandem_status run_typed(const td_product *p, const td_format *format)
 {
     td_message_clear();
     tandem_status status = check_product(p);
-    if (status != TANDEM_OK || td_problem_is_empty(p)) return status;
+    if (status != TANDEM_OK || td_product_is_empty(p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_multifloat_run(p, format, device, limit_of(device)));
+    td_real_product real;
+    td_to_real(p, &real);
+    return status_of(td_multifloat_run(&real, format, device, limit_of(device)));
 }
 
 static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, const double *a,
@@ -314,7 +316,7 @@ static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, cons
                                    const tandem_##x *b, int64_t ldb, tandem_##x beta,              \
                                    tandem_##x *c, int64_t ldc, tandem_stream stream)               \
     {                                                                                              \
-        td_problem p = product_of(td_typed_##x.type, op_a, op_b, m, n, k, matrix_of(a, lda),       \
+        td_product p = product_of(td_typed_##x.type, op_a, op_b, m, n, k, matrix_of(a, lda),       \
                                   matrix_of(b, ldb), matrix_of(c, ldc), stream);                   \
         p.alpha.value.x = alpha;                                                                   \
         p.beta.value.x = beta;                                                                     \
@@ -337,15 +339,17 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
                        TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
     if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
         return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
-    td_problem p = product_of(TD_TS, op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
+    td_product p = product_of(TD_TS, op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
                               matrix_of(c, ldc), stream);
     p.alpha.value.ts = alpha;
     p.beta.value.ts = beta;
     tandem_status status = check_product(&p);
-    if (status != TANDEM_OK || td_problem_is_empty(&p)) return status;
+    if (status != TANDEM_OK || td_product_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    return status_of(td_typed_slices_run(&p, slices, device, limit_of(device)));
+    td_real_product real;
+    td_to_real(&p, &real);
+    return status_of(td_typed_slices_run(&real, slices, device, limit_of(device)));
 }
 
 /* ---- verified eigenvalues ---- */

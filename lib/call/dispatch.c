@@ -27,7 +27,7 @@ static td_call keep_native(const td_question *q, const td_decision *decision)
     return call;
 }
 
-static td_call refuse_call(const td_question *q, const char *reason)
+td_call td_dispatch_refuse(const td_question *q, const char *reason)
 {
     const td_decision decision = td_policy_native(reason);
     return keep_native(q, &decision);
@@ -37,7 +37,7 @@ td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reas
 {
     td_question q;
     td_ask(entry, p, &q);
-    return refuse_call(&q, reason);
+    return td_dispatch_refuse(&q, reason);
 }
 
 /* What becomes of a run that enqueued nothing: the reason in the report, and a line in the log,
@@ -61,7 +61,7 @@ static td_call refuse_run(const td_question *q, td_run_status status)
     static atomic_uint said[sizeof refusals / sizeof *refusals];
     const char *line = refusals[status].line;
     if (line) td_log_capped(&said[status], 1, TD_LOG_WARN, "%s; it runs native (said once)", line);
-    return refuse_call(q, refusals[status].reason);
+    return td_dispatch_refuse(q, refusals[status].reason);
 }
 
 /* ---- emulation ---- */
@@ -147,18 +147,16 @@ td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const
     return td_adaptive_forgo(&decision);
 }
 
-const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
-                             const td_problem *part)
+const char *td_dispatch_part(const td_options *o, const td_question *part,
+                             const td_decision *decision)
 {
     td_call call;
-    td_question q;
-    td_ask(entry, part, &q);
     td_process_watch_exit();
     td_device *device = td_device_current();
     if (!device) return td_reason_device;
-    const td_run_status status = attempt(o, &q, decision, device, &call);
+    const td_run_status status = attempt(o, part, decision, device, &call);
     if (status == TD_RUN_DONE) {
-        count(&call, &q, decision, true);
+        count(&call, part, decision, true);
         return NULL;
     }
     td_call_drop(&call);
@@ -178,17 +176,17 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     td_ask(entry, p, &q);
     td_process_watch_exit();
     const td_options *o = options_of_call(in_force, &q);
-    if (!o) return refuse_call(&q, td_reason_rules);
+    if (!o) return td_dispatch_refuse(&q, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
     td_decision decision = decide(in_force, o, &q, device);
     if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream)) {
-        q.real.lacks_branch = true;
+        q.lacks_branch = true;
         decision = decide(in_force, o, &q, device);
     }
     if (!decision.engine) return keep_native(&q, &decision);
     if (!device) device = td_device_current();
-    if (!device) return refuse_call(&q, td_reason_device);
-    if (!can_write(p, device)) return refuse_call(&q, td_reason_pointer);
+    if (!device) return td_dispatch_refuse(&q, td_reason_device);
+    if (!can_write(p, device)) return td_dispatch_refuse(&q, td_reason_pointer);
     decision = td_adaptive_weigh(&q, &decision, device);
     if (!decision.engine) return keep_native(&q, &decision);
     return emulate(o, &q, &decision, device);

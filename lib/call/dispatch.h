@@ -23,11 +23,12 @@ td_decision td_dispatch_decide(const td_options *o, td_entry entry, const td_pro
  * call, and counts it in the report; the part is a product that a routine was lowered to, or a
  * triangular solve. Else returns a reason (a string that stays): then nothing was counted, and the
  * copy of the result may have been written. */
-const char *td_dispatch_part(const td_options *o, td_entry entry, const td_decision *decision,
-                             const td_problem *part);
+const char *td_dispatch_part(const td_options *o, const td_question *part,
+                             const td_decision *decision);
 
-/* A call that cannot be described as a problem that Tandem runs: native, with its reason (a string
- * that stays). */
+/* A call that cannot be described as a problem that Tandem runs, or that it does not run: native,
+ * with its reason (a string that stays). */
 td_call td_dispatch_native(td_entry entry, const td_problem *p, const char *reason);
+td_call td_dispatch_refuse(const td_question *q, const char *reason);
 
 #endif

@@ -1,7 +1,6 @@
 #include "policy.h"
 
-#include "../engines/engine.h"
-#include "../model/cost.h"
+#include "../engines/proven.h"
 #include "../model/found_out.h"
 #include "../model/prices.h"
 
@@ -50,13 +49,12 @@ td_decision td_policy_binary64(void)
 
 double td_policy_bits(td_option_accuracy accuracy, int64_t k)
 {
-    return accuracy ? (double)accuracy : td_bits_fp64((td_parameter){0}, k);
+    return accuracy ? (double)accuracy : td_bits_of_binary64(k);
 }
 
-bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accuracy, int64_t k)
+bool td_policy_serves(const td_way *way, double seconds, double bits, int64_t k)
 {
-    return seconds >= 0.0 && way->engine->bits &&
-           way->engine->bits(way->parameter, k) >= td_policy_bits(accuracy, k);
+    return seconds >= 0.0 && td_bits(way->engine, way->parameter, k) >= bits;
 }
 
 td_decision td_policy_keep_native(const char *reason, td_forecast forecast)
@@ -109,8 +107,7 @@ static td_decision heed_site(const td_options *o, const td_model *model, td_deci
 static td_decision choose_reproducibly(const td_options *o, const td_question *q)
 {
     const int64_t terms = q->method->terms(q);
-    const bool needs_more =
-        td_policy_bits(o->accuracy, terms) > td_bits_fp64((td_parameter){0}, terms);
+    const bool needs_more = td_policy_bits(o->accuracy, terms) > td_bits_of_binary64(terms);
     td_decision d = {.choice = td_choice_reproducible};
     const bool is_large = q->method->is_large(q, &d.cut);
     d.text = needs_more ? "faithful" : is_large ? "ozaki2" : "fp64";
@@ -127,12 +124,14 @@ typedef struct {
 /* The fastest of the modes that are good enough; number 0, native, if there is none. */
 static int fastest_mode(const td_options *o, const td_question *q, const td_way_forecast *by_way)
 {
+    const int64_t terms = q->method->terms(q);
+    const double bits = td_policy_bits(o->accuracy, terms);
     int count, best = q->method->has_fp64 ? td_way_of_binary64() : 0;
     const td_way *way = td_ways(&count);
     for (int i = 1; i < count; i++)
         if (!way[i].engine->is_never_faster &&
-            td_policy_serves(&way[i], by_way[i].seconds, o->accuracy, q->method->terms(q)) &&
-            (best == 0 || by_way[i].seconds < by_way[best].seconds))
+            (best == 0 || by_way[i].seconds < by_way[best].seconds) &&
+            td_policy_serves(&way[i], by_way[i].seconds, bits, terms))
             best = i;
     return best;
 }
@@ -147,8 +146,9 @@ static candidate faster_products(const td_options *o, const td_question *q, cons
 {
     if (!is_performant(o) || !q->method->by_native_products) return best;
     const double seconds = q->method->by_native_products(model, q);
+    const int64_t terms = q->method->terms(q);
     const td_forecast forecast = {best.way->text, seconds, best.forecast.seconds, 0.0};
-    if (!td_policy_serves(&native_products, seconds, o->accuracy, q->method->terms(q)) ||
+    if (!td_policy_serves(&native_products, seconds, td_policy_bits(o->accuracy, terms), terms) ||
         !is_slower(model, forecast))
         return best;
     return (candidate){&native_products, {.seconds = seconds}};
@@ -158,7 +158,7 @@ static candidate faster_products(const td_options *o, const td_question *q, cons
 static td_prices prices_of(const td_question *q, const td_model *model, const candidate *best,
                            bool may_be_native)
 {
-    td_problem product;
+    td_real_product product;
     if (!best->way->engine->takes_prices || !q->method->priced(q, best->forecast.cut, &product))
         return best->way->parameter.prices;
     td_prices prices = td_prices_of(model, best->way->engine, &product);
@@ -170,8 +170,8 @@ static td_prices prices_of(const td_question *q, const td_model *model, const ca
 td_decision td_policy_choose(const td_options *o, const td_question *q, const td_model *model)
 {
     const int64_t terms = q->method->terms(q);
-    if (td_policy_bits(o->accuracy, terms) > q->method->most_bits(terms))
-        return td_policy_native(td_reason_accuracy);
+    const double bits = td_policy_bits(o->accuracy, terms);
+    if (bits > q->method->most_bits(terms)) return td_policy_native(td_reason_accuracy);
     if (is_reproducible(o)) return choose_reproducibly(o, q);
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
@@ -183,7 +183,7 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
         faster_products(o, q, model, (candidate){&way[fastest], by_way[fastest]});
     td_forecast forecast = {best.way->text, by_way[0].seconds, best.forecast.seconds, 0.0};
     const bool may_be_native =
-        is_performant(o) && td_policy_serves(&way[0], by_way[0].seconds, o->accuracy, terms);
+        is_performant(o) && td_policy_serves(&way[0], by_way[0].seconds, bits, terms);
     if (may_be_native && best.way->engine->takes_prices)
         forecast.found_out = q->method->found_out(model, q, by_way, fastest);
     if (may_be_native && is_slower(model, forecast))

@@ -34,12 +34,13 @@ td_decision td_policy_keep_native(const char *reason, td_forecast forecast);
 /* Mode fp64, for a part of a call that its mode could not run. */
 td_decision td_policy_binary64(void);
 
-/* Bits that an accuracy asks of a product with k terms, as a td_engine's `bits` counts them. */
+/* Bits that an accuracy asks of a product with k terms, as td_bits (../engines/proven.h) counts
+ * them. */
 double td_policy_bits(td_option_accuracy accuracy, int64_t k);
 
-/* True if a way is good enough, and somebody can say how fast it is: seconds, from
+/* True if a way has so many bits, and somebody can say how fast it is: seconds, from
  * td_model_predict. */
-bool td_policy_serves(const td_way *way, double seconds, td_option_accuracy accuracy, int64_t k);
+bool td_policy_serves(const td_way *way, double seconds, double bits, int64_t k);
 
 /* The least advantage over native, as a share of its time, for which a product is emulated: on a
  * device that was measured, and on one of which nothing but its properties is known. Predictions

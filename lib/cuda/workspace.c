@@ -265,13 +265,14 @@ static td_block *acquire_block(td_device *device, const capture *c, size_t bytes
 /* ---- workspaces ---- */
 
 /* What the caller has lent, if it is of the device and the product fits. */
-static bool use_lent(td_workspace *workspace, td_device *device, const td_problem *p, size_t limit,
+static bool use_lent(td_workspace *workspace, td_device *device, const td_loan *lent, size_t limit,
                      td_planner plan, void *product)
 {
-    const uintptr_t start = (uintptr_t)p->lent,
+    if (!lent || !lent->memory) return false;
+    const uintptr_t start = (uintptr_t)lent->memory,
                     unused = (ALIGNMENT - start % ALIGNMENT) % ALIGNMENT;
-    if (!p->lent || p->lent_bytes <= unused || !td_device_reaches(device, p->lent)) return false;
-    const size_t bytes = p->lent_bytes - unused;
+    if (lent->bytes <= unused || !td_device_reaches(device, lent->memory)) return false;
+    const size_t bytes = lent->bytes - unused;
     if (plan(product, bytes < limit ? bytes : limit) == 0) return false;
     workspace->memory = (void *)(start + unused);
     workspace->is_lent = true;
@@ -295,22 +296,22 @@ static td_run_status acquire_in_capture(td_workspace *workspace, td_device *devi
     return TD_RUN_DONE;
 }
 
-td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, const td_problem *p,
-                                   size_t limit, td_planner plan, void *product)
+td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, td_stream stream,
+                                   const td_loan *lent, size_t limit, td_planner plan,
+                                   void *product)
 {
     capture c;
     *workspace = (td_workspace){0};
-    if (!query_capture(p->stream, &c)) return TD_RUN_NO_STREAM;
+    if (!query_capture(stream, &c)) return TD_RUN_NO_STREAM;
     if (c.is_active) {
-        if (use_lent(workspace, device, p, limit, plan, product)) return TD_RUN_DONE;
+        if (use_lent(workspace, device, lent, limit, plan, product)) return TD_RUN_DONE;
         return acquire_in_capture(workspace, device, &c, limit, plan, product);
     }
     if (atomic_load(&free_count)) empty_free_blocks(device);
     for (int i = 0; i < TRIES && !workspace->memory; i++, limit /= 4) {
         const size_t bytes = plan(product, limit);
         if (bytes == 0) break;
-        if (!td_cuda_ok(
-                cudaMallocFromPoolAsync(&workspace->memory, bytes, device->pool, p->stream)))
+        if (!td_cuda_ok(cudaMallocFromPoolAsync(&workspace->memory, bytes, device->pool, stream)))
             workspace->memory = NULL;
     }
     return workspace->memory ? TD_RUN_DONE : TD_RUN_NO_MEMORY;

@@ -29,10 +29,12 @@ typedef struct {
 typedef size_t (*td_planner)(void *product, size_t limit);
 
 /* The workspace of a product that can do with less: as `limit` allows, or, if there are not as many
- * bytes left, fewer. The plan that was made last is the one that fits. TD_RUN_DONE,
- * TD_RUN_NO_MEMORY, TD_RUN_NOT_CAPTURED or TD_RUN_NO_STREAM. */
-td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, const td_problem *p,
-                                   size_t limit, td_planner plan, void *product);
+ * bytes left, fewer. The plan that was made last is the one that fits. `lent` was lent to the call
+ * for work in the stream; NULL: nothing was. TD_RUN_DONE, TD_RUN_NO_MEMORY, TD_RUN_NOT_CAPTURED or
+ * TD_RUN_NO_STREAM. */
+td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, td_stream stream,
+                                   const td_loan *lent, size_t limit, td_planner plan,
+                                   void *product);
 
 /* In a child of fork(), where no block is anybody's: what CUDA had is not the child's. */
 void td_workspace_after_fork(void);

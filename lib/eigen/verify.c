@@ -96,8 +96,7 @@ static void multiply(run *r, td_op op, td_matrix a, td_matrix b, double beta, td
 {
     const td_verification *v = r->v;
     if (r->status != TD_RUN_DONE) return;
-    const td_problem p = {.kind = TD_PRODUCT,
-                          .op_a = op,
+    const td_product p = {.op_a = op,
                           .m = v->n,
                           .n = v->n,
                           .k = v->n,
@@ -113,10 +112,11 @@ static void multiply(run *r, td_op op, td_matrix a, td_matrix b, double beta, td
             td_engine_run(v->engine, &p, v->parameter, v->device, v->limit - r->bytes, NULL);
         return;
     }
+    const td_problem call = td_call_of_product(&p);
     char *const cublas = (char *)r->workspace.memory + r->cublas_at;
     if (!td_cublas_ready(v->device))
         r->status = TD_RUN_NO_CUBLAS;
-    else if (!td_cublas_run(v->device, &p, cublas, TD_CUBLAS_WORKSPACE))
+    else if (!td_cublas_run(v->device, &call, cublas, TD_CUBLAS_WORKSPACE))
         r->status = TD_RUN_FAILED;
 }
 
@@ -204,11 +204,10 @@ static td_verified verified_of(const td_verification *v, results *host)
 td_run_status td_verify_measure(const td_verification *v, td_verified *verified)
 {
     run r = {.v = v, .status = TD_RUN_DONE};
-    const td_problem stream = {.stream = v->stream};
     if (!td_device_load(v->device, td_verify_prepare, 0)) return TD_RUN_FAILED;
     results *host = malloc(results_bytes(v->n));
     if (!host) return TD_RUN_NO_MEMORY;
-    r.status = td_workspace_acquire(&r.workspace, v->device, &stream, v->limit, plan, &r);
+    r.status = td_workspace_acquire(&r.workspace, v->device, v->stream, NULL, v->limit, plan, &r);
     if (r.status == TD_RUN_DONE) {
         place(&r);
         compute(&r);

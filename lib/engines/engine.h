@@ -8,22 +8,24 @@
 #include "modes.def"
 #undef MODE
 
-/* TD_RUN_DONE if the memory that the call reads and writes is there, TD_RUN_UNREACHABLE or
- * TD_RUN_NO_STREAM: to be asked before anything is written. */
+/* TD_RUN_DONE if the memory that a solve or a factorisation reads and writes is there,
+ * TD_RUN_UNREACHABLE or TD_RUN_NO_STREAM: to be asked before anything is written. */
 td_run_status td_engine_check(const td_problem *p);
 
 /* engine->run, after engine->prepare at the first product of its way in a context. */
-td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);
 
 /* Runs a product by an engine that is prepared and a call that is checked, and whose C is a matrix
  * in columns that has all that beta multiplies (result.h); returns what td_engine_run does. */
-td_run_status td_engine_run_in_place(const td_engine *engine, const td_problem *p,
+td_run_status td_engine_run_in_place(const td_engine *engine, const td_product *p,
                                      td_parameter parameter, td_device *device,
                                      size_t workspace_limit, td_counters *counters);
 
-/* No mode: its routines are the same in all but native. */
+/* No mode: its routines are the same in all but native. It makes no products; the calls that it
+ * takes (batched_lu/limits.h) are run as by td_engine_run. */
 extern const td_engine td_engine_batched_lu;
+td_run_status td_batched_lu_run(const td_problem *p, td_device *device);
 
 /* No mode, either: what mode auto makes of an update of a triangle where cuBLAS's own routine is
  * slower than its products (dgemm/engine.c). */

@@ -9,16 +9,34 @@
 static const td_method *const methods[] = {&td_method_batched_lu, &td_method_solve,
                                            &td_method_product};
 
+static void find_method(td_question *q)
+{
+    q->method = NULL;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods && !q->method; i++)
+        if (methods[i]->accepts(q)) q->method = methods[i];
+}
+
 void td_ask(td_entry entry, const td_problem *p, td_question *q)
 {
     q->entry = entry;
     q->called = p;
     q->is_lowered = td_lower(p, &q->product);
-    if (q->is_lowered) td_real_product(&q->product, &q->real);
-    if (q->is_lowered) q->real.lacks_branch |= !td_native_knows(p);
-    q->method = NULL;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods && !q->method; i++)
-        if (methods[i]->accepts(q)) q->method = methods[i];
+    q->lacks_branch = q->is_lowered && !td_native_knows(p);
+    if (q->is_lowered) td_to_real(&q->product, &q->real);
+    find_method(q);
+}
+
+/* cuBLAS has one routine for a product of another routine: the whole of that. */
+void td_ask_product(td_entry entry, const td_product *product, td_problem *part, td_question *q)
+{
+    *part = td_call_of_product(product);
+    q->entry = entry;
+    q->called = part;
+    q->is_lowered = true;
+    q->product = *product;
+    q->lacks_branch = product->routine != TD_PRODUCT || !td_native_knows(part);
+    td_to_real(product, &q->real);
+    find_method(q);
 }
 
 /* Gauss's three products: an imaginary part has errors of the size of the real one. */
@@ -32,7 +50,7 @@ td_promise td_promised(const td_question *q, const td_decision *decision)
     const bool is_native = !decision->engine;
     const td_engine *engine = is_native ? td_engines[0] : decision->engine;
     const td_promise nothing = {.bound.relative = (double)INFINITY, .is_native = is_native};
-    if (!engine->proven || (is_native && is_of_three_products(q->entry)) || !q->method ||
+    if (!engine->bound || (is_native && is_of_three_products(q->entry)) || !q->method ||
         !q->method->promised)
         return nothing;
     return q->method->promised(q, decision);

@@ -49,7 +49,7 @@ typedef struct td_method {
                         int way);
 
     /* The product of real lines by which a mode's prices are set; false: none is large enough. */
-    bool (*priced)(const td_question *q, td_solve_cut cut, td_problem *product);
+    bool (*priced)(const td_question *q, td_solve_cut cut, td_real_product *product);
 
     /* True if cuBLAS's own routine can make the call once data are found to be bad. */
     bool has_branch;
@@ -68,7 +68,7 @@ typedef struct td_method {
 
     /* The product whose elements TANDEM_VERIFY compares: the call's own or, where it measures
      * residuals, of the factors and what they were solved for. False, or NULL: none can be. */
-    bool (*sample)(const td_question *q, td_problem *product);
+    bool (*sample)(const td_question *q, td_product *product);
     bool has_residuals;
 
     /* Tiles of C in all products that are made in the decision's mode. NULL: none are counted. */
@@ -83,10 +83,13 @@ extern const td_method td_method_product, td_method_solve, td_method_batched_lu;
 #define TD_LARGE_PRODUCTS 0x1p33
 
 /* Tiles of C of a product of real lines, in all members. */
-int64_t td_tiles_of_product(const td_problem *real);
+int64_t td_tiles_of_product(const td_real_product *real);
 
 /* What the call asks for. *q is valid as long as *p is. */
 void td_ask(td_entry entry, const td_problem *p, td_question *q);
+
+/* What a part of a call asks for that is such a product. *part becomes the product's own call. */
+void td_ask_product(td_entry entry, const td_product *product, td_problem *part, td_question *q);
 
 /* What is promised of the call, as it was decided to be run. */
 td_promise td_promised(const td_question *q, const td_decision *decision);

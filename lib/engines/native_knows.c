@@ -9,10 +9,9 @@ static bool has_arrays(const td_problem *p) { return p->a.array || p->b.array ||
 bool td_native_knows(const td_problem *p)
 {
     if (p->enqueue) return true;
-    const bool is_product = p->kind == TD_PRODUCT && !p->routine,
-               is_level3 = td_kinds[p->kind].has_triangle;
+    const bool is_product = p->kind == TD_PRODUCT, is_level3 = td_kinds[p->kind].has_triangle;
     if (!is_product && !(is_level3 && p->batch == 1 && !has_arrays(p))) return false;
-    if (p->form_a.is_conjugate || p->form_b.is_conjugate) return false;
+    if (p->is_conjugate_a || p->is_conjugate_b) return false;
     if (p->type != TD_BINARY64 && p->type != TD_COMPLEX_BINARY64) return false;
     if (has_arrays(p) && !(p->a.array && p->b.array && p->c.array)) return false;
     return p->m <= INT_MAX && p->n <= INT_MAX && p->k <= INT_MAX && p->batch <= INT_MAX &&

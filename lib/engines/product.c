@@ -52,10 +52,10 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
                         int way)
 {
     (void)way;
-    return td_model_found_out(model, &q->real, by_way[0].seconds);
+    return td_model_found_out(model, &q->real, by_way[0].seconds, q->lacks_branch);
 }
 
-static bool priced(const td_question *q, td_solve_cut cut, td_problem *product)
+static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
 {
     (void)cut;
     *product = q->real;
@@ -71,7 +71,7 @@ static td_solve_cut cut_of(const td_question *q)
 /* By m, n and k alone: so a member of a batch has the bits of a single product. */
 static bool is_large(const td_question *q, td_solve_cut *cut)
 {
-    const td_problem *p = &q->real;
+    const td_real_product *p = &q->real;
     *cut = cut_of(q);
     return p->m >= TD_LARGE_SIDE && p->n >= TD_LARGE_SIDE && p->k >= TD_LARGE_SIDE &&
            (double)p->m * (double)p->n * (double)p->k >= TD_LARGE_PRODUCTS;
@@ -105,16 +105,16 @@ static td_promise promised(const td_question *q, const td_decision *decision)
 }
 
 /* cuBLAS allows triangular products alone to write over an operand. */
-static bool sample(const td_question *q, td_problem *product)
+static bool sample(const td_question *q, td_product *product)
 {
     const int in_place = td_is_in_place(&q->product, 0) + td_is_in_place(&q->product, 1);
     *product = q->product;
     return in_place == 0 || (in_place == 1 && product->routine == TD_TRIANGULAR_PRODUCT);
 }
 
-int64_t td_tiles_of_product(const td_problem *real)
+int64_t td_tiles_of_product(const td_real_product *real)
 {
-    const td_region region = td_problem_region(real);
+    const td_region region = td_real_region(real);
     return td_region_blocks(&region, real->m, real->n, TD_TILE, TD_TILE) * real->batch;
 }
 

@@ -15,6 +15,6 @@ typedef struct {
 
 /* Of the elements of a product that an engine makes, or, is_native, cuBLAS. */
 td_promise td_promised_of_product(const td_engine *engine, td_parameter parameter,
-                                  const td_problem *product, bool is_native);
+                                  const td_product *product, bool is_native);
 
 #endif

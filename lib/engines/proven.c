@@ -1,97 +1,152 @@
 #include "proven.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "../../kernels/solve/solve.h"
 #include "../routine/steps.h"
 
-/* Terms to which the bounds of ts, dd and d+s are given. */
-enum { DOCUMENTED_K = 16384 };
+#define UNIT          0x1p-53
+#define LAST_ROUNDING 0.5
 
-static const double unit = 0x1p-53, last_rounding = 0.5;
+enum {
+    DOCUMENTED_K = 16384, /* terms to which the multi-float formats were measured */
+    UNIT_EXPONENT = 53    /* of UNIT */
+};
 
-static td_sample_bound nothing(void) { return (td_sample_bound){.relative = (double)INFINITY}; }
+/* ---- the bounds ---- */
+
+/* 4 sqrt(k) for the sum; z and beta C are rounded, then C. A fused multiply-add below 2^-1022 is
+ * rounded as its product would be. */
+const td_bound td_bound_binary64 = {.constant = 1.0,
+                                    .per_root = 4.0,
+                                    .exponent = UNIT_EXPONENT,
+                                    .ulps = LAST_ROUNDING,
+                                    .loss = {.products = 1, .element = 1},
+                                    .condition = ", where nothing over- or underflows"};
+
+/* Elements that the data do not let be as good as that are computed again. */
+const td_bound td_bound_certified = {.constant = 1.0,
+                                     .per_root = 4.0,
+                                     .exponent = UNIT_EXPONENT,
+                                     .ulps = LAST_ROUNDING,
+                                     .loss = {.sum = 1, .element = 1},
+                                     .is_certified = true,
+                                     .condition = "; with N given, as N and the data allow"};
 
 /* Sums of binary64 in any order, and the roundings of alpha z and beta C. */
-TD_PROVEN(native)
+const td_bound td_bound_native = {.constant = 1.0,
+                                  .per_term = 1.0,
+                                  .exponent = UNIT_EXPONENT,
+                                  .ulps = LAST_ROUNDING,
+                                  .loss = {.products = 1, .element = 2},
+                                  .typical = &td_bound_binary64};
+
+/* 495: a block of 16, flushing and normalising, splitting, and the join. What is lost is C's
+ * rounding. */
+const td_bound td_bound_df = {.constant = 495.0,
+                              .per_term = 3.0 / 512.0,
+                              .exponent = 48,
+                              .loss = {.element = 1},
+                              .measured = 42.9,
+                              .measured_to = DOCUMENTED_K,
+                              .bits = 41.0};
+
+/* A sum that is rounded once; below 2^-1022 twice. */
+#define ROUNDED_ONCE(exponent_, measured_)                                                         \
+    {                                                                                              \
+        .constant = 1.0, .exponent = exponent_, .ulps = LAST_ROUNDING, .loss = {.element = 1},     \
+        .proven_to = DOCUMENTED_K, .measured = measured_, .measured_to = DOCUMENTED_K,             \
+        .bits = TD_MOST_BITS - 0.1                                                                 \
+    }
+const td_bound td_bound_ts = ROUNDED_ONCE(59, 66.0);
+const td_bound td_bound_dd = ROUNDED_ONCE(96, 101.0);
+const td_bound td_bound_ds = ROUNDED_ONCE(76, 77.0);
+
+const td_bound td_bound_faithful = {.ulps = LAST_ROUNDING, .bits = TD_MOST_BITS};
+
+/* ---- what follows from them ---- */
+
+/* The error of k terms in units. */
+static double units_of(const td_bound *b, int64_t k)
 {
-    (void)parameter;
-    return (td_sample_bound){
-        ((double)k + 1.0) * unit, last_rounding, {.products = 1, .element = 2}};
+    return b->constant + b->per_root * sqrt((double)k) + b->per_term * (double)k;
 }
 
-/* 495: a block of 16, flushing and normalising, splitting, and the join, in 2^-48. What is lost is
- * C's rounding. */
-TD_PROVEN(df)
+static td_sample_bound at(const td_bound *b, int64_t k)
 {
-    (void)parameter;
-    return (td_sample_bound){.relative = (495.0 + 3.0 * (double)k / 512.0) * 0x1p-48,
-                             .loss = {.element = 1}};
+    return (td_sample_bound){ldexp(units_of(b, k), -b->exponent), b->ulps, b->loss};
 }
 
-/* Below 2^-1022 twice. */
-static td_sample_bound rounded_once(double sum, int64_t k)
+static bool is_proven(const td_bound *b, td_parameter parameter, int64_t k)
 {
-    return k <= DOCUMENTED_K ? (td_sample_bound){sum, last_rounding, {.element = 1}} : nothing();
+    return b && !(b->is_certified && parameter.is_given) && (!b->proven_to || k <= b->proven_to);
 }
 
-TD_PROVEN(ts)
+td_sample_bound td_proven(const td_engine *engine, td_parameter parameter, int64_t k)
 {
-    (void)parameter;
-    return rounded_once(0x1p-59, k);
+    const td_bound *b = engine->bound;
+    if (!is_proven(b, parameter, k)) return (td_sample_bound){.relative = (double)INFINITY};
+    td_sample_bound bound = at(b, k);
+    if (!b->is_certified || parameter.prices.native == 0) return bound;
+    const td_sample_bound native = at(&td_bound_native, k);
+    bound.relative = fmax(native.relative, bound.relative);
+    bound.loss.products = native.loss.products;
+    bound.loss.element = native.loss.element;
+    return bound;
 }
 
-TD_PROVEN(dd)
+static double bits_of(const td_bound *bound, int64_t k)
 {
-    (void)parameter;
-    return rounded_once(0x1p-96, k);
+    const td_bound *b = bound->typical ? bound->typical : bound;
+    if (b->measured_to && k > b->measured_to) return 0.0;
+    return b->bits > 0.0 ? b->bits : b->exponent - log2(units_of(b, k));
 }
 
-TD_PROVEN(ds)
+double td_bits(const td_engine *engine, td_parameter parameter, int64_t k)
 {
-    (void)parameter;
-    return rounded_once(0x1p-76, k);
+    const td_bound *b = engine->bound;
+    if (!b) return -1.0;
+    return b->is_certified && parameter.is_given ? 0.0 : bits_of(b, k);
 }
 
-/* 4 sqrt(k) for the sum; z and beta C are rounded, then C. */
-static td_sample_bound of_square_root(int64_t k, td_sample_loss loss)
+double td_bits_of_binary64(int64_t k) { return bits_of(&td_bound_binary64, k); }
+
+/* Of a sum of as many terms as were measured: its error, and the whole power of two that is proven
+ * of it. */
+static void print_measured(const td_bound *b, char text[TD_ERROR_TEXT])
 {
-    return (td_sample_bound){(4.0 * sqrt((double)k) + 1.0) * unit, last_rounding, loss};
+    const double proven = floor(-log2(at(b, b->measured_to).relative));
+    snprintf(text, TD_ERROR_TEXT,
+             "%s2^-%g (|alpha||A||B| + |beta||C|) measured, 2^-%g proven, to k = %d",
+             b->ulps > 0.0 ? "one rounding, and " : "", b->measured, proven, (int)b->measured_to);
 }
 
-/* A fused multiply-add below 2^-1022 is rounded as its product would be. */
-TD_PROVEN(fp64)
+static void print_proven(const td_bound *b, char text[TD_ERROR_TEXT])
 {
-    (void)parameter;
-    return of_square_root(k, (td_sample_loss){.products = 1, .element = 1});
+    char terms[32] = "k";
+    if (b->per_root > 0.0) snprintf(terms, sizeof terms, "%g sqrt(k)", b->per_root);
+    snprintf(text, TD_ERROR_TEXT, "%s 2^-%d |alpha||A||B| + one rounding%s", terms, b->exponent,
+             b->condition);
 }
 
-/* With a number of moduli or slices nothing is certified. Native products may stand for others. */
-TD_PROVEN(certified)
+const char *td_error_print(const td_engine *engine, char text[TD_ERROR_TEXT])
 {
-    if (parameter.is_given) return nothing();
-    td_sample_bound certified = of_square_root(k, (td_sample_loss){.sum = 1, .element = 1});
-    if (parameter.prices.native == 0) return certified;
-    const td_sample_bound native = td_proven_native(parameter, k);
-    certified.relative = fmax(native.relative, certified.relative);
-    certified.loss.products = native.loss.products;
-    certified.loss.element = native.loss.element;
-    return certified;
+    const td_bound *b = engine->bound;
+    if (engine->error) return engine->error;
+    (b->measured > 0.0 ? print_measured : print_proven)(b, text);
+    return text;
 }
 
-TD_PROVEN(faithful)
-{
-    (void)parameter, (void)k;
-    return (td_sample_bound){.ulps = last_rounding};
-}
+/* ---- triangular solves ---- */
 
 /* What one product adds to a residual: its error, or that of mode fp64, which makes it where the
  * mode cannot, and the roundings of what it is taken away from. */
 static double of_update(const td_engine *engine, td_parameter parameter, int64_t k, int parts)
 {
-    const double by_mode = engine->proven(parameter, parts * k).relative,
-                 by_fp64 = td_proven_fp64(parameter, parts * k).relative;
-    return fmax(by_mode, by_fp64) + (parts == 2 ? 7.0 : 2.0) * unit;
+    const double by_mode = td_proven(engine, parameter, parts * k).relative,
+                 by_fp64 = at(&td_bound_binary64, parts * k).relative;
+    return fmax(by_mode, by_fp64) + (parts == 2 ? 7.0 : 2.0) * UNIT;
 }
 
 /* Roundings of a block (kernels/solve/solve.h): of a chain over a band, of what is less the bands,
@@ -100,7 +155,7 @@ static double of_block(int64_t rows)
 {
     const int tiles = TD_SOLVE_BAND / TD_SOLVE_TILE;
     const double bands = (double)rows / TD_SOLVE_BAND;
-    return (TD_SOLVE_BAND + bands + tiles + TD_SOLVE_TILE + 3.0) * unit;
+    return (TD_SOLVE_BAND + bands + tiles + TD_SOLVE_TILE + 3.0) * UNIT;
 }
 
 /* Complex numbers have twice the rows and terms, and quotients of more roundings. */

@@ -9,17 +9,17 @@ typedef struct {
     td_parameter parameter;
     td_device *device;
     td_counters *counters;
-    const td_problem *p;
+    const td_product *p;
     int64_t members; /* that are made at a time */
     char *workspace; /* NULL: C is made where it is */
 } moving;
 
-static int64_t element_bytes(const td_problem *p) { return td_types[p->type].size; }
+static int64_t element_bytes(const td_product *p) { return td_types[p->type].size; }
 
 /* Of v->members; more than there can be where bytes cannot be counted. */
 static size_t bytes_of(const moving *v)
 {
-    const td_problem *p = v->p;
+    const td_product *p = v->p;
     if ((double)p->m * (double)p->n * (double)v->members > 0x1p56) return SIZE_MAX;
     return (size_t)(p->m * p->n * v->members * element_bytes(p));
 }
@@ -43,7 +43,7 @@ typedef struct {
 
 /* Enqueues a copy to `to`, of so many rows and columns, unless what it is for is multiplied by a
  * scalar of 0. */
-static cudaError_t copy(const td_problem *p, const source *from, td_matrix to, int64_t rows,
+static cudaError_t copy(const td_product *p, const source *from, td_matrix to, int64_t rows,
                         int64_t columns, const td_scalar *scalar)
 {
     const bool is_complex = p->type == TD_COMPLEX_BINARY64;
@@ -64,17 +64,17 @@ static cudaError_t copy(const td_problem *p, const source *from, td_matrix to, i
 }
 
 /* What beta multiplies, to where C is made. */
-static cudaError_t bring_before(const td_problem *p, const td_matrix *made)
+static cudaError_t bring_before(const td_product *p, const td_matrix *made)
 {
-    const bool has_addend = td_problem_has_addend(p);
+    const bool has_addend = td_product_has_addend(p);
     const source before =
         has_addend ? (source){p->addend, p->addend_in_rows} : (source){p->c, p->c_in_rows};
-    if (!td_problem_has_beta(p)) return cudaSuccess;
+    if (!td_product_has_beta(p)) return cudaSuccess;
     return copy(p, &before, *made, p->m, p->n, &p->beta);
 }
 
 /* C in columns to its place in rows. */
-static cudaError_t bring_after(const td_problem *p, const td_matrix *made)
+static cudaError_t bring_after(const td_product *p, const td_matrix *made)
 {
     static const td_scalar one = {.value.complex_binary64 = {1.0, 0.0}};
     if (!p->c_in_rows) return cudaSuccess;
@@ -84,9 +84,9 @@ static cudaError_t bring_after(const td_problem *p, const td_matrix *made)
 /* ---- running ---- */
 
 /* The product of members z .. */
-static td_problem members_of(const moving *v, int64_t z)
+static td_product members_of(const moving *v, int64_t z)
 {
-    td_problem own = *v->p;
+    td_product own = *v->p;
     td_matrix *const matrices[] = {&own.a, &own.b, &own.c, &own.addend};
     own.batch = td_smaller(v->members, v->p->batch - z);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
@@ -95,23 +95,33 @@ static td_problem members_of(const moving *v, int64_t z)
 }
 
 /* That product with its C in columns, where beta C is. */
-static td_problem in_columns(const moving *v, const td_problem *own)
+static td_product in_columns(const moving *v, const td_product *own)
 {
-    td_problem columns = *own;
+    td_product columns = *own;
     columns.addend = (td_matrix){.data = NULL};
     columns.c_in_rows = columns.addend_in_rows = false;
-    if (v->workspace || own->batch < v->p->batch) columns.enqueue = NULL; /* another product */
     if (v->workspace)
         columns.c = (td_matrix){.data = v->workspace, .ld = own->m, .stride = own->m * own->n};
     return columns;
 }
 
+/* The call that makes that product: as the program made it, unless it is another one. */
+static td_problem call_in_columns(const moving *v, const td_product *columns)
+{
+    td_problem call = td_call_of_product(columns);
+    if (v->workspace || columns->batch < v->p->batch || !v->parameter.native) return call;
+    call.enqueue = v->parameter.native->enqueue;
+    call.enqueued = v->parameter.native->enqueued;
+    return call;
+}
+
 /* Members z ..; TD_RUN_BROKEN if C may have been touched. */
 static td_run_status run_members(const moving *v, int64_t z, size_t limit)
 {
-    const td_problem own = members_of(v, z), columns = in_columns(v, &own);
+    const td_product own = members_of(v, z), columns = in_columns(v, &own);
+    const td_problem call = call_in_columns(v, &columns);
     td_parameter parameter = v->parameter;
-    if (parameter.native) parameter.native = &columns;
+    if (parameter.native) parameter.native = &call;
     if (!td_cuda_ok(bring_before(&own, &columns.c))) return TD_RUN_FAILED;
     const td_run_status status =
         td_engine_run_in_place(v->engine, &columns, parameter, v->device, limit, v->counters);
@@ -135,19 +145,18 @@ static cudaError_t prepare(int unused)
     return td_unfold_prepare();
 }
 
-td_run_status td_move_and_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_move_and_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)
 {
     moving v = {engine, parameter, device, counters, p, td_smaller(p->batch, TD_MAX_PART_MEMBERS),
                 NULL};
-    td_problem borrower = *p;
     td_workspace workspace;
-    borrower.lent = NULL; /* the engine may work there meanwhile */
     if (p->m > TD_UNFOLD_MOST || p->n > TD_UNFOLD_MOST) return TD_RUN_TOO_LARGE;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
     if (!p->c_in_rows) return run_all(&v, workspace_limit);
+    /* The engine may work in what is lent meanwhile. */
     td_run_status status =
-        td_workspace_acquire(&workspace, device, &borrower, workspace_limit, plan, &v);
+        td_workspace_acquire(&workspace, device, p->stream, NULL, workspace_limit, plan, &v);
     if (status != TD_RUN_DONE) return status;
     v.workspace = workspace.memory;
     status = run_all(&v, workspace_limit - bytes_of(&v));

@@ -11,7 +11,7 @@
 /* Enqueues such a product; the engine is prepared. A C in rows is made in columns in memory of the
  * pool, as many members of the batch at a time as have room in half the workspace's limit; a member
  * that has no room in that limit is TD_RUN_NO_MEMORY. */
-td_run_status td_move_and_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_move_and_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters);
 
 #endif

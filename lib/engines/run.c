@@ -5,38 +5,45 @@
 #include "result.h"
 #include "unfold.h"
 
-static td_memory memory_of(const void *product) { return td_problem_memory(product); }
+static td_memory memory_of_call(const void *call) { return td_problem_memory(call); }
 
-td_run_status td_engine_check(const td_problem *p)
+static td_memory memory_of_product(const void *product) { return td_product_memory(product); }
+
+static td_run_status check(td_memory (*describe)(const void *), const void *of, td_stream stream)
 {
-    const cudaError_t error = td_memory_check(memory_of, p, p->stream);
+    const cudaError_t error = td_memory_check(describe, of, stream);
     if (td_cuda_ok(error)) return TD_RUN_DONE;
     return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
 }
 
-static td_run_status run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_engine_check(const td_problem *p) { return check(memory_of_call, p, p->stream); }
+
+static td_run_status run(const td_engine *engine, const td_product *p, td_parameter parameter,
                          td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    if (td_is_folded(p) && !(engine->takes && engine->takes(p)))
+    td_real_product real;
+    if (engine->takes && engine->takes(p)) return engine->run_folded(p, device, workspace_limit);
+    if (td_is_folded(p))
         return td_unfold_and_run(engine, p, parameter, device, workspace_limit, counters);
-    return engine->run(p, parameter, device, workspace_limit, counters);
+    td_to_real(p, &real);
+    return engine->run(&real, parameter, device, workspace_limit, counters);
 }
 
-td_run_status td_engine_run_in_place(const td_engine *engine, const td_problem *p,
+td_run_status td_engine_run_in_place(const td_engine *engine, const td_product *p,
                                      td_parameter parameter, td_device *device,
                                      size_t workspace_limit, td_counters *counters)
 {
-    if (td_probe_wants(engine, parameter) && !td_problem_only_scales(p))
+    if (td_probe_wants(engine, parameter) && !td_product_only_scales(p))
         return td_probe_and_run(engine, p, parameter, device, workspace_limit, counters, run);
     return run(engine, p, parameter, device, workspace_limit, counters);
 }
 
-td_run_status td_engine_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters)
 {
     if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
         return TD_RUN_FAILED;
-    const td_run_status status = td_engine_check(p);
+    const td_run_status status = check(memory_of_product, p, p->stream);
     if (status != TD_RUN_DONE) return status;
     td_route_log(engine, p, parameter);
     return (td_moves_result(p) ? td_move_and_run : td_engine_run_in_place)(

@@ -1,6 +1,6 @@
 #include "tiler.h"
 
-td_view td_view_of(const td_problem *p, int which, int64_t first, int lines)
+td_view td_view_of(const td_real_product *p, int which, int64_t first, int lines)
 {
     const td_matrix *matrix = which ? &p->b : &p->a;
     const bool lines_apart = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
@@ -21,7 +21,7 @@ td_matrix td_members_from(const td_matrix *x, int64_t z, int64_t element_bytes)
     return from;
 }
 
-td_matrix td_lines_from(const td_problem *p, int which, int64_t first)
+td_matrix td_lines_from(const td_real_product *p, int which, int64_t first)
 {
     const td_view lines = td_view_of(p, which, first, 0);
     td_matrix from = lines.matrix;
@@ -29,9 +29,9 @@ td_matrix td_lines_from(const td_problem *p, int which, int64_t first)
     return from;
 }
 
-td_target td_target_of(const td_problem *p, const td_part *part, uint16_t *masks)
+td_target td_target_of(const td_real_product *p, const td_part *part, uint16_t *masks)
 {
-    const td_region region = td_problem_region(p);
+    const td_region region = td_real_region(p);
     return (td_target){
         .c = p->c,
         .c_offset = part->i + part->j * p->c.ld,
@@ -45,7 +45,27 @@ td_target td_target_of(const td_problem *p, const td_part *part, uint16_t *masks
     };
 }
 
-static cudaError_t run_members(const td_problem *p, const td_part_sizes *sizes,
+td_problem td_call_of_part(const td_real_product *p, const td_part *part)
+{
+    td_matrix c = p->c;
+    c.data = (char *)c.data + (part->i + part->j * c.ld) * td_types[p->type].size;
+    return (td_problem){.kind = TD_PRODUCT,
+                        .type = p->type,
+                        .op_a = p->op_a,
+                        .op_b = p->op_b,
+                        .m = part->m,
+                        .n = part->n,
+                        .k = p->k,
+                        .alpha = p->alpha,
+                        .beta = p->beta,
+                        .a = td_lines_from(p, 0, part->i),
+                        .b = td_lines_from(p, 1, part->j),
+                        .c = c,
+                        .batch = 1,
+                        .stream = p->stream};
+}
+
+static cudaError_t run_members(const td_real_product *p, const td_part_sizes *sizes,
                                const td_part_steps *steps, int64_t z, bool *touched)
 {
     td_part part = td_before_parts(p, sizes, z);
@@ -57,7 +77,7 @@ static cudaError_t run_members(const td_problem *p, const td_part_sizes *sizes,
     return error;
 }
 
-td_run_status td_run_parts(const td_problem *p, const td_part_sizes *sizes,
+td_run_status td_run_parts(const td_real_product *p, const td_part_sizes *sizes,
                            const td_part_steps *steps)
 {
     bool touched = false;
@@ -70,13 +90,13 @@ td_run_status td_run_parts(const td_problem *p, const td_part_sizes *sizes,
 
 static cudaError_t scale_part(const void *of, const td_part *part, bool *touched)
 {
-    const td_problem *p = of;
+    const td_real_product *p = of;
     const td_target target = td_target_of(p, part, NULL);
     (void)touched;
     return td_scale_run(&target, part->batch, p->stream);
 }
 
-td_run_status td_scale_parts(const td_problem *p)
+td_run_status td_scale_parts(const td_real_product *p)
 {
     const td_part_sizes sizes = td_largest_part(p);
     return td_run_parts(p, &sizes, &(td_part_steps){.product = p, .part = scale_part});

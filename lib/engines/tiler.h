@@ -18,16 +18,19 @@ static inline size_t td_reserve(size_t *end, int64_t bytes)
 }
 
 /* Lines first .. first + lines - 1 of operand 0 (rows of op(A)) or 1 (columns of op(B)). */
-td_view td_view_of(const td_problem *p, int which, int64_t first, int lines);
+td_view td_view_of(const td_real_product *p, int which, int64_t first, int lines);
 
 /* Members z .. of a batch of matrices. */
 td_matrix td_members_from(const td_matrix *x, int64_t z, int64_t element_bytes);
 
 /* The matrix whose first elements are those of lines first .. of operand 0 or 1. */
-td_matrix td_lines_from(const td_problem *p, int which, int64_t first);
+td_matrix td_lines_from(const td_real_product *p, int which, int64_t first);
 
 /* The elements of C of one part; masks as in td_target. */
-td_target td_target_of(const td_problem *p, const td_part *part, uint16_t *masks);
+td_target td_target_of(const td_real_product *p, const td_part *part, uint16_t *masks);
+
+/* The call that makes this part of C, of a product without a batch. */
+td_problem td_call_of_part(const td_real_product *p, const td_part *part);
 
 /* What an engine enqueues for a product in parts, each with the first error as result. */
 typedef struct {
@@ -43,10 +46,10 @@ typedef struct {
 
 /* Enqueues all parts of which C has elements. After an error TD_RUN_FAILED, if no kernel that
  * writes C was enqueued, else TD_RUN_BROKEN. */
-td_run_status td_run_parts(const td_problem *p, const td_part_sizes *sizes,
+td_run_status td_run_parts(const td_real_product *p, const td_part_sizes *sizes,
                            const td_part_steps *steps);
 
-/* C <- beta C, for products of binary64 matrices of which td_problem_only_scales. */
-td_run_status td_scale_parts(const td_problem *p);
+/* C <- beta C, for products of binary64 matrices of which td_real_only_scales. */
+td_run_status td_scale_parts(const td_real_product *p);
 
 #endif

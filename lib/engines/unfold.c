@@ -13,8 +13,8 @@ typedef struct {
     td_parameter parameter;
     td_device *device;
     td_counters *counters;
-    const td_problem *p;
-    td_problem real; /* what stands for p, of all members */
+    const td_product *p;
+    td_real_product real; /* what stands for p, of all members */
 
     /* Of the factors that are written out: how many members, lines and real numbers. */
     struct {
@@ -28,7 +28,7 @@ typedef struct {
     char *workspace;
 } unfolding;
 
-static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
+static bool is_complex(const td_product *p) { return p->type == TD_COMPLEX_BINARY64; }
 
 /* ---- descriptions ---- */
 
@@ -43,8 +43,8 @@ static td_matrix unfolded(const unfolding *u, int which)
 
 static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
 {
-    const td_problem *p = u->p;
-    const int parts = td_problem_has_rest(p) ? 2 : 1;
+    const td_product *p = u->p;
+    const int parts = td_product_has_rest(p) ? 2 : 1;
     td_unfold unfold = {.parts = parts,
                         .has_rows = which == 0,
                         .has_blocks = which == 0,
@@ -59,7 +59,7 @@ static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
     return unfold;
 }
 
-td_complex_scalars td_unfold_scalars(const td_problem *p)
+td_complex_scalars td_unfold_scalars(const td_product *p)
 {
     return (td_complex_scalars){.alpha = p->alpha,
                                 .beta = p->beta,
@@ -69,7 +69,7 @@ td_complex_scalars td_unfold_scalars(const td_problem *p)
                                 .has_real_diagonal = p->has_real_diagonal,
                                 .m = p->m,
                                 .n = p->n,
-                                .region = td_problem_region(p),
+                                .region = td_product_region(p),
                                 .c = p->c};
 }
 
@@ -98,11 +98,11 @@ static bool is_one_for_all(const td_matrix *x) { return !x->array && x->stride =
 
 static void describe_factor(unfolding *u, int which)
 {
-    const td_problem *p = u->p;
+    const td_product *p = u->p;
     const td_unfold unfold = unfold_of(u, which, 0);
     const td_matrix *const rest = which ? &p->rest_b : &p->rest_a;
     const bool is_one =
-        is_one_for_all(which ? &p->b : &p->a) && (!td_problem_has_rest(p) || is_one_for_all(rest));
+        is_one_for_all(which ? &p->b : &p->a) && (!td_product_has_rest(p) || is_one_for_all(rest));
     u->factor[which].is_unfolded = td_is_unfolded(p, which);
     u->factor[which].members = is_one ? 1 : u->members;
     u->factor[which].lines = td_unfolded_lines(&unfold);
@@ -113,7 +113,7 @@ static void describe_factor(unfolding *u, int which)
 /* Of u->members; more than there can be where bytes cannot be counted. */
 static size_t lay_out(unfolding *u)
 {
-    const td_problem *p = u->p;
+    const td_product *p = u->p;
     const double of_c = (double)p->m * (double)p->n * (double)u->members;
     const int64_t c_bytes = p->m * p->n * u->members * (int64_t)sizeof(td_complex_binary64);
     size_t end = 0;
@@ -153,7 +153,7 @@ static td_scalar real_part(const td_scalar *s, bool is_real)
 }
 
 /* The scalars of the product of real lines. */
-static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_problem *real)
+static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_real_product *real)
 {
     if (!is_complex(u->p)) return;
     if (s->real) {
@@ -169,9 +169,10 @@ static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_prob
 }
 
 /* The product of the unfolded lines of members z .. */
-static td_problem real_of(const unfolding *u, const td_complex_scalars *s, int64_t z, int batch)
+static td_real_product real_of(const unfolding *u, const td_complex_scalars *s, int64_t z,
+                               int batch)
 {
-    td_problem real = u->real;
+    td_real_product real = u->real;
     real.batch = batch;
     real.c = td_members_from(&real.c, z, sizeof(double));
     if (u->keeps_t) {
@@ -203,9 +204,9 @@ static cudaError_t unfold_factors(const unfolding *u, int64_t z, int batch)
 }
 
 /* The elements that a triangle's zeros must not have made NaN. */
-static cudaError_t mend_specials(const unfolding *u, const td_problem *real)
+static cudaError_t mend_specials(const unfolding *u, const td_real_product *real)
 {
-    const td_problem *p = u->p;
+    const td_product *p = u->p;
     for (int i = 0; i < 2; i++) {
         const td_form *const form = i ? &p->form_b : &p->form_a;
         const bool is_transposed = (i ? p->op_b : p->op_a) != TD_OP_N;
@@ -241,7 +242,7 @@ static td_run_status run_members(const unfolding *u, int64_t z, size_t limit)
 {
     const int batch = (int)td_smaller(u->members, u->p->batch - z);
     const td_complex_scalars s = scalars_of(u, z);
-    const td_problem real = real_of(u, &s, z, batch);
+    const td_real_product real = real_of(u, &s, z, batch);
     cudaError_t error = unfold_factors(u, z, batch);
     if (error == cudaSuccess && is_complex(u->p))
         error = td_scalars_begin_run(&s, batch, u->p->stream);
@@ -279,22 +280,21 @@ static cudaError_t prepare(int unused)
     return error == cudaSuccess ? td_scalars_prepare() : error;
 }
 
-td_run_status td_unfold_and_run(const td_engine *engine, const td_problem *p,
+td_run_status td_unfold_and_run(const td_engine *engine, const td_product *p,
                                 td_parameter parameter, td_device *device, size_t workspace_limit,
                                 td_counters *counters)
 {
     unfolding u = {
         .engine = engine, .parameter = parameter, .device = device, .counters = counters, .p = p};
-    td_problem own = *p;
     td_workspace workspace;
-    own.lent = NULL; /* the engine may work there meanwhile */
     if (p->m > TD_UNFOLD_MOST / 2 || p->n > TD_UNFOLD_MOST / 2 || p->k > TD_UNFOLD_MOST / 2)
         return TD_RUN_TOO_LARGE;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
-    td_real_product(p, &u.real);
+    td_to_real(p, &u.real);
     describe(&u);
+    /* The engine may work in what is lent meanwhile. */
     td_run_status status =
-        td_workspace_acquire(&workspace, device, &own, workspace_limit, plan, &u);
+        td_workspace_acquire(&workspace, device, p->stream, NULL, workspace_limit, plan, &u);
     if (status != TD_RUN_DONE) return status;
     u.workspace = workspace.memory;
     const size_t limit = workspace_limit - lay_out(&u);

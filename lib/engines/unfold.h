@@ -9,12 +9,12 @@
 
 /* What C is made of once there is a T of a complex product: its scalars, region and C, of the
  * batch's first members. T and what C was before have no place of their own yet. */
-td_complex_scalars td_unfold_scalars(const td_problem *p);
+td_complex_scalars td_unfold_scalars(const td_product *p);
 
 /* Enqueues such a product; the engine is prepared. The lines are kept in memory of the pool, as
  * many members of the batch at a time as have room in half the workspace's limit; a member whose
  * lines have no room in that limit is TD_RUN_NO_MEMORY. */
-td_run_status td_unfold_and_run(const td_engine *engine, const td_problem *p,
+td_run_status td_unfold_and_run(const td_engine *engine, const td_product *p,
                                 td_parameter parameter, td_device *device, size_t workspace_limit,
                                 td_counters *counters);
 

@@ -12,10 +12,10 @@
 typedef struct {
     double m, n, k, batch;
     double a, b, c; /* elements of all members */
-    const td_problem *problem;
+    const td_real_product *problem;
 } sizes;
 
-static sizes sizes_of(const td_problem *p)
+static sizes sizes_of(const td_real_product *p)
 {
     sizes s = {.m = (double)p->m,
                .n = (double)p->n,
@@ -33,7 +33,7 @@ static double round_up(double x, double unit) { return ceil(x / unit) * unit; }
 /* Tiles of this side that cover the elements that C has. */
 static double tiles_of(const sizes *s, double side)
 {
-    const td_region region = td_problem_region(s->problem);
+    const td_region region = td_real_region(s->problem);
     return s->batch *
            (double)td_region_blocks(&region, s->problem->m, s->problem->n, (int)side, (int)side);
 }
@@ -45,7 +45,7 @@ static double operations_of(const sizes *s, double side, double k_unit)
 }
 
 /* Binary64 A, B and C read or written once; C twice, if it is read. */
-static double bytes_of(const td_problem *p, const sizes *s)
+static double bytes_of(const td_real_product *p, const sizes *s)
 {
     const bool reads_c = p->beta.device || p->beta.value.binary64 != 0.0;
     return 8.0 * (s->a + s->b + (reads_c ? 2.0 : 1.0) * s->c);
@@ -55,7 +55,7 @@ static double bytes_of(const td_problem *p, const sizes *s)
  * cuBLAS's product does one. A triangular product skips half of them. Measured on an H100, TFLOP/s,
  * where the product reaches 58 at 4096 and 53 at 8192: Dsyrk 4096 55, 8192 48, 8192 x 512 43,
  * 16384 x 1024 44 (docs/results/h100-2026-11-25-routes); Dsymm 4096 57, 8192 54; Dtrmm 8192 44. */
-static double native_share(const td_problem *p)
+static double native_share(const td_real_product *p)
 {
     const double large = 4096.0;
     switch (p->routine) {
@@ -72,9 +72,9 @@ static double native_share(const td_problem *p)
 
 /* Work and blocks of cuBLAS's update: it seems to cut no k, however long, into as many pieces as
  * that of a product; one of fewer rows takes as long as one of native_update_order. */
-static void count_update(const td_problem *p, td_cost *cost)
+static void count_update(const td_real_product *p, td_cost *cost)
 {
-    td_problem wide = *p;
+    td_real_product wide = *p;
     wide.n = td_larger(p->n, (int64_t)td_tuned_native_update_order);
     wide.m = p->is_paired ? 2 * wide.n : wide.n;
     const sizes s = sizes_of(&wide);
@@ -85,7 +85,7 @@ static void count_update(const td_problem *p, td_cost *cost)
 }
 
 /* cuBLAS cuts a long k into pieces, where C has few tiles. */
-static void count_product(const td_problem *p, const sizes *s, td_cost *cost)
+static void count_product(const td_real_product *p, const sizes *s, td_cost *cost)
 {
     const double shortest = 256.0;
     cost->matrix64 = operations_of(s, 64.0, 8.0) / native_share(p);
@@ -121,7 +121,7 @@ TD_COST(fp64)
 
 /* Scan, pack, multiply, repair; each operand is read twice and written as `components` numbers of
  * `bytes`. */
-static sizes count_multifloat(const td_problem *p, td_cost *cost, double packed_bytes)
+static sizes count_multifloat(const td_real_product *p, td_cost *cost, double packed_bytes)
 {
     const sizes s = sizes_of(p);
     cost->launches = 6.0;
@@ -166,14 +166,14 @@ enum { COMPLEX_EXACT_K = 8192 };
 
 /* Where C has few elements cuBLAS adds up a long k in slices, and is more accurate than elsewhere.
  * Complex products have one modulus more: their moduli are smaller. */
-static int fewest_moduli(const td_problem *p)
+static int fewest_moduli(const td_real_product *p)
 {
     enum { SMALL_PRODUCT = 1 << 22, LONG_K = 2048 };
     const bool is_small_and_long = p->m * p->n <= SMALL_PRODUCT && p->k > LONG_K;
     return TD_COMMON_MODULI + is_small_and_long + p->is_paired;
 }
 
-td_parameter td_moduli_of(const td_problem *p, bool is_exact, td_parameter parameter)
+td_parameter td_moduli_of(const td_real_product *p, bool is_exact, td_parameter parameter)
 {
     td_parameter moduli = parameter;
     moduli.is_complex = p->is_paired && (!is_exact || p->k <= COMPLEX_EXACT_K);
@@ -189,7 +189,7 @@ td_parameter td_moduli_of(const td_problem *p, bool is_exact, td_parameter param
 /* Measured, chosen and split twice over the operands; one int8 product for each modulus; the sums
  * of residues written, read and joined. A modulus of complex products has two int8 products, each
  * of half the rows and half of k; half of op(A)'s lines repeat the others. */
-static void count_residues(const td_problem *p, td_parameter of, td_cost *cost)
+static void count_residues(const td_real_product *p, td_parameter of, td_cost *cost)
 {
     const sizes s = sizes_of(p);
     const double moduli = of.count, split = of.is_complex ? 0.5 * s.a + s.b : s.a + s.b,
@@ -212,7 +212,7 @@ TD_COST(ozaki2) { count_residues(p, td_moduli_of(p, false, parameter), cost); }
 
 /* Binary64 slices: two or three of ordinary data, of whose products the sums of all that count are
  * made. */
-static void count_double_slices(const td_problem *p, td_cost *cost)
+static void count_double_slices(const td_real_product *p, td_cost *cost)
 {
     const double slices = 4.0, products = slices * slices;
     const sizes s = sizes_of(p);
@@ -231,7 +231,8 @@ TD_COST(faithful)
 }
 
 /* Triangular products of slices through cuBLAS; each is written, read and added up. */
-static double count_slices(const td_problem *p, double slices, double slice_bytes, td_cost *cost)
+static double count_slices(const td_real_product *p, double slices, double slice_bytes,
+                           td_cost *cost)
 {
     const sizes s = sizes_of(p);
     const double products = 0.5 * slices * (slices + 1.0);
@@ -252,39 +253,4 @@ TD_COST(ozaki1)
 {
     const double usual = 8.0;
     cost->int8 = count_slices(p, parameter.is_given ? parameter.count : usual, 1.0, cost);
-}
-
-/* ---- documented errors ---- */
-
-enum { DOCUMENTED_K = 16384 }; /* to which the bounds of the multi-float formats are given */
-
-/* 4 sqrt(k) 2^-53 and one rounding. */
-double td_bits_fp64(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return TD_MOST_BITS - log2(4.0 * sqrt((double)k) + 1.0);
-}
-
-/* With a number of moduli or slices nothing is certified. */
-double td_bits_certified(td_parameter parameter, int64_t k)
-{
-    return parameter.is_given ? 0.0 : td_bits_fp64(parameter, k);
-}
-
-double td_bits_df(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return k <= DOCUMENTED_K ? 41.0 : 0.0;
-}
-
-double td_bits_rounded_once(td_parameter parameter, int64_t k)
-{
-    (void)parameter;
-    return k <= DOCUMENTED_K ? TD_MOST_BITS - 0.1 : 0.0;
-}
-
-double td_bits_faithful(td_parameter parameter, int64_t k)
-{
-    (void)parameter, (void)k;
-    return TD_MOST_BITS;
 }

@@ -1,12 +1,13 @@
-/* cost.h - what a product costs in each mode, and how good it is documented to be: what the rows of
- * the registry say of themselves to model.h. Pure: no CUDA calls. */
+/* cost.h - what a product costs in each mode: what the rows of the registry say of themselves to
+ * model.h. Pure: no CUDA calls. */
 #ifndef TD_COST_H
 #define TD_COST_H
 
 #include "../routine/mode.h"
 
 /* A td_engine's `cost`. The counts are those of docs/kernels.md. */
-#define TD_COST(id) void td_cost_##id(const td_problem *p, td_parameter parameter, td_cost *cost)
+#define TD_COST(id)                                                                                \
+    void td_cost_##id(const td_real_product *p, td_parameter parameter, td_cost *cost)
 TD_COST(native);
 TD_COST(df);
 TD_COST(ts);
@@ -21,14 +22,6 @@ TD_COST(fp64);
 /* The moduli of a product by residues in a mode with that parameter: which ones, and how many, or
  * the fewest that the data may choose. A mode that is exact takes those of complex numbers only
  * where these leave few elements to exact sums. */
-td_parameter td_moduli_of(const td_problem *p, bool is_exact, td_parameter parameter);
-
-/* A td_engine's `bits`. That of native is what TANDEM_ACCURACY=fp64 asks for; it is typical of
- * binary64 sums, and what the modes that certify their elements keep for any operands. */
-double td_bits_fp64(td_parameter parameter, int64_t k);
-double td_bits_certified(td_parameter parameter, int64_t k);
-double td_bits_df(td_parameter parameter, int64_t k);
-double td_bits_rounded_once(td_parameter parameter, int64_t k);
-double td_bits_faithful(td_parameter parameter, int64_t k);
+td_parameter td_moduli_of(const td_real_product *p, bool is_exact, td_parameter parameter);
 
 #endif

@@ -7,6 +7,6 @@
 
 /* Seconds of the product of real lines that a routine is; a negative number for routines other than
  * updates of rank k. */
-double td_model_dgemm(const td_model *model, const td_problem *p);
+double td_model_dgemm(const td_model *model, const td_real_product *p);
 
 #endif

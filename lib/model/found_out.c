@@ -3,7 +3,7 @@
 #include "tuning.h"
 
 /* The probe reads lines along all of k; kernels that come after it begin, and end at once. */
-double td_model_seconds_to_find_out(const td_problem *p)
+double td_model_seconds_to_find_out(const td_real_product *p)
 {
     const double micro = 1e-6, thousands = (double)p->k / 1024.0,
                  further = (double)(p->batch - 1);
@@ -11,9 +11,10 @@ double td_model_seconds_to_find_out(const td_problem *p)
                     td_tuned_probe_terms * thousands);
 }
 
-double td_model_found_out(const td_model *model, const td_problem *p, double native)
+double td_model_found_out(const td_model *model, const td_real_product *p, double native,
+                          bool lacks_branch)
 {
     const double binary64 =
         native / td_tuned_binary64_share + p->unfolded_bytes / model->rates.bytes;
-    return (p->lacks_branch ? binary64 : native) + td_model_seconds_to_find_out(p);
+    return (lacks_branch ? binary64 : native) + td_model_seconds_to_find_out(p);
 }

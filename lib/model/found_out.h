@@ -9,10 +9,11 @@
  * residues are not worth their time (../engines/ozaki/probe.h): cuBLAS's routine then, which takes
  * `native` seconds, or, where that cannot stand behind a condition (p->lacks_branch), sums in
  * binary64. */
-double td_model_found_out(const td_model *model, const td_problem *p, double native);
+double td_model_found_out(const td_model *model, const td_real_product *p, double native,
+                          bool lacks_branch);
 
 /* Seconds of the probe and of what comes after it for nothing. */
-double td_model_seconds_to_find_out(const td_problem *p);
+double td_model_seconds_to_find_out(const td_real_product *p);
 
 /* The most that finding out may cost: a call is emulated only if it takes at most so many times
  * native's time when its data are bad. */

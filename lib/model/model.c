@@ -130,9 +130,9 @@ const td_timed_routine td_timed_routines[TD_TIMED_COUNT] = {
 };
 #undef TIMED
 
-td_problem td_timed_solve(int64_t order, int64_t vectors)
+td_real_product td_timed_solve(int64_t order, int64_t vectors)
 {
-    return (td_problem){.kind = TD_PRODUCT, .m = order, .n = vectors, .k = order, .batch = 1};
+    return (td_real_product){.m = order, .n = vectors, .k = order, .batch = 1};
 }
 
 const char *td_row_text(int row)
@@ -171,7 +171,7 @@ typedef struct {
     double weight[MOST_TERMS];
 } terms;
 
-static terms terms_of(const td_problem *p)
+static terms terms_of(const td_real_product *p)
 {
     enum { MANY = 16 }; /* a batch of so many is one in full */
     const double m = log2((double)p->m), n = log2((double)p->n), k = log2((double)p->k),
@@ -203,10 +203,10 @@ static double factor(const signed char *factors, const terms *t)
     return exp2(octaves / TD_OCTAVE);
 }
 
-td_problem td_factor_problem(int at)
+td_real_product td_factor_problem(int at)
 {
     const double multiplications = 0x1p30, most = 65535.0;
-    td_problem p = {.kind = TD_PRODUCT, .type = TD_BINARY64, .batch = 1};
+    td_real_product p = {.type = TD_BINARY64, .batch = 1};
     p.alpha.value.binary64 = 1.0;
     if (at >= TD_PAIRS * TD_SIZES) {
         const int64_t side = (int64_t)TD_LEAST_CUBE << (at - TD_PAIRS * TD_SIZES);
@@ -231,7 +231,7 @@ static int number_of(int64_t size)
     return i;
 }
 
-int td_factor_at(const td_problem *p)
+int td_factor_at(const td_real_product *p)
 {
     const int i = number_of(p->m), j = number_of(p->n), h = number_of(p->k);
     return i < TD_SIZES && j < TD_SIZES && h < TD_SIZES ? single_at(i, j, h) : -1;
@@ -275,7 +275,7 @@ static double seconds_of(const td_rates *r, const td_cost *c)
 }
 
 double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_parameter parameter,
-                         const td_problem *p)
+                         const td_real_product *p)
 {
     td_cost cost = {0};
     if (!engine->cost) return TD_NOBODY_KNOWS;
@@ -284,19 +284,20 @@ double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_para
 }
 
 /* What every mode but native takes before its product. */
-static double seconds_to_unfold(const td_model *model, const td_engine *engine, const td_problem *p)
+static double seconds_to_unfold(const td_model *model, const td_engine *engine,
+                                const td_real_product *p)
 {
     return engine == td_engines[0] ? 0.0 : p->unfolded_bytes / model->rates.bytes;
 }
 
-double td_model_timed(const td_model *model, td_timed routine, const td_problem *p)
+double td_model_timed(const td_model *model, td_timed routine, const td_real_product *p)
 {
     const terms t = terms_of(p);
     return factor(model->factors[TD_MOST_WAYS + routine], &t);
 }
 
 /* The factor of cuBLAS's routine that a product stands for; t: the product's terms. */
-static double routine_factor(const td_model *model, const td_problem *p, const terms *t)
+static double routine_factor(const td_model *model, const td_real_product *p, const terms *t)
 {
     const td_kind kind = p->routine == TD_RANK_KX ? TD_RANK_K : p->routine;
     const td_type type = p->is_paired ? TD_COMPLEX_BINARY64 : TD_BINARY64;
@@ -308,7 +309,7 @@ static double routine_factor(const td_model *model, const td_problem *p, const t
 
 /* Factors are of real products, which one kernel makes where that is faster; complex ones have
  * kernels apart. */
-static double made_apart(const td_engine *engine, const td_problem *p, double by_rates,
+static double made_apart(const td_engine *engine, const td_real_product *p, double by_rates,
                          double by_factor)
 {
     if (!p->is_paired || !engine->takes_prices) return by_factor;
@@ -316,7 +317,7 @@ static double made_apart(const td_engine *engine, const td_problem *p, double by
 }
 
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
-                        const td_problem *p)
+                        const td_real_product *p)
 {
     const double seconds = td_model_by_rates(&model->rates, engine, parameter, p);
     if (seconds < 0.0) return seconds;
@@ -327,7 +328,7 @@ double td_model_seconds(const td_model *model, const td_engine *engine, td_param
            seconds_to_unfold(model, engine, p);
 }
 
-void td_model_predict(const td_model *model, const td_problem *p, double *seconds)
+void td_model_predict(const td_model *model, const td_real_product *p, double *seconds)
 {
     int count;
     const td_way *way = td_ways(&count);

@@ -89,7 +89,7 @@ typedef struct {
 extern const td_timed_routine td_timed_routines[TD_TIMED_COUNT];
 
 /* The product that has a triangular solve's sizes, and twice its operations. */
-td_problem td_timed_solve(int64_t order, int64_t vectors);
+td_real_product td_timed_solve(int64_t order, int64_t vectors);
 
 /* ---- factors: a row for each way, and after TD_MOST_WAYS of them for each timed routine ---- */
 
@@ -99,10 +99,10 @@ enum { TD_ROWS = TD_MOST_WAYS + TD_TIMED_COUNT };
 const char *td_row_text(int row);
 
 /* The product that factor number `at` belongs to: a cube's batch has about 2^30 multiplications. */
-td_problem td_factor_problem(int at);
+td_real_product td_factor_problem(int at);
 
 /* The number of the factor that belongs to a single product; -1 if it lies between others. */
-int td_factor_at(const td_problem *p);
+int td_factor_at(const td_real_product *p);
 
 /* The factor of a product that took so many seconds. */
 int td_factor_of(double seconds, double by_rates);
@@ -128,17 +128,17 @@ bool td_model_is_measured(const td_model *model);
  * number. Native's are those of the routine that the product stands for. A negative number if
  * nobody can say. */
 double td_model_seconds(const td_model *model, const td_engine *engine, td_parameter parameter,
-                        const td_problem *p);
+                        const td_real_product *p);
 
 /* Seconds of such a product in every way; `seconds` has TD_MOST_WAYS elements. */
-void td_model_predict(const td_model *model, const td_problem *p, double *seconds);
+void td_model_predict(const td_model *model, const td_real_product *p, double *seconds);
 
 /* How many times as long as predicted a timed routine takes that is such a product: 1 if it was not
  * measured. */
-double td_model_timed(const td_model *model, td_timed routine, const td_problem *p);
+double td_model_timed(const td_model *model, td_timed routine, const td_real_product *p);
 
 /* What the rates alone say, without factors. */
 double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_parameter parameter,
-                         const td_problem *p);
+                         const td_real_product *p);
 
 #endif

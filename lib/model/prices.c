@@ -15,20 +15,20 @@ static int32_t price(double seconds, double few)
 }
 
 /* Seconds in which the elements of both operands are read once. */
-static double reading_of(const td_model *model, const td_problem *p)
+static double reading_of(const td_model *model, const td_real_product *p)
 {
     const double elements = ((double)p->m + (double)p->n) * (double)p->k * (double)p->batch;
     return elements * (double)sizeof(double) / model->rates.bytes;
 }
 
 /* Elements that C has, as real numbers. */
-static double elements_of_c(const td_problem *p)
+static double elements_of_c(const td_real_product *p)
 {
-    const td_region region = td_problem_region(p);
+    const td_region region = td_real_region(p);
     return (double)td_region_blocks(&region, p->m, p->n, 1, 1) * (double)p->batch;
 }
 
-td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_problem *p)
+td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_real_product *p)
 {
     const td_parameter few = {.count = TD_COMMON_MODULI, .is_given = true},
                        more = {.count = TD_COMMON_MODULI + 1, .is_given = true};

@@ -9,6 +9,6 @@
  * the model says of the device: seconds of the engine, which takes_prices, with 14 moduli and with
  * 15, and of native products. What is spent on measuring the operands by then counts on no side.
  * Sums in binary64 are not scaled: mode auto promises what native products have. */
-td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_problem *p);
+td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_real_product *p);
 
 #endif

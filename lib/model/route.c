@@ -396,7 +396,7 @@ static bool is_aligned(const td_matrix *x, int64_t batch)
     return !x->array && stride >= 0 && bytes % 16 == 0;
 }
 
-td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
+td_route_terms td_route_terms_of(const td_real_product *p, td_parameter parameter,
                                  const td_traits *device)
 {
     return (td_route_terms){
@@ -439,8 +439,8 @@ void td_route_case_begin(td_route_case *c, int64_t m, int64_t n, int64_t k, int6
     td_route_set_product(c);
 }
 
-td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
-                               const td_traits *device)
+td_route_case td_route_case_of(const td_real_product *p, td_parameter parameter,
+                               td_finish_kind kind, const td_traits *device)
 {
     const td_route_terms terms = td_route_terms_of(p, parameter, device);
     td_route_case c;
@@ -450,7 +450,7 @@ td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_f
     c.is_complex = parameter.is_complex;
     c.kind = kind;
     c.reads_c = p->beta.device || p->beta.value.binary64 != 0.0;
-    c.region = td_problem_region(p);
+    c.region = td_real_region(p);
     td_route_set_product(&c);
     return c;
 }

@@ -57,7 +57,7 @@ typedef struct {
     uint64_t without; /* td_parameter.without_routes */
 } td_route_terms;
 
-td_route_terms td_route_terms_of(const td_problem *p, td_parameter parameter,
+td_route_terms td_route_terms_of(const td_real_product *p, td_parameter parameter,
                                  const td_traits *device);
 
 /* A part of a product, in one pass over k: FIELD(type, name) for each field of td_route_case. */
@@ -109,8 +109,8 @@ void td_route_case_begin(td_route_case *c, int64_t m, int64_t n, int64_t k, int6
 
 /* The case of a whole binary64 product in one part, and in its first pass over k; the parameter is
  * td_moduli_of's (../model/cost.h). */
-td_route_case td_route_case_of(const td_problem *p, td_parameter parameter, td_finish_kind kind,
-                               const td_traits *device);
+td_route_case td_route_case_of(const td_real_product *p, td_parameter parameter,
+                               td_finish_kind kind, const td_traits *device);
 
 /* Sets what the int8 products of a pass are like (type, rows, depth and planes) by the other fields
  * of the case. */
@@ -144,6 +144,6 @@ const char *td_route_print(const td_route *route, char text[TD_ROUTE_TEXT]);
 
 /* Logs the route of a lowered product on the current device, as the product of real lines that it
  * is unfolded to; once for each of their shapes (../engines/ozaki/route_log.c). */
-void td_route_log(const td_engine *engine, const td_problem *product, td_parameter parameter);
+void td_route_log(const td_engine *engine, const td_product *product, td_parameter parameter);
 
 #endif

@@ -20,7 +20,7 @@ static double real_parts(const td_problem *p) { return p->type == TD_COMPLEX_BIN
 static double timed(const td_model *model, const td_problem *p, td_timed real, td_timed complex,
                     int64_t order)
 {
-    const td_problem sizes = td_timed_solve(order, td_solve_vectors(p));
+    const td_real_product sizes = td_timed_solve(order, td_solve_vectors(p));
     return td_model_timed(model, p->type == TD_COMPLEX_BINARY64 ? complex : real, &sizes);
 }
 
@@ -56,16 +56,16 @@ double td_model_solve_blocks(const td_model *model, const td_problem *p, int64_t
 }
 
 /* The real product that takes `known` times so many known rows away. */
-static td_problem real_update(const td_problem *p, int64_t terms, int64_t known)
+static td_real_product real_update(const td_problem *p, int64_t terms, int64_t known)
 {
-    const td_problem product = td_solve_update(p, terms, known);
-    td_problem real;
-    td_real_product(&product, &real);
+    const td_product product = td_solve_update(p, terms, known);
+    td_real_product real;
+    td_to_real(&product, &real);
     return real;
 }
 
 /* Adds what `count` products like that take. */
-static void add_products(const td_model *model, const td_problem *product, int64_t count,
+static void add_products(const td_model *model, const td_real_product *product, int64_t count,
                          double *seconds)
 {
     double once[TD_MOST_WAYS];
@@ -87,7 +87,8 @@ static void predict_products(const td_model *model, const td_problem *p, int64_t
                   whole = td_smaller(count, td_solve_order(p) / (2 * terms));
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     if (count == 0) return;
-    const td_problem first = real_update(p, terms, 1), last = real_update(p, terms, 2 * count - 1);
+    const td_real_product first = real_update(p, terms, 1),
+                          last = real_update(p, terms, 2 * count - 1);
     add_products(model, &first, whole, seconds);
     add_products(model, &last, count - whole, seconds);
 }
@@ -138,7 +139,7 @@ void td_model_predict_solve(const td_model *model, const td_problem *p, td_way_f
     by_way[0].seconds = td_model_native_solve(model, p);
 }
 
-bool td_solve_largest(const td_problem *p, int64_t block_rows, td_problem *product)
+bool td_solve_largest(const td_problem *p, int64_t block_rows, td_real_product *product)
 {
     const int64_t terms = most_terms(p, block_rows);
     if (terms == 0) return false;

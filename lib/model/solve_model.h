@@ -19,6 +19,6 @@ double td_model_solve_blocks(const td_model *model, const td_problem *p, int64_t
 
 /* The product with the most terms, by which a mode's prices are set (prices.h); false if all is one
  * block of so many rows. */
-bool td_solve_largest(const td_problem *p, int64_t block_rows, td_problem *product);
+bool td_solve_largest(const td_problem *p, int64_t block_rows, td_real_product *product);
 
 #endif

@@ -6,14 +6,10 @@
 
 #include "parts.h"
 
-/* Columns of C that one product makes. */
-int64_t td_dgemm_columns(const td_problem *p);
+/* Columns of a C of n columns that one product makes. */
+int64_t td_dgemm_columns(int64_t n);
 
 /* The rows of a part of C from the first to the last that has elements of the region. */
-td_part td_dgemm_rows(const td_problem *p, const td_part *part);
-
-/* A product of matrices of p's type with the sizes of such a part, whose matrices are not set: C
- * without its scalars, so that alpha is 1 and beta 0. Of factors of two parts the first alone. */
-td_problem td_dgemm_product(const td_problem *p, const td_part *part);
+td_part td_dgemm_rows(td_region region, const td_part *part);
 
 #endif

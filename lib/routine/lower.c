@@ -74,7 +74,7 @@ static td_region_kind region_of(const td_problem *p, part_of_c c)
     return p->triangle == TD_LOWER ? TD_REGION_LOWER : TD_REGION_UPPER;
 }
 
-static void set_factors(const td_problem *p, const factor *a, const factor *b, td_problem *product)
+static void set_factors(const td_problem *p, const factor *a, const factor *b, td_product *product)
 {
     product->op_a = operation_of(p, a->op);
     product->op_b = operation_of(p, b->op);
@@ -84,7 +84,7 @@ static void set_factors(const td_problem *p, const factor *a, const factor *b, t
     product->form_b = form_of(p, b);
 }
 
-static void set_terms(const td_problem *p, terms terms, td_problem *product)
+static void set_terms(const td_problem *p, terms terms, td_product *product)
 {
     if (terms == TERMS_OF_SIDE) product->k = p->side == TD_RIGHT ? p->n : p->m;
     if (terms != K_TERMS_TWICE) return;
@@ -97,17 +97,40 @@ static void set_terms(const td_problem *p, terms terms, td_problem *product)
     product->rest_b = product->a;
 }
 
-bool td_lower(const td_problem *p, td_problem *product)
+/* The product that p is, if it is one; of other routines what their products have of them. */
+static td_product product_of(const td_problem *p)
+{
+    return (td_product){.type = p->type,
+                        .op_a = p->op_a,
+                        .op_b = p->op_b,
+                        .form_a.is_conjugate = p->is_conjugate_a,
+                        .form_b.is_conjugate = p->is_conjugate_b,
+                        .routine = p->kind,
+                        .alpha_is_real = td_problem_type_of_alpha(p) != p->type,
+                        .beta_is_real = td_problem_type_of_beta(p) != p->type,
+                        .m = p->m,
+                        .n = p->n,
+                        .k = p->k,
+                        .alpha = p->alpha,
+                        .beta = p->beta,
+                        .a = p->a,
+                        .b = p->b,
+                        .c = p->c,
+                        .addend = p->addend,
+                        .c_in_rows = p->c_in_rows,
+                        .addend_in_rows = p->addend_in_rows,
+                        .batch = p->batch,
+                        .stream = p->stream,
+                        .lent = p->lent};
+}
+
+bool td_lower(const td_problem *p, td_product *product)
 {
     const row *r = find(p->kind);
-    *product = *p;
+    *product = product_of(p);
     if (!r) return p->kind == TD_PRODUCT;
     const bool is_swapped = r->k == TERMS_OF_SIDE && p->side == TD_RIGHT;
-    product->kind = TD_PRODUCT;
-    product->routine = p->kind;
     product->region = region_of(p, r->c);
-    product->alpha_is_real = td_problem_type_of_alpha(p) != p->type;
-    product->beta_is_real = td_problem_type_of_beta(p) != p->type;
     product->has_real_diagonal = p->is_hermitian && r->c == TRIANGLE_OF_C;
     set_factors(p, is_swapped ? &r->b : &r->a, is_swapped ? &r->a : &r->b, product);
     set_terms(p, r->k, product);

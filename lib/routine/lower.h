@@ -3,10 +3,10 @@
 #ifndef TD_LOWER_H
 #define TD_LOWER_H
 
-#include "problem.h"
+#include "product.h"
 
-/* Sets *product to the product that p is, and returns true; false if p's kind of routine is none.
- * Of a product that is p itself, be it one that was lowered before or a part of one. */
-bool td_lower(const td_problem *p, td_problem *product);
+/* Sets *product to the product that p is, and returns true; false if p's kind of routine is none:
+ * then *product has p's type, operations and sizes alone. */
+bool td_lower(const td_problem *p, td_product *product);
 
 #endif

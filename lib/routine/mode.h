@@ -11,7 +11,7 @@
 #include "../../kernels/device/counts.h"
 #include "../../kernels/sample/sample.h"
 #include "../../kernels/select/prices.h"
-#include "problem.h"
+#include "product.h"
 #include "run_status.h"
 
 typedef struct td_device td_device; /* ../cuda/device.h */
@@ -55,10 +55,33 @@ typedef struct {
 
 enum { TD_MOST_BITS = 53 }; /* that a mode can promise of C: one rounding, to nearest */
 
+/* What is known of the error of a sum of k terms: it is at most
+ *   (constant + per_root sqrt(k) + per_term k) 2^-exponent (|alpha||A||B| + |beta||C|),
+ * `ulps` units in the last place of C, and what is lost, together. ../engines/proven.h computes
+ * with it, and makes a line of text of it. */
+typedef struct td_bound {
+    double constant, per_root, per_term;
+    int exponent;
+    double ulps;
+    td_sample_loss loss;
+    int64_t proven_to; /* of so many terms it is proven, for any finite operands; 0: of any */
+
+    /* Tests hold ordinary data to 2^-measured, to so many terms. 0: to what is proven. */
+    double measured;
+    int64_t measured_to; /* 0: any */
+
+    /* Mode auto counts on errors of 2^-bits. 0: on `typical`, or, if that is NULL, on these. */
+    double bits;
+    const struct td_bound *typical;
+
+    bool
+        is_certified; /* by the data: with a number given nothing is, and native may stand for it */
+    const char *condition; /* what follows the bound in words */
+} td_bound;
+
 typedef struct td_engine {
     const char *name;    /* as in TANDEM_MODE */
     const char *summary; /* one line */
-    const char *bound;   /* documented error bound, one line */
 
     /* What may follow "name:" in TANDEM_MODE. */
     int least, most; /* a count from least to most; 0: none */
@@ -66,20 +89,17 @@ typedef struct td_engine {
 
     /* What a product of binary64 matrices costs if its data are ordinary (../model/cost.h);
      * ../model/model.h makes seconds of it. NULL: nobody can say. */
-    void (*cost)(const td_problem *p, td_parameter parameter, td_cost *cost);
+    void (*cost)(const td_real_product *p, td_parameter parameter, td_cost *cost);
 
-    /* b, if the documented error is at most 2^-b (|alpha||A||B| + |beta||C|) for any finite
-     * operands; NULL: nothing is. */
-    double (*bits)(td_parameter parameter, int64_t k);
-
-    /* What is proven of the error of any element, for any finite operands; TANDEM_VERIFY holds
-     * products against it. NULL: nothing is. */
-    td_sample_bound (*proven)(td_parameter parameter, int64_t k);
+    const td_bound *bound; /* of every element of C; NULL: nothing is known */
+    const char *error;     /* the bound in words, one line; NULL: those that it is printed in */
 
     bool is_never_faster; /* than native, nor more accurate: mode auto predicts nothing for it */
 
-    /* True if run() takes a folded product as it is (real.h); NULL: it takes none. */
-    bool (*takes)(const td_problem *p);
+    /* True if run_folded() makes the product as it is, though it is folded (real.h). NULL: it makes
+     * none. */
+    bool (*takes)(const td_product *p);
+    td_run_status (*run_folded)(const td_product *p, td_device *device, size_t workspace_limit);
 
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
@@ -87,7 +107,7 @@ typedef struct td_engine {
 
     /* Which kernels make a product on a device with these traits (../model/route.h). NULL, or
      * false: there are no others. */
-    bool (*route)(const td_problem *p, td_parameter parameter, const struct td_traits *device,
+    bool (*route)(const td_real_product *p, td_parameter parameter, const struct td_traits *device,
                   struct td_route *route);
 
     /* Loads the kernels that products need, by `way` or else, on the current device. NULL: none. */
@@ -96,7 +116,7 @@ typedef struct td_engine {
     /* Enqueues a product of binary64 matrices on p->stream, once those are loaded; never waits.
      * NULL: the native product. workspace_limit: the most device memory to use, in bytes. counters:
      * in device memory, or NULL. */
-    td_run_status (*run)(const td_problem *p, td_parameter parameter, td_device *device,
+    td_run_status (*run)(const td_real_product *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters);
 } td_engine;
 

@@ -2,7 +2,7 @@
 
 #include "../../kernels/view/target.h"
 
-td_part_sizes td_largest_part(const td_problem *p)
+td_part_sizes td_largest_part(const td_real_product *p)
 {
     return (td_part_sizes){.m = td_smaller(p->m, TD_MAX_PART_LINES),
                            .n = td_smaller(p->n, TD_MAX_PART_LINES),
@@ -48,20 +48,20 @@ size_t td_fit(void *plan, size_t limit, size_t (*lay_out)(void *plan), bool (*sh
     return bytes;
 }
 
-int64_t td_parts_of_members(const td_problem *p, const td_part_sizes *sizes)
+int64_t td_parts_of_members(const td_real_product *p, const td_part_sizes *sizes)
 {
     return td_ceil_div(p->m, sizes->m) * td_ceil_div(p->n, sizes->n);
 }
 
-td_part td_before_parts(const td_problem *p, const td_part_sizes *sizes, int64_t z)
+td_part td_before_parts(const td_real_product *p, const td_part_sizes *sizes, int64_t z)
 {
     return (td_part){.z = z, .number = -1, .batch = (int)td_smaller(p->batch - z, sizes->batch)};
 }
 
-bool td_next_part(const td_problem *p, const td_part_sizes *sizes, td_part *part)
+bool td_next_part(const td_real_product *p, const td_part_sizes *sizes, td_part *part)
 {
     const int64_t of_column = td_ceil_div(p->m, sizes->m), parts = td_parts_of_members(p, sizes);
-    const td_region region = td_problem_region(p);
+    const td_region region = td_real_region(p);
     while (++part->number < parts) {
         part->i = part->number % of_column * sizes->m;
         part->j = part->number / of_column * sizes->n;

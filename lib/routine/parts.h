@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "problem.h"
+#include "product.h"
 #include "sizes.h"
 
 /* Most rows or columns, and members, of a part: keeps the tile numbers of a launch in 31 bits, and
@@ -40,7 +40,7 @@ typedef struct {
 } td_part;
 
 /* All of a product's lines and members, as far as one part may have them; k_pass is all of k. */
-td_part_sizes td_largest_part(const td_problem *p);
+td_part_sizes td_largest_part(const td_real_product *p);
 
 /* Makes *size about half, a multiple of `unit`; false if it is no more than one unit. */
 bool td_halve(int64_t *size, int64_t unit);
@@ -53,13 +53,13 @@ bool td_shrink(td_part_sizes *sizes, const td_pass_units *units);
 size_t td_fit(void *plan, size_t limit, size_t (*lay_out)(void *plan), bool (*shrink)(void *plan));
 
 /* Parts of the same members, with those of which C has no elements. */
-int64_t td_parts_of_members(const td_problem *p, const td_part_sizes *sizes);
+int64_t td_parts_of_members(const td_real_product *p, const td_part_sizes *sizes);
 
 /* What precedes the first part of the members from z on: it has these members, and no elements. */
-td_part td_before_parts(const td_problem *p, const td_part_sizes *sizes, int64_t z);
+td_part td_before_parts(const td_real_product *p, const td_part_sizes *sizes, int64_t z);
 
 /* Moves on to the next part of the same members of which C has elements; false if there is none.
  * Elements of C outside these parts are neither read nor written. */
-bool td_next_part(const td_problem *p, const td_part_sizes *sizes, td_part *part);
+bool td_next_part(const td_real_product *p, const td_part_sizes *sizes, td_part *part);
 
 #endif

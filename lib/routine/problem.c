@@ -131,9 +131,8 @@ bool td_problem_is_empty(const td_problem *p)
            (p->kind == TD_LU_SOLVE && p->k == 0);
 }
 
-static td_type real_if(bool is_real, td_type type)
+td_type td_real_type(td_type type)
 {
-    if (!is_real) return type;
     return type == TD_COMPLEX_BINARY64   ? TD_BINARY64
            : type == TD_COMPLEX_BINARY32 ? TD_BINARY32
                                          : type;
@@ -141,15 +140,13 @@ static td_type real_if(bool is_real, td_type type)
 
 td_type td_problem_type_of_alpha(const td_problem *p)
 {
-    return real_if(p->alpha_is_real || (p->is_hermitian && p->kind == TD_RANK_K), p->type);
+    return p->is_hermitian && p->kind == TD_RANK_K ? td_real_type(p->type) : p->type;
 }
 
 td_type td_problem_type_of_beta(const td_problem *p)
 {
-    return real_if(p->beta_is_real || (p->is_hermitian && td_kind_is_update(p->kind)), p->type);
+    return p->is_hermitian && td_kind_is_update(p->kind) ? td_real_type(p->type) : p->type;
 }
-
-bool td_problem_has_rest(const td_problem *p) { return p->rest_a.data || p->rest_a.array; }
 
 static bool is_zero(const td_value *x, td_type type)
 {
@@ -176,24 +173,21 @@ static bool is_zero(const td_value *x, td_type type)
     return false;
 }
 
+bool td_scalar_counts(const td_scalar *s, td_type type)
+{
+    return s->device || !is_zero(&s->value, type);
+}
+
 bool td_problem_only_scales(const td_problem *p)
 {
     const bool has_k = p->kind == TD_PRODUCT || td_kind_is_update(p->kind);
-    return (has_k && p->k == 0) ||
-           (!p->alpha.device && is_zero(&p->alpha.value, td_problem_type_of_alpha(p)));
+    return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
 bool td_problem_is_solve(const td_problem *p)
 {
     return p->kind == TD_TRIANGULAR_SOLVE && !p->a.array;
 }
-
-bool td_problem_has_beta(const td_problem *p)
-{
-    return p->beta.device || !is_zero(&p->beta.value, td_problem_type_of_beta(p));
-}
-
-bool td_problem_has_addend(const td_problem *p) { return p->addend.data && td_problem_has_beta(p); }
 
 const td_matrix *td_problem_result(const td_problem *p)
 {
@@ -206,44 +200,22 @@ static td_extent extent(const td_matrix *x, int64_t rows, int64_t columns)
     return (td_extent){*x, rows, columns};
 }
 
-/* A matrix with an operation, under which it has so many rows and columns. */
-static td_extent operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns)
+td_extent td_operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns)
 {
     return op == TD_OP_N ? extent(x, rows, columns) : extent(x, columns, rows);
-}
-
-/* A matrix that lies in rows or in columns. */
-static td_extent in_order(const td_matrix *x, bool in_rows, int64_t rows, int64_t columns)
-{
-    return operand(x, in_rows ? TD_OP_T : TD_OP_N, rows, columns);
 }
 
 td_memory td_problem_memory(const td_problem *p)
 {
     const int64_t order = p->kind == TD_TRIANGULAR_SOLVE && p->side == TD_LEFT ? p->m : p->n;
-    td_memory memory = {.alpha = p->alpha.device,
-                        .beta = p->beta.device,
-                        .batch = p->batch,
-                        .element_bytes = td_types[p->type].size,
-                        .alpha_bytes = td_types[td_problem_type_of_alpha(p)].size,
-                        .beta_bytes = td_types[td_problem_type_of_beta(p)].size};
-    const int64_t k = td_problem_has_rest(p) ? p->k / 2 : p->k;
+    const int size = td_types[p->type].size;
+    td_memory memory = {
+        .alpha = p->alpha.device, .batch = p->batch, .element_bytes = size, .alpha_bytes = size};
     if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_SOLVE || p->kind == TD_LU_INVERT)
         memory.ints[0] = (td_ints){p->pivots, p->n * p->batch};
     if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT)
         memory.ints[1] = (td_ints){p->info, p->batch};
     switch (p->kind) {
-    case TD_PRODUCT:
-        memory.written = in_order(&p->c, p->c_in_rows, p->m, p->n);
-        if (td_problem_has_addend(p))
-            memory.added = in_order(&p->addend, p->addend_in_rows, p->m, p->n);
-        if (td_problem_only_scales(p)) break;
-        memory.read[0] = operand(&p->a, p->op_a, p->m, k);
-        memory.read[1] = operand(&p->b, p->op_b, k, p->n);
-        if (!td_problem_has_rest(p)) break;
-        memory.read[2] = operand(&p->rest_a, p->op_a, p->m, k);
-        memory.read[3] = operand(&p->rest_b, p->op_b, k, p->n);
-        break;
     case TD_TRIANGULAR_SOLVE:
         memory.written = extent(&p->b, p->m, p->n);
         if (!td_problem_only_scales(p)) memory.read[0] = extent(&p->a, order, order);

@@ -87,6 +87,12 @@ typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
 typedef enum { TD_LEFT, TD_RIGHT } td_side;
 typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
 
+/* Device memory for work in the stream, which nobody else uses meanwhile; NULL: none. */
+typedef struct {
+    void *memory;
+    size_t bytes;
+} td_loan;
+
 /* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch
  * lie a stride apart, or where an array of pointers says. What a kind does not name is 0. */
 typedef struct {
@@ -98,35 +104,8 @@ typedef struct {
     td_diagonal diagonal;
     bool is_hermitian;
 
-    /* Of a product: how A and B are stored. */
-    td_form form_a, form_b;
-
-    /* Of a product that another routine was lowered to (lower.h): that routine's kind, and the
-     * elements of C that it reads and writes. The factors are [A rest_a] and [B;
-     * rest_b], of k / 2 terms each, if the rest has data or an array. Beta is 0 where one is
-     * triangular. */
-    td_kind routine;
-    td_region_kind region;
-    td_matrix rest_a, rest_b;
-
-    /* Of such a product: these scalars are stored as real numbers, though the matrices are complex;
-     * conj(alpha) times the conjugate transpose of op(A) op(B) is added; imaginary parts of C's
-     * diagonal become 0. */
-    bool alpha_is_real, beta_is_real, adds_mirror, has_real_diagonal;
-
-    /* A product of binary64 matrices that stands for one of complex matrices: rows 2i and 2i + 1 of
-     * op(A) are (re, -im) and (im, re) of the terms of row i, columns of op(B) have (re, im) of
-     * theirs, and rows 2i and 2i + 1 of C are the parts of row i. m and k are even, the lines of
-     * op(A) and op(B) stand along k in memory, and the region counts complex elements. */
-    bool is_paired;
-
-    /* Of a product that stands for another: op(B)' has op(A)'s lines, or those of the terms' first
-     * parts if it is_paired, but for the signs of elements. */
-    bool is_gram;
-
-    /* Of a product of plain real lines: what is read and written to unfold its factors, and to move
-     * its result. */
-    double unfolded_bytes;
+    /* Of a product: the elements of A or B stand for their complex conjugates. */
+    bool is_conjugate_a, is_conjugate_b;
 
     int64_t m, n, k;
     td_scalar alpha, beta;
@@ -146,12 +125,7 @@ typedef struct {
     /* cuBLAS is to emulate binary64 itself: the call asks for that by its compute type, or the
      * handle's math mode allows it */
     bool asks_emulation, allows_emulation;
-    /* device memory for work in the stream, which nobody else uses meanwhile; NULL: none */
-    void *lent;
-    size_t lent_bytes;
-    /* cuBLAS's own routine cannot be enqueued behind a condition: the stream is captured, or the
-     * routine has a form that Tandem cannot call */
-    bool lacks_branch;
+    td_loan lent;
     /* enqueues the call as the program made it, in a stream; NULL: it is one of cuBLAS's handles
      * (../engines/native_call.h) */
     bool (*enqueue)(const void *call, cudaStream_t stream);
@@ -174,28 +148,22 @@ bool td_problem_only_scales(const td_problem *p);
 /* True of a system with one triangle: no batch, each member of which is small. */
 bool td_problem_is_solve(const td_problem *p);
 
-/* True if beta multiplies something, as far as the host knows: it is not 0. */
-bool td_problem_has_beta(const td_problem *p);
-
-/* True if what beta multiplies is to be read from elsewhere than C, as far as the host knows. */
-bool td_problem_has_addend(const td_problem *p);
-
-/* What the routine reads and writes, of a problem that is valid; of kinds that no engine runs,
+/* What a solve or a factorisation reads and writes, of a problem that is valid; of other kinds,
  * nothing. */
 td_memory td_problem_memory(const td_problem *p);
-
-/* True if a product's factors are joined of two along k. */
-bool td_problem_has_rest(const td_problem *p);
 
 /* What the routine's scalars are: of the matrices' type, or real numbers of a Hermitian one. */
 td_type td_problem_type_of_alpha(const td_problem *p);
 td_type td_problem_type_of_beta(const td_problem *p);
 
-/* The elements of C that a product reads and writes, from C's first element. */
-static inline td_region td_problem_region(const td_problem *p)
-{
-    return (td_region){p->region, 0, p->is_paired};
-}
+/* The type of real numbers, or parts, of a type. */
+td_type td_real_type(td_type type);
+
+/* True unless the host knows that the scalar is 0. */
+bool td_scalar_counts(const td_scalar *s, td_type type);
+
+/* A matrix with an operation, under which it has so many rows and columns. */
+td_extent td_operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns);
 
 /* The matrix that the routine writes. */
 const td_matrix *td_problem_result(const td_problem *p);

@@ -4,7 +4,7 @@
 #define TD_QUESTION_H
 
 #include "entries.h"
-#include "problem.h"
+#include "product.h"
 
 struct td_method; /* ../engines/methods.h */
 
@@ -15,7 +15,12 @@ typedef struct {
     /* The product that the routine is (lower.h), and the product of plain real lines that this one
      * is unfolded to (real.h), if is_lowered. */
     bool is_lowered;
-    td_problem product, real;
+    td_product product;
+    td_real_product real;
+
+    /* cuBLAS's own routine cannot be enqueued behind a condition: the stream is captured, or the
+     * routine has a form that Tandem cannot call. */
+    bool lacks_branch;
 
     const struct td_method *method; /* by which Tandem makes the call; NULL: it has none for it */
 } td_question;

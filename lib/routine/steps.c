@@ -100,7 +100,7 @@ td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block,
     return part;
 }
 
-td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t known)
+td_product td_solve_update(const td_problem *p, int64_t block_rows, int64_t known)
 {
     const bool is_left = p->side == TD_LEFT;
     const int64_t blocks = known & -known, vectors = td_solve_vectors(p);
@@ -109,8 +109,7 @@ td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t know
     const td_matrix x = part_of_b(p, source.first),
                     a = is_left ? part_of_a(p, target.first, source.first)
                                 : part_of_a(p, source.first, target.first);
-    return (td_problem){
-        .kind = TD_PRODUCT,
+    return (td_product){
         .type = p->type,
         .op_a = is_left ? p->op_a : TD_OP_N,
         .op_b = is_left ? TD_OP_N : p->op_a,
@@ -125,7 +124,5 @@ td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t know
         .batch = 1,
         .stream = p->stream,
         .lent = p->lent,
-        .lent_bytes = p->lent_bytes,
-        .caller = p->caller,
     };
 }

@@ -10,7 +10,7 @@
 #define TD_STEPS_H
 
 #include "../../kernels/solve/solve.h"
-#include "problem.h"
+#include "product.h"
 
 /* How a solve is cut: its blocks have so many rows, and products of fewer terms than least_terms
  * are mode fp64's. */
@@ -42,6 +42,6 @@ td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block,
 /* The product that is due once so many blocks are known, 1 or more, and fewer than all. It writes
  * elements that no step has written before, and multiplies them by alpha, if what it takes away
  * begins with block 0. */
-td_problem td_solve_update(const td_problem *p, int64_t block_rows, int64_t known);
+td_product td_solve_update(const td_problem *p, int64_t block_rows, int64_t known);
 
 #endif

@@ -18,7 +18,7 @@ static bool can_measure(const td_problem *p, const td_device *device)
 }
 
 /* Places that are to be measured; 0: none, or more than can be numbered. */
-static int64_t count_of(const td_options *o, const td_problem *product)
+static int64_t count_of(const td_options *o, const td_product *product)
 {
     const double most = 0x1p60,
                  all = (double)product->m * (double)product->n * (double)product->batch;
@@ -28,18 +28,18 @@ static int64_t count_of(const td_options *o, const td_problem *product)
 }
 
 /* The factor that a triangular product in place writes over; a solve's X is no operand. */
-static int kept_of(const td_problem *product, bool is_solve)
+static int kept_of(const td_product *product, bool is_solve)
 {
     if (is_solve || product->routine != TD_TRIANGULAR_PRODUCT) return -1;
     return td_is_in_place(product, 0) ? 0 : td_is_in_place(product, 1) ? 1 : -1;
 }
 
-static td_sample sample_of(const td_problem *product, bool is_solve, int64_t count)
+static td_sample sample_of(const td_product *product, bool is_solve, int64_t count)
 {
     static atomic_ullong calls;
-    const bool has_addend = td_problem_has_addend(product);
+    const bool has_addend = td_product_has_addend(product);
     td_sample s = {
-        .joined = td_problem_has_rest(product) ? 2 : 1,
+        .joined = td_product_has_rest(product) ? 2 : 1,
         .is_complex = product->type == TD_COMPLEX_BINARY64,
         .is_solve = is_solve,
         .alpha_is_real = product->alpha_is_real,
@@ -52,7 +52,7 @@ static td_sample sample_of(const td_problem *product, bool is_solve, int64_t cou
         .old = has_addend ? product->addend : product->c,
         .c_in_rows = product->c_in_rows,
         .old_in_rows = has_addend ? product->addend_in_rows : product->c_in_rows,
-        .region = td_problem_region(product),
+        .region = td_product_region(product),
         .m = product->m,
         .n = product->n,
         .k = product->k,
@@ -90,17 +90,15 @@ static bool count_room(const td_sample *s, bool has_before, size_t *shares, size
 
 /* Keeps what the call writes over. Not in memory that the caller has lent, which the call itself
  * may use. */
-static bool save(td_sampling *s, td_device *device, const td_problem *p)
+static bool save(td_sampling *s, td_device *device, const td_product *p)
 {
-    td_problem own = *p;
     size_t shares, lines, before;
-    const bool has_before = s->sample.is_solve || td_problem_has_beta(p);
+    const bool has_before = s->sample.is_solve || td_product_has_beta(p);
     if (!count_room(&s->sample, has_before, &shares, &lines, &before)) return false;
     size_t bytes = shares + lines + before;
-    own.lent = NULL;
     if (bytes == 0) return true;
-    if (td_workspace_acquire(&s->workspace, device, &own, SIZE_MAX, all_or_none, &bytes) !=
-        TD_RUN_DONE)
+    if (td_workspace_acquire(&s->workspace, device, p->stream, NULL, SIZE_MAX, all_or_none,
+                             &bytes) != TD_RUN_DONE)
         return false;
     char *const memory = s->workspace.memory;
     if (shares) s->sample.shares = memory;
@@ -142,7 +140,7 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q
     if (!o->verify || !device || slot >= TD_SAMPLE_SLOTS) return;
     td_failures_watch(device);
     td_failures_look();
-    td_problem product;
+    td_product product;
     const bool is_product =
         method && method->sample && can_measure(p, device) && method->sample(q, &product);
     const int64_t count = is_product ? count_of(o, &product) : 0;
@@ -158,7 +156,7 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q
                                  ? device->mapped_lines
                                  : NULL;
     s->stream = p->stream;
-    if (!save(s, device, p)) return;
+    if (!save(s, device, &product)) return;
     warn_of_slow_device(&s->sample);
     s->mapped = &device->mapped_samples[slot];
     td_report_add_samples(record, &device->samples[slot]);

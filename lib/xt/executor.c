@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     int ordinal;
     char *memory;                       /* of its pool, in the order of its default stream */
-    td_problem tile;                    /* of the caller's matrices */
+    td_tile tile;                       /* of the caller's matrices */
     td_tile_part held[TD_TILE_FACTORS]; /* of the caller's matrices: the factors in `memory` */
     bool is_busy; /* the tile's result is in `memory`, or will be, and not yet with the caller */
 } worker;
@@ -31,7 +31,7 @@ typedef struct {
     const td_xt_call *x;
     td_decision decision;
     const td_xt_selection *devices;
-    td_problem whole;
+    td_tile whole;
     td_tile_size size;
     int64_t tiles;
     layout layout; /* of the largest tile */
@@ -88,7 +88,7 @@ static bool is_same(const td_tile_part *a, const td_tile_part *b)
 
 /* Copies what the worker's tile reads to its device, but for factors that are there since the tile
  * before, and describes the tile there; false if a matrix cannot be copied. */
-static bool copy_in(worker *w, const layout *l, td_problem *there)
+static bool copy_in(worker *w, const layout *l, td_tile *there)
 {
     const td_tile_memory memory = td_tile_memory_of(&w->tile);
     bool is_good = true;
@@ -121,17 +121,31 @@ static bool copy_out(const worker *w, const layout *l)
 
 /* ---- tiles ---- */
 
+void td_xt_ask(const td_xt_call *x, const td_tile *tile, td_problem *call, td_question *q)
+{
+    if (!tile->is_solve) {
+        td_ask_product(x->entry, &tile->product, call, q);
+        call->caller = x->p.caller;
+        return;
+    }
+    *call = tile->solve;
+    td_ask(x->entry, call, q);
+}
+
 /* Enqueues the worker's tile by an engine; a reason if it did not run. */
 static const char *run_tile(const plan *of, worker *w, const td_decision *decision)
 {
-    td_problem there;
+    td_tile there;
     if (!enter(w) || !copy_in(w, &of->layout, &there)) return td_reason_operand;
-    return td_dispatch_part(td_options_in_force(), of->x->entry, decision, &there);
+    td_problem call;
+    td_question q;
+    td_xt_ask(of->x, &there, &call, &q);
+    return td_dispatch_part(td_options_in_force(), &q, decision);
 }
 
 /* Enqueues a tile of the call. Once others have been written, one that the call's mode cannot
  * run is mode fp64's. */
-static const char *start(const plan *of, worker *w, const td_problem *tile)
+static const char *start(const plan *of, worker *w, const td_tile *tile)
 {
     w->tile = *tile;
     const char *reason = run_tile(of, w, &of->decision);
@@ -159,7 +173,7 @@ static const char *start_round(const plan *of, int64_t first)
 {
     const char *reason = NULL;
     for (int i = 0; i < of->count && first + i < of->tiles && !reason; i++) {
-        const td_problem tile = td_tile_at(&of->whole, of->size, first + i);
+        const td_tile tile = td_tile_at(&of->whole, of->size, first + i);
         reason = start(of, &of->workers[i], &tile);
     }
     return reason;
@@ -195,7 +209,7 @@ static size_t reserve(size_t *end, const td_tile_part *part, int64_t element_byt
     return at;
 }
 
-static layout lay_out(const td_problem *tile)
+static layout lay_out(const td_tile *tile)
 {
     const td_tile_memory memory = td_tile_memory_of(tile);
     layout l = {.end = 0};
@@ -266,7 +280,7 @@ static bool open_plan(plan *of, double *room)
     for (;; *room /= 2.0) {
         of->size = td_tile_fitting(&of->whole, block, *room);
         if (of->size.m == 0) return false;
-        const td_problem largest = td_tile_at(&of->whole, of->size, 0);
+        const td_tile largest = td_tile_at(&of->whole, of->size, 0);
         of->layout = lay_out(&largest);
         of->tiles = td_tile_count(&of->whole, of->size);
         of->count = of->tiles < of->devices->count ? (int)of->tiles : of->devices->count;
@@ -286,13 +300,13 @@ static const char *run_plan(plan *of, bool *is_good)
     return reason;
 }
 
-bool td_xt_has_tiles(const td_xt_call *x, const td_xt_selection *devices, const td_problem *whole)
+bool td_xt_has_tiles(const td_xt_call *x, const td_xt_selection *devices, const td_tile *whole)
 {
     return td_tile_fitting(whole, block_of(x), room_of(devices)).m > 0;
 }
 
 const char *td_xt_run_tiles(const td_xt_call *x, const td_xt_selection *devices,
-                            const td_decision *decision, const td_problem *whole,
+                            const td_decision *decision, const td_tile *whole,
                             cublasStatus_t *status)
 {
     plan of = {.x = x, .decision = *decision, .devices = devices, .whole = *whole};

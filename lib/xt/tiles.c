@@ -4,11 +4,37 @@
 #include "../routine/steps.h"
 #include "../routine/lower.h"
 
-bool td_tile_whole(const td_problem *p, td_problem *whole)
+bool td_tile_whole(const td_problem *p, td_tile *whole)
 {
-    if (!td_problem_is_solve(p)) return td_lower(p, whole);
-    *whole = *p;
+    whole->is_solve = td_problem_is_solve(p);
+    if (!whole->is_solve) return td_lower(p, &whole->product);
+    whole->solve = *p;
     return true;
+}
+
+static td_tile of_product(td_product product) { return (td_tile){.product = product}; }
+
+static td_tile of_solve(td_problem solve) { return (td_tile){.is_solve = true, .solve = solve}; }
+
+static td_type type_of(const td_tile *tile)
+{
+    return tile->is_solve ? tile->solve.type : tile->product.type;
+}
+
+static bool only_scales(const td_tile *tile)
+{
+    return tile->is_solve ? td_problem_only_scales(&tile->solve)
+                          : td_product_only_scales(&tile->product);
+}
+
+static bool adds_mirror(const td_tile *tile)
+{
+    return !tile->is_solve && tile->product.adds_mirror;
+}
+
+static td_region_kind region_of(const td_tile *tile)
+{
+    return tile->is_solve ? TD_REGION_ALL : tile->product.region;
 }
 
 /* ---- stages ---- */
@@ -32,26 +58,26 @@ static int64_t blocks_of_level(const td_problem *solve, int level)
     return most >> level;
 }
 
-int td_tile_levels(const td_problem *whole)
+int td_tile_levels(const td_tile *whole)
 {
     int levels = 1;
-    if (td_problem_only_scales(whole)) return 1;
-    if (whole->adds_mirror) return 2;
-    while (td_problem_is_solve(whole) && blocks_of_level(whole, levels) > 0) levels++;
+    if (only_scales(whole)) return 1;
+    if (adds_mirror(whole)) return 2;
+    while (whole->is_solve && blocks_of_level(&whole->solve, levels) > 0) levels++;
     return levels;
 }
 
-int64_t td_tile_stages(const td_problem *whole, int level)
+int64_t td_tile_stages(const td_tile *whole, int level)
 {
     if (level == 0) return 1;
-    if (whole->adds_mirror) return 2;
-    return 2 * systems_of(whole, blocks_of_level(whole, level)) - 1;
+    if (adds_mirror(whole)) return 2;
+    return 2 * systems_of(&whole->solve, blocks_of_level(&whole->solve, level)) - 1;
 }
 
 /* conj(alpha) times the conjugate transpose of op(A) op(B), and beta C. */
-static td_problem mirror_of(const td_problem *p)
+static td_product mirror_of(const td_product *p)
 {
-    td_problem mirror = *p;
+    td_product mirror = *p;
     mirror.a = p->b;
     mirror.b = p->a;
     mirror.alpha.value.complex_binary64.im = -p->alpha.value.complex_binary64.im;
@@ -61,34 +87,37 @@ static td_problem mirror_of(const td_problem *p)
 }
 
 /* alpha op(A) op(B), which is added to C. */
-static td_problem without_mirror(const td_problem *p)
+static td_product without_mirror(const td_product *p)
 {
-    td_problem product = *p;
+    td_product product = *p;
     product.adds_mirror = false;
     product.beta.value.binary64 = 1.0;
     return product;
 }
 
-td_problem td_tile_stage(const td_problem *whole, int level, int64_t i)
+td_tile td_tile_stage(const td_tile *whole, int level, int64_t i)
 {
     if (level == 0) return *whole;
-    if (whole->adds_mirror) return i == 0 ? mirror_of(whole) : without_mirror(whole);
-    const int64_t blocks = blocks_of_level(whole, level), rows = td_solve_most_rows(whole->type);
-    return i % 2 ? td_solve_update(whole, rows, (i + 1) / 2 * blocks)
-                 : td_solve_part(whole, rows, i / 2 * blocks, blocks);
+    if (adds_mirror(whole))
+        return of_product(i == 0 ? mirror_of(&whole->product) : without_mirror(&whole->product));
+    const td_problem *solve = &whole->solve;
+    const int64_t blocks = blocks_of_level(solve, level), rows = td_solve_most_rows(solve->type);
+    return i % 2 ? of_product(td_solve_update(solve, rows, (i + 1) / 2 * blocks))
+                 : of_solve(td_solve_part(solve, rows, i / 2 * blocks, blocks));
 }
 
 /* ---- memory ---- */
 
-td_matrix *td_tile_factor(td_problem *tile, int i)
+td_matrix *td_tile_factor(td_tile *tile, int i)
 {
-    td_matrix *const factors[TD_TILE_FACTORS] = {&tile->a, &tile->b, &tile->rest_a, &tile->rest_b};
-    return factors[i];
+    td_product *const p = &tile->product;
+    td_matrix *const factors[TD_TILE_FACTORS] = {&p->a, &p->b, &p->rest_a, &p->rest_b};
+    return tile->is_solve ? &tile->solve.a : factors[i];
 }
 
-td_matrix *td_tile_result(td_problem *tile)
+td_matrix *td_tile_result(td_tile *tile)
 {
-    return td_problem_is_solve(tile) ? &tile->b : &tile->c;
+    return tile->is_solve ? &tile->solve.b : &tile->product.c;
 }
 
 static td_region_kind half(td_triangle triangle)
@@ -102,16 +131,18 @@ static td_region_kind region_of_form(const td_form *form)
     return form->storage == TD_STORED_FULL ? TD_REGION_ALL : half(form->triangle);
 }
 
-td_tile_memory td_tile_memory_of(const td_problem *tile)
+td_tile_memory td_tile_memory_of(const td_tile *tile)
 {
-    const td_memory memory = td_problem_memory(tile);
-    const bool is_solve = td_problem_is_solve(tile), only_scales = td_problem_only_scales(tile);
-    td_tile_memory of = {.written = {memory.written, tile->region},
-                         .is_updated = is_solve ? !only_scales : td_problem_has_beta(tile),
+    const td_product *p = &tile->product;
+    const bool is_solve = tile->is_solve, has_factors = !only_scales(tile);
+    const td_memory memory =
+        is_solve ? td_problem_memory(&tile->solve) : td_product_memory(&tile->product);
+    td_tile_memory of = {.written = {memory.written, region_of(tile)},
+                         .is_updated = is_solve ? has_factors : td_product_has_beta(p),
                          .element_bytes = memory.element_bytes};
-    for (int i = 0; i < TD_TILE_FACTORS && !only_scales; i++) of.read[i].extent = memory.read[i];
-    of.read[0].region = is_solve ? half(tile->triangle) : region_of_form(&tile->form_a);
-    of.read[1].region = region_of_form(&tile->form_b);
+    for (int i = 0; i < TD_TILE_FACTORS && has_factors; i++) of.read[i].extent = memory.read[i];
+    of.read[0].region = is_solve ? half(tile->solve.triangle) : region_of_form(&p->form_a);
+    of.read[1].region = is_solve ? TD_REGION_ALL : region_of_form(&p->form_b);
     return of;
 }
 
@@ -121,7 +152,7 @@ static double bytes_of(const td_tile_part *x, int64_t element_bytes)
            TD_TILE_ALIGNMENT;
 }
 
-double td_tile_bytes(const td_problem *tile)
+double td_tile_bytes(const td_tile *tile)
 {
     const td_tile_memory memory = td_tile_memory_of(tile);
     double bytes = bytes_of(&memory.written, memory.element_bytes);
@@ -132,11 +163,17 @@ double td_tile_bytes(const td_problem *tile)
 
 /* ---- sizes ---- */
 
-static td_problem with_size(const td_problem *p, td_tile_size size)
+static td_tile_size size_of(const td_tile *tile)
 {
-    td_problem tile = *p;
-    tile.m = size.m;
-    tile.n = size.n;
+    return tile->is_solve ? (td_tile_size){tile->solve.m, tile->solve.n}
+                          : (td_tile_size){tile->product.m, tile->product.n};
+}
+
+static td_tile with_size(const td_tile *whole, td_tile_size size)
+{
+    td_tile tile = *whole;
+    *(tile.is_solve ? &tile.solve.m : &tile.product.m) = size.m;
+    *(tile.is_solve ? &tile.solve.n : &tile.product.n) = size.n;
     return tile;
 }
 
@@ -149,35 +186,35 @@ static bool halve(int64_t *side, int64_t block)
 }
 
 /* True if a tile can do with less than all rows, or columns, of the result. */
-static bool can_cut_rows(const td_problem *p)
+static bool can_cut_rows(const td_tile *tile)
 {
-    if (td_problem_is_solve(p)) return p->side == TD_RIGHT;
-    return p->form_a.storage == TD_STORED_FULL && !p->adds_mirror;
+    if (tile->is_solve) return tile->solve.side == TD_RIGHT;
+    return tile->product.form_a.storage == TD_STORED_FULL && !tile->product.adds_mirror;
 }
 
-static bool can_cut_columns(const td_problem *p)
+static bool can_cut_columns(const td_tile *tile)
 {
-    if (td_problem_is_solve(p)) return p->side == TD_LEFT;
-    return p->form_b.storage == TD_STORED_FULL && !p->adds_mirror;
+    if (tile->is_solve) return tile->solve.side == TD_LEFT;
+    return tile->product.form_b.storage == TD_STORED_FULL && !tile->product.adds_mirror;
 }
 
-static bool shrink(const td_problem *p, int64_t block, td_tile_size *size)
+static bool shrink(const td_tile *whole, int64_t block, td_tile_size *size)
 {
     const bool rows_first = size->m > size->n;
-    if (p->region != TD_REGION_ALL) {
-        const bool is_smaller = can_cut_rows(p) && halve(&size->m, block);
+    if (region_of(whole) != TD_REGION_ALL) {
+        const bool is_smaller = can_cut_rows(whole) && halve(&size->m, block);
         size->n = size->m;
         return is_smaller;
     }
-    if (rows_first && can_cut_rows(p) && halve(&size->m, block)) return true;
-    if (can_cut_columns(p) && halve(&size->n, block)) return true;
-    return !rows_first && can_cut_rows(p) && halve(&size->m, block);
+    if (rows_first && can_cut_rows(whole) && halve(&size->m, block)) return true;
+    if (can_cut_columns(whole) && halve(&size->n, block)) return true;
+    return !rows_first && can_cut_rows(whole) && halve(&size->m, block);
 }
 
-td_tile_size td_tile_fitting(const td_problem *whole, int64_t block, double bytes)
+td_tile_size td_tile_fitting(const td_tile *whole, int64_t block, double bytes)
 {
-    td_tile_size size = {whole->m, whole->n};
-    for (td_problem tile = *whole; td_tile_bytes(&tile) > bytes; tile = with_size(whole, size))
+    td_tile_size size = size_of(whole);
+    for (td_tile tile = *whole; td_tile_bytes(&tile) > bytes; tile = with_size(whole, size))
         if (!shrink(whole, block, &size)) return (td_tile_size){0, 0};
     return size;
 }
@@ -187,17 +224,18 @@ td_tile_size td_tile_fitting(const td_problem *whole, int64_t block, double byte
 static int64_t tiles_along(int64_t side, int64_t of_tile) { return (side + of_tile - 1) / of_tile; }
 
 /* Tiles of the result's region in a column of tiles, and the first of them. */
-static int64_t tiles_of_column(const td_problem *p, td_tile_size size, int64_t column,
+static int64_t tiles_of_column(const td_tile *whole, td_tile_size size, int64_t column,
                                int64_t *first)
 {
-    const int64_t down = tiles_along(p->m, size.m);
-    *first = p->region == TD_REGION_LOWER ? column : 0;
-    return (p->region == TD_REGION_UPPER ? column + 1 : down) - *first;
+    const int64_t down = tiles_along(size_of(whole).m, size.m);
+    const td_region_kind region = region_of(whole);
+    *first = region == TD_REGION_LOWER ? column : 0;
+    return (region == TD_REGION_UPPER ? column + 1 : down) - *first;
 }
 
-int64_t td_tile_count(const td_problem *whole, td_tile_size size)
+int64_t td_tile_count(const td_tile *whole, td_tile_size size)
 {
-    const int64_t across = tiles_along(whole->n, size.n);
+    const int64_t across = tiles_along(size_of(whole).n, size.n);
     int64_t count = 0, first;
     for (int64_t column = 0; column < across; column++)
         count += tiles_of_column(whole, size, column, &first);
@@ -207,42 +245,44 @@ int64_t td_tile_count(const td_problem *whole, td_tile_size size)
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* A matrix from one of its rows and columns on; of one that is not there, nothing. */
-static td_matrix part_of(const td_problem *p, const td_matrix *x, int64_t row, int64_t column)
+static td_matrix part_of(td_type type, const td_matrix *x, int64_t row, int64_t column)
 {
     td_matrix part = *x;
-    if (part.data) part.data = (char *)x->data + (row + column * x->ld) * td_types[p->type].size;
+    if (part.data) part.data = (char *)x->data + (row + column * x->ld) * td_types[type].size;
     return part;
 }
 
 /* A left factor from a row of op(X) on, and a right one from a column on. */
-static td_matrix left_part(const td_problem *p, const td_matrix *x, int64_t row)
+static td_matrix left_part(const td_product *p, const td_matrix *x, int64_t row)
 {
-    return p->op_a == TD_OP_N ? part_of(p, x, row, 0) : part_of(p, x, 0, row);
+    return p->op_a == TD_OP_N ? part_of(p->type, x, row, 0) : part_of(p->type, x, 0, row);
 }
 
-static td_matrix right_part(const td_problem *p, const td_matrix *x, int64_t column)
+static td_matrix right_part(const td_product *p, const td_matrix *x, int64_t column)
 {
-    return p->op_b == TD_OP_N ? part_of(p, x, 0, column) : part_of(p, x, column, 0);
+    return p->op_b == TD_OP_N ? part_of(p->type, x, 0, column) : part_of(p->type, x, column, 0);
 }
 
 /* The tile at a row and column of the result, which is of its region. */
-static td_problem cut(const td_problem *p, td_tile_size size, int64_t row, int64_t column)
+static td_tile cut(const td_tile *whole, td_tile_size size, int64_t row, int64_t column)
 {
-    td_problem tile =
-        with_size(p, (td_tile_size){smaller(size.m, p->m - row), smaller(size.n, p->n - column)});
-    *td_tile_result(&tile) = part_of(p, td_tile_result(&tile), row, column);
-    if (td_problem_is_solve(p)) return tile;
-    tile.a = left_part(p, &p->a, row);
-    tile.rest_a = left_part(p, &p->rest_a, row);
-    tile.b = right_part(p, &p->b, column);
-    tile.rest_b = right_part(p, &p->rest_b, column);
+    const td_tile_size all = size_of(whole);
+    const td_product *p = &whole->product;
+    td_tile tile = with_size(
+        whole, (td_tile_size){smaller(size.m, all.m - row), smaller(size.n, all.n - column)});
+    *td_tile_result(&tile) = part_of(type_of(whole), td_tile_result(&tile), row, column);
+    if (whole->is_solve) return tile;
+    tile.product.a = left_part(p, &p->a, row);
+    tile.product.rest_a = left_part(p, &p->rest_a, row);
+    tile.product.b = right_part(p, &p->b, column);
+    tile.product.rest_b = right_part(p, &p->rest_b, column);
     if (row == column) return tile;
-    tile.region = TD_REGION_ALL; /* it has none of the diagonal */
-    tile.has_real_diagonal = false;
+    tile.product.region = TD_REGION_ALL; /* it has none of the diagonal */
+    tile.product.has_real_diagonal = false;
     return tile;
 }
 
-td_problem td_tile_at(const td_problem *whole, td_tile_size size, int64_t i)
+td_tile td_tile_at(const td_tile *whole, td_tile_size size, int64_t i)
 {
     int64_t column = 0, first;
     for (int64_t count; i >= (count = tiles_of_column(whole, size, column, &first)); column++)

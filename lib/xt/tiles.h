@@ -1,23 +1,32 @@
 /* tiles.h - a routine whose matrices are not in device memory, in tiles that a device has room for.
  * What is cut is the product that the routine is (../routine/lower.h), or a triangular solve, or a
- * stage of one. A tile is a problem of its own: rows and columns of the result, each with all of k.
- * Pure: no CUDA calls. */
+ * stage of one. A tile is such a product or solve of its own: rows and columns of the result, each
+ * with all of k. Pure: no CUDA calls. */
 #ifndef TD_TILES_H
 #define TD_TILES_H
 
-#include "../routine/problem.h"
+#include "../routine/product.h"
+
+/* A product or, if is_solve, a triangular solve. */
+typedef struct {
+    bool is_solve;
+    union {
+        td_problem solve;
+        td_product product;
+    };
+} td_tile;
 
 /* Sets *whole to what p is cut as; false if p's kind of routine has no tiles. */
-bool td_tile_whole(const td_problem *p, td_problem *whole);
+bool td_tile_whole(const td_problem *p, td_tile *whole);
 
 /* What cannot be cut small enough is done in stages, one after another. On level 0 there is one
  * stage, the whole; the stages of each further level are smaller. A triangular solve becomes
  * systems with parts of A's diagonal and products between them, which together have the steps of
  * the solve (../routine/steps.h), and so its bits. The update of rank 2k with a Hermitian
  * result becomes the two products that it adds up. All else has level 0 alone. */
-int td_tile_levels(const td_problem *whole);
-int64_t td_tile_stages(const td_problem *whole, int level);
-td_problem td_tile_stage(const td_problem *whole, int level, int64_t i);
+int td_tile_levels(const td_tile *whole);
+int64_t td_tile_stages(const td_tile *whole, int level);
+td_tile td_tile_stage(const td_tile *whole, int level, int64_t i);
 
 /* Rows and columns of the result that a tile has, but for the last ones of a row or column of
  * tiles. */
@@ -40,16 +49,16 @@ typedef struct {
     bool is_updated;
     int64_t element_bytes;
 } td_tile_memory;
-td_tile_memory td_tile_memory_of(const td_problem *tile);
+td_tile_memory td_tile_memory_of(const td_tile *tile);
 
 /* The matrix of a tile that read[i] is of, and the one that `written` is of. */
-td_matrix *td_tile_factor(td_problem *tile, int i);
-td_matrix *td_tile_result(td_problem *tile);
+td_matrix *td_tile_factor(td_tile *tile, int i);
+td_matrix *td_tile_result(td_tile *tile);
 
 /* Bytes of all that, packed: columns of an extent follow each other, and each extent begins at a
  * multiple of TD_TILE_ALIGNMENT bytes. */
 enum { TD_TILE_ALIGNMENT = 256 };
-double td_tile_bytes(const td_problem *tile);
+double td_tile_bytes(const td_tile *tile);
 
 /* The largest tiles that take at most so many bytes: all of the result, or else its longer side
  * halved as often as is needed, to multiples of `block` elements. Tiles of a triangle are squares.
@@ -57,11 +66,11 @@ double td_tile_bytes(const td_problem *tile);
  * alone, its columns where A is on the left, else its rows. The update of rank 2k with a Hermitian
  * result has one tile, as each element needs its mirror image. m is 0 if there are no tiles so
  * small. */
-td_tile_size td_tile_fitting(const td_problem *whole, int64_t block, double bytes);
+td_tile_size td_tile_fitting(const td_tile *whole, int64_t block, double bytes);
 
 /* Tiles that have elements of the result, and number i of them, columns of tiles behind one
  * another. */
-int64_t td_tile_count(const td_problem *whole, td_tile_size size);
-td_problem td_tile_at(const td_problem *whole, td_tile_size size, int64_t i);
+int64_t td_tile_count(const td_tile *whole, td_tile_size size);
+td_tile td_tile_at(const td_tile *whole, td_tile_size size, int64_t i);
 
 #endif

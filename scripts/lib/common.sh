@@ -28,6 +28,9 @@ no_arguments() {
     esac
 }
 
+# source_archive VERSION FOLDER: FOLDER/tandem-VERSION.tar.gz of what git has in the last commit.
+source_archive() { git archive --format=tar.gz --prefix="tandem-$1/" --output="$2/tandem-$1.tar.gz" HEAD; }
+
 # minutes SECONDS: 3 min 5 s.
 minutes() { printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); }
 

@@ -379,4 +379,48 @@ static inline matrix take(stored *s)
     return a;
 }
 
+/* ---- parts of matrices, and errors ---- */
+
+/* A complex operation rounds up to sqrt(8) times as much as a real one. */
+static inline long double gamma_of(const solver_type *t, int n) { return 4.0L * (n + 3) * t->unit; }
+
+/* Fills the part above or below the diagonal. */
+static inline void fill_triangle(matrix *a, bool above, number value)
+{
+    for (int j = 0; j < a->columns; j++)
+        for (int i = 0; i < a->rows; i++)
+            if (above ? i < j : i > j) *at(a, i, j) = value;
+}
+
+/* The leading rows x columns part. */
+static inline matrix part(const matrix *a, int rows, int columns)
+{
+    matrix b = make(rows, columns);
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) *at(&b, i, j) = *at(a, i, j);
+    return b;
+}
+
+static const cublasFillMode_t fills[] = {CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER};
+
+/* The triangle that is not named holds NaN, and keeps it. */
+static inline stored store_triangle(const solver_type *t, const matrix *a, cublasFillMode_t uplo,
+                                    int padding)
+{
+    matrix half = part(a, a->rows, a->columns);
+    fill_triangle(&half, uplo == CUBLAS_FILL_MODE_LOWER, NAN);
+    stored s = store(t, &half, padding);
+    free(half.x);
+    return s;
+}
+
+static inline void expect_unitary(const solver_type *t, const matrix *q)
+{
+    matrix qt = adjoint(q), one = unit_matrix(q->columns), qtq = product(&qt, q);
+    expect_within(distance(&qtq, &one), 3 * gamma_of(t, q->rows) * sqrtl(q->columns));
+    free(qt.x);
+    free(one.x);
+    free(qtq.x);
+}
+
 #endif

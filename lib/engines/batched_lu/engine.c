@@ -118,11 +118,18 @@ static bool is_countable(const td_problem *p)
            p->b.ld <= most && p->c.ld <= most;
 }
 
-static td_run_status run(const td_problem *p, td_parameter parameter, td_device *device,
-                         size_t workspace_limit, td_counters *counters)
+static cudaError_t prepare(int unused)
+{
+    (void)unused;
+    return td_lu_prepare();
+}
+
+td_run_status td_batched_lu_run(const td_problem *p, td_device *device)
 {
     cudaError_t error;
-    (void)parameter, (void)device, (void)workspace_limit, (void)counters;
+    if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
+    const td_run_status status = td_engine_check(p);
+    if (status != TD_RUN_DONE) return status;
     if (!is_countable(p)) return TD_RUN_TOO_LARGE;
     switch (p->kind) {
     case TD_LU_FACTOR:
@@ -143,16 +150,8 @@ static td_run_status run(const td_problem *p, td_parameter parameter, td_device 
     return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
-static cudaError_t prepare(int is_other_way)
-{
-    (void)is_other_way;
-    return td_lu_prepare();
-}
-
 const td_engine td_engine_batched_lu = {
     .name = "lu",
     .summary = "batches of small LU factorisations, in the matrices' own arithmetic",
-    .bound = "LAPACK's",
-    .prepare = prepare,
-    .run = run,
+    .error = "LAPACK's",
 };

@@ -10,15 +10,9 @@
 #include "../tiler.h"
 #include "../unfold.h"
 #include "../../routine/columns.h"
+#include "../../routine/real.h"
 
-typedef struct {
-    const td_problem *p;
-    td_device *device;
-    td_part_sizes sizes;
-    size_t t, cublas; /* where these are in the workspace: T, and what cuBLAS may use */
-    char *workspace;
-} update;
-
+/* A td_loader. */
 static cudaError_t prepare(int unused)
 {
     (void)unused;
@@ -27,26 +21,31 @@ static cudaError_t prepare(int unused)
     return error == cudaSuccess ? td_scalars_prepare() : error;
 }
 
-static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
-
-/* Real factors of two parts, and complex ones of one. */
-static bool takes(const td_problem *p)
+static td_scalar one_of(td_type type)
 {
-    return is_complex(p) != td_problem_has_rest(p) && !td_problem_only_scales(p);
+    td_scalar one = {.device = NULL};
+    if (type == TD_COMPLEX_BINARY64)
+        one.value.complex_binary64.re = 1.0;
+    else
+        one.value.binary64 = 1.0;
+    return one;
 }
 
-/* True if T has the place of all of C: an element's mirror image is anywhere, and complex scalars
- * come last. Else T is one part of C after the other. */
-static bool keeps_all(const td_problem *p) { return is_complex(p) || td_problem_has_rest(p); }
+/* ---- parts of C, one after the other ---- */
 
-/* ---- workspace ---- */
+typedef struct {
+    const td_real_product *p;
+    td_device *device;
+    td_part_sizes sizes;
+    size_t t, cublas; /* where these are in the workspace: T, and what cuBLAS may use */
+    char *workspace;
+} update;
 
 static size_t lay_out(void *of)
 {
     update *u = of;
-    const int64_t columns = keeps_all(u->p) ? u->p->n : u->sizes.n;
     size_t end = 0;
-    u->t = td_reserve(&end, u->sizes.m * columns * td_types[u->p->type].size);
+    u->t = td_reserve(&end, u->sizes.m * u->sizes.n * (int64_t)sizeof(double));
     u->cublas = td_reserve(&end, (int64_t)u->sizes.cublas_bytes);
     return end;
 }
@@ -54,7 +53,6 @@ static size_t lay_out(void *of)
 static bool shrink(void *of)
 {
     update *u = of;
-    if (keeps_all(u->p)) return false;
     return td_shrink(&u->sizes, &(td_pass_units){INT64_MAX, 1, u->p->k}); /* k is never cut */
 }
 
@@ -63,69 +61,151 @@ static size_t plan(void *of, size_t limit)
 {
     update *u = of;
     u->sizes = td_largest_part(u->p);
-    u->sizes.n = td_smaller(u->sizes.n, td_dgemm_columns(u->p));
+    u->sizes.n = td_smaller(u->sizes.n, td_dgemm_columns(u->p->n));
     u->sizes.cublas_bytes = TD_CUBLAS_WORKSPACE;
     return td_fit(u, limit, lay_out, shrink);
 }
 
-/* ---- running ---- */
-
 /* T without its scalars where the part has elements. */
-static bool multiply(const update *u, const td_part *rows, void *t, int64_t ld)
-{
-    td_problem product = td_dgemm_product(u->p, rows);
-    product.a = td_lines_from(u->p, 0, rows->i);
-    product.b = td_lines_from(u->p, 1, rows->j);
-    product.c = (td_matrix){.data = t, .ld = ld};
-    return td_cublas_run(u->device, &product, u->workspace + u->cublas, u->sizes.cublas_bytes);
-}
-
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
     const update *u = of;
-    const td_part rows = td_dgemm_rows(u->p, part);
+    const td_real_product *p = u->p;
+    const td_part rows = td_dgemm_rows(td_real_region(p), part);
     double *const t = (double *)(u->workspace + u->t);
+    td_problem call = td_call_of_part(p, &rows);
+    call.alpha = one_of(TD_BINARY64);
+    call.beta = (td_scalar){.device = NULL};
+    call.c = (td_matrix){.data = t, .ld = rows.m};
     (void)touched;
-    if (!multiply(u, &rows, t, rows.m)) return cudaErrorUnknown;
-    const td_target target = td_target_of(u->p, &rows, NULL);
-    return td_join_run(&target, t, td_problem_has_rest(u->p), u->p->stream);
+    if (!td_cublas_run(u->device, &call, u->workspace + u->cublas, u->sizes.cublas_bytes))
+        return cudaErrorUnknown;
+    const td_target target = td_target_of(p, &rows, NULL);
+    return td_join_run(&target, t, false, p->stream);
 }
 
-/* C of a complex T. */
-static cudaError_t join_complex(const update *u)
+static td_run_status run_parts(update *u, size_t workspace_limit)
 {
-    td_complex_scalars s = td_unfold_scalars(u->p);
-    s.t = (td_matrix){.data = u->workspace + u->t, .ld = u->p->m};
-    return td_scalars_end_run(&s, 1, u->p->stream);
+    const td_real_product *p = u->p;
+    const td_part_steps steps = {.product = u, .part = run_part};
+    td_workspace workspace;
+    td_run_status status =
+        td_workspace_acquire(&workspace, u->device, p->stream, &p->lent, workspace_limit, plan, u);
+    if (status != TD_RUN_DONE) return status;
+    u->workspace = workspace.memory;
+    status = td_run_parts(p, &u->sizes, &steps);
+    td_workspace_release(&workspace, p->stream);
+    return status;
 }
 
-/* C is touched last. */
-static td_run_status run_complex(const update *u)
-{
-    const td_problem *p = u->p;
-    td_complex_binary64 *const t = (td_complex_binary64 *)(u->workspace + u->t);
-    td_part part = td_before_parts(p, &u->sizes, 0);
-    while (td_next_part(p, &u->sizes, &part)) {
-        const td_part rows = td_dgemm_rows(p, &part);
-        if (!multiply(u, &rows, t + rows.i + rows.j * p->m, p->m)) return TD_RUN_FAILED;
-    }
-    return td_cuda_ok(join_complex(u)) ? TD_RUN_DONE : TD_RUN_FAILED;
-}
-
-static td_run_status run(const td_problem *p, td_parameter parameter, td_device *device,
+static td_run_status run(const td_real_product *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
     update u = {.p = p, .device = device};
-    td_workspace workspace;
     (void)parameter, (void)counters;
-    if (td_problem_only_scales(p)) return td_scale_parts(p);
-    if (!td_cublas_counts(p) || (keeps_all(p) && p->n > TD_MAX_PART_LINES)) return TD_RUN_TOO_LARGE;
+    if (td_real_only_scales(p)) return td_scale_parts(p);
+    if (!td_cublas_counts(p->k, p->batch, &p->a, &p->b)) return TD_RUN_TOO_LARGE;
+    return td_cublas_ready(device) ? run_parts(&u, workspace_limit) : TD_RUN_NO_CUBLAS;
+}
+
+/* ---- all of C at once ---- */
+
+/* T has the place of all of C: of a sum of two products an element's mirror image is anywhere, and
+ * complex scalars come last. */
+typedef struct {
+    const td_product *p;
+    size_t t, cublas, bytes;
+    char *workspace;
+} whole;
+
+static bool is_complex(const td_product *p) { return p->type == TD_COMPLEX_BINARY64; }
+
+/* Real factors of two parts, and complex ones of one. */
+static bool takes(const td_product *p)
+{
+    return is_complex(p) != td_product_has_rest(p) && !td_product_only_scales(p);
+}
+
+/* A td_planner. */
+static size_t plan_whole(void *of, size_t limit)
+{
+    whole *w = of;
+    w->bytes = 0;
+    w->t = td_reserve(&w->bytes, w->p->n * w->p->n * td_types[w->p->type].size);
+    w->cublas = td_reserve(&w->bytes, TD_CUBLAS_WORKSPACE);
+    return w->bytes <= limit ? w->bytes : 0;
+}
+
+/* The matrix whose first elements are those of lines first .. of a factor. */
+static td_matrix lines_from(const td_product *p, int which, int64_t first)
+{
+    td_matrix from = which ? p->b : p->a;
+    const bool are_columns = which ? p->op_b == TD_OP_N : p->op_a != TD_OP_N;
+    from.data = (char *)from.data + first * (are_columns ? from.ld : 1) * td_types[p->type].size;
+    return from;
+}
+
+/* T without its scalars where columns have elements, of A B' alone, if B A' is to be added. */
+static bool multiply(const whole *w, td_device *device, const td_part *rows)
+{
+    const td_product *p = w->p;
+    const int64_t size = td_types[p->type].size, at = rows->i + rows->j * p->n;
+    td_problem call = td_call_of_product(p);
+    call.m = rows->m;
+    call.n = rows->n;
+    call.k = td_product_has_rest(p) ? p->k / 2 : p->k;
+    call.alpha = one_of(p->type);
+    call.beta = (td_scalar){.device = NULL};
+    call.a = lines_from(p, 0, rows->i);
+    call.b = lines_from(p, 1, rows->j);
+    call.c = (td_matrix){.data = w->workspace + w->t + at * size, .ld = p->n};
+    return td_cublas_run(device, &call, w->workspace + w->cublas, TD_CUBLAS_WORKSPACE);
+}
+
+static cudaError_t join(const whole *w)
+{
+    const td_product *p = w->p;
+    void *const t = w->workspace + w->t;
+    if (is_complex(p)) {
+        td_complex_scalars s = td_unfold_scalars(p);
+        s.t = (td_matrix){.data = t, .ld = p->n};
+        return td_scalars_end_run(&s, 1, p->stream);
+    }
+    const td_part all = {.m = (int)p->n, .n = (int)p->n, .batch = 1};
+    td_real_product real;
+    td_to_real(p, &real);
+    const td_target target = td_target_of(&real, &all, NULL);
+    return td_join_run(&target, t, true, p->stream);
+}
+
+/* C is touched last. */
+static td_run_status run_whole(const whole *w, td_device *device)
+{
+    const td_product *p = w->p;
+    const bool needs_all = td_product_has_rest(p) || p->adds_mirror; /* for mirror images */
+    const int64_t columns = needs_all ? p->n : td_dgemm_columns(p->n);
+    const td_region region = {.kind = needs_all ? TD_REGION_ALL : p->region};
+    for (int64_t j = 0; j < p->n; j += columns) {
+        const td_part part = {
+            .j = j, .m = (int)p->n, .n = (int)td_smaller(columns, p->n - j), .batch = 1};
+        const td_part rows = td_dgemm_rows(region, &part);
+        if (!multiply(w, device, &rows)) return TD_RUN_FAILED;
+    }
+    return td_cuda_ok(join(w)) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+static td_run_status run_folded(const td_product *p, td_device *device, size_t workspace_limit)
+{
+    whole w = {.p = p};
+    td_workspace workspace;
+    if (!td_cublas_counts(p->k, p->batch, &p->a, &p->b) || p->n > TD_MAX_PART_LINES)
+        return TD_RUN_TOO_LARGE;
     if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
-    td_run_status status = td_workspace_acquire(&workspace, device, p, workspace_limit, plan, &u);
+    td_run_status status = td_workspace_acquire(&workspace, device, p->stream, &p->lent,
+                                                workspace_limit, plan_whole, &w);
     if (status != TD_RUN_DONE) return status;
-    u.workspace = workspace.memory;
-    const td_part_steps steps = {.product = &u, .part = run_part};
-    status = is_complex(p) ? run_complex(&u) : td_run_parts(p, &u.sizes, &steps);
+    w.workspace = workspace.memory;
+    status = run_whole(&w, device);
     td_workspace_release(&workspace, p->stream);
     return status;
 }
@@ -133,10 +213,10 @@ static td_run_status run(const td_problem *p, td_parameter parameter, td_device 
 const td_engine td_engine_dgemm = {
     .name = "dgemm",
     .summary = "updates of a triangle by cuBLAS's own products of its columns",
-    .bound = "cuBLAS's",
-    .bits = td_bits_fp64,
-    .proven = td_proven_native,
+    .error = "cuBLAS's",
+    .bound = &td_bound_native,
     .takes = takes,
+    .run_folded = run_folded,
     .prepare = prepare,
     .run = run,
 };

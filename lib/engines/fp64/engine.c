@@ -13,14 +13,14 @@ static cudaError_t fp64_prepare(int is_other_way)
 }
 
 typedef struct {
-    const td_problem *p;
+    const td_real_product *p;
     td_route_terms terms;
 } fp64_product;
 
 static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
     const fp64_product *product = of;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_repair all = {
         .operand = {td_view_of(p, 0, part->i, part->m), td_view_of(p, 1, part->j, part->n)},
         .target = td_target_of(p, part, NULL),
@@ -32,24 +32,22 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 }
 
 /* Parts are as large as one launch can number. */
-static td_run_status fp64_run(const td_problem *p, td_parameter parameter, td_device *device,
+static td_run_status fp64_run(const td_real_product *p, td_parameter parameter, td_device *device,
                               size_t workspace_limit, td_counters *counters)
 {
     const td_part_sizes sizes = td_largest_part(p);
     const td_traits traits = td_traits_current();
     const fp64_product product = {p, td_route_terms_of(p, parameter, &traits)};
     (void)device, (void)workspace_limit, (void)counters;
-    if (td_problem_only_scales(p)) return td_scale_parts(p);
+    if (td_real_only_scales(p)) return td_scale_parts(p);
     return td_run_parts(p, &sizes, &(td_part_steps){.product = &product, .part = run_part});
 }
 
 const td_engine td_engine_fp64 = {
     .name = "fp64",
     .summary = "binary64 sums in one fixed order, the same bits on every device",
-    .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding, where nothing over- or underflows",
+    .bound = &td_bound_binary64,
     .cost = td_cost_fp64,
-    .bits = td_bits_fp64,
-    .proven = td_proven_fp64,
     .is_never_faster = true,
     .prepare = fp64_prepare,
     .run = fp64_run,

@@ -48,7 +48,7 @@ typedef struct {
 
 /* What every part has in common. */
 typedef struct {
-    const td_problem *p;
+    const td_real_product *p;
     const arithmetic *in;
     td_device *device;
     td_route_terms terms; /* of repairs */
@@ -139,7 +139,7 @@ static size_t make_plan(void *of, size_t limit)
 {
     mf_product *product = of;
     mf_plan *plan = &product->plan;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_device *device = product->device;
     *plan = (mf_plan){.format = product->in->format,
                       .type = product->in->type,
@@ -241,7 +241,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
 {
     const mf_product *product = of;
     const mf_plan *plan = &product->plan;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const bool scaled = plan->type == TD_BINARY64;
     td_scan scan = {
         .operand = {td_view_of(p, 0, part->i, part->m), td_view_of(p, 1, part->j, part->n)},
@@ -283,10 +283,10 @@ static cudaError_t scale_part(const void *of, const td_part *part, bool *touched
 
 static td_run_status run_product(mf_product *product, size_t limit)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     td_workspace workspace;
-    td_run_status status =
-        td_workspace_acquire(&workspace, product->device, p, limit, make_plan, product);
+    td_run_status status = td_workspace_acquire(&workspace, product->device, p->stream, &p->lent,
+                                                limit, make_plan, product);
     if (status != TD_RUN_DONE) return status;
     product->workspace = workspace.memory;
     status = td_run_parts(p, &product->plan.part,
@@ -302,8 +302,9 @@ static td_run_status scale_product(const mf_product *product)
                         &(td_part_steps){.product = product, .part = scale_part});
 }
 
-static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_parameter parameter,
-                              td_device *device, size_t workspace_limit, td_counters *counters)
+static td_run_status run_mode(const td_real_product *p, const arithmetic *in,
+                              td_parameter parameter, td_device *device, size_t workspace_limit,
+                              td_counters *counters)
 {
     const td_traits traits = td_traits_current();
     mf_product product = {.p = p,
@@ -311,7 +312,7 @@ static td_run_status run_mode(const td_problem *p, const arithmetic *in, td_para
                           .device = device,
                           .terms = td_route_terms_of(p, parameter, &traits),
                           .counters = counters};
-    if (td_problem_only_scales(p)) return td_scale_parts(p);
+    if (td_real_only_scales(p)) return td_scale_parts(p);
     return run_product(&product, workspace_limit);
 }
 
@@ -325,14 +326,14 @@ static cudaError_t prepare_typed(int type)
     return formats[type]->prepare((td_type)type);
 }
 
-td_run_status td_multifloat_run(const td_problem *p, const td_format *format, td_device *device,
-                                size_t workspace_limit)
+td_run_status td_multifloat_run(const td_real_product *p, const td_format *format,
+                                td_device *device, size_t workspace_limit)
 {
     const arithmetic in = {format, p->type, false};
     if (!td_device_load(device, prepare_typed, (int)p->type)) return TD_RUN_FAILED;
-    td_problem scaled = *p;
+    td_real_product scaled = *p;
     mf_product product = {.p = p, .in = &in, .device = device};
-    if (!td_problem_only_scales(p)) return run_product(&product, workspace_limit);
+    if (!td_real_only_scales(p)) return run_product(&product, workspace_limit);
     memset(&scaled.alpha, 0, sizeof scaled.alpha);
     product.p = &scaled;
     return scale_product(&product);
@@ -353,8 +354,9 @@ static cudaError_t prepare_mode(const td_format *format)
         (void)other_way;                                                                           \
         return prepare_mode(format);                                                               \
     }                                                                                              \
-    static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
-                                  size_t workspace_limit, td_counters *counters)                   \
+    static td_run_status id##_run(const td_real_product *p, td_parameter parameter,                \
+                                  td_device *device, size_t workspace_limit,                       \
+                                  td_counters *counters)                                           \
     {                                                                                              \
         static const arithmetic in = {format, TD_BINARY64, is_shortened};                          \
         return run_mode(p, &in, parameter, device, workspace_limit, counters);                     \
@@ -368,10 +370,8 @@ MODE(ds, &td_format_dd, true)
 const td_engine td_engine_df = {
     .name = "df",
     .summary = "pairs of binary32 (double-float)",
-    .bound = "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384",
+    .bound = &td_bound_df,
     .cost = td_cost_df,
-    .bits = td_bits_df,
-    .proven = td_proven_df,
     .prepare = df_prepare,
     .run = df_run,
 };
@@ -379,11 +379,8 @@ const td_engine td_engine_df = {
 const td_engine td_engine_ts = {
     .name = "ts",
     .summary = "triples of binary32 (triple-single)",
-    .bound =
-        "one rounding, and 2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384",
+    .bound = &td_bound_ts,
     .cost = td_cost_ts,
-    .bits = td_bits_rounded_once,
-    .proven = td_proven_ts,
     .prepare = ts_prepare,
     .run = ts_run,
 };
@@ -391,11 +388,8 @@ const td_engine td_engine_ts = {
 const td_engine td_engine_dd = {
     .name = "dd",
     .summary = "pairs of binary64 (double-double)",
-    .bound =
-        "one rounding, and 2^-101 (|alpha||A||B| + |beta||C|) measured, 2^-96 proven, to k = 16384",
+    .bound = &td_bound_dd,
     .cost = td_cost_dd,
-    .bits = td_bits_rounded_once,
-    .proven = td_proven_dd,
     .prepare = dd_prepare,
     .run = dd_run,
 };
@@ -403,10 +397,8 @@ const td_engine td_engine_dd = {
 const td_engine td_engine_ds = {
     .name = "d+s",
     .summary = "binary64 and binary32 (double+single)",
-    .bound = "one rounding, and 2^-77 (|alpha||A||B| + |beta||C|), to k = 16384",
+    .bound = &td_bound_ds,
     .cost = td_cost_ds,
-    .bits = td_bits_rounded_once,
-    .proven = td_proven_ds,
     .prepare = ds_prepare,
     .run = ds_run,
 };

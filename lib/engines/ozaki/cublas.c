@@ -200,9 +200,9 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
     return multiply(device, &w);
 }
 
-bool td_cublas_counts(const td_problem *p)
+bool td_cublas_counts(int64_t k, int64_t batch, const td_matrix *a, const td_matrix *b)
 {
-    return p->batch == 1 && p->k <= INT_MAX && p->a.ld <= INT_MAX && p->b.ld <= INT_MAX;
+    return batch == 1 && k <= INT_MAX && a->ld <= INT_MAX && b->ld <= INT_MAX;
 }
 
 bool td_cublas_run(td_device *device, const td_problem *p, void *workspace, size_t workspace_bytes)

@@ -27,7 +27,7 @@ bool td_cublas_multiply(td_device *device, const td_panels *panels, cudaStream_t
 
 /* True if an int of cuBLAS counts the terms and leading dimensions of A and B, of which there is
  * one each: parts have fewer rows and columns anyway. */
-bool td_cublas_counts(const td_problem *p);
+bool td_cublas_counts(int64_t k, int64_t batch, const td_matrix *a, const td_matrix *b);
 
 /* Enqueues a routine that td_native_knows (../native_call.h) in p->stream, in the arithmetic that a
  * program's own call has: CUBLAS_COMPUTE_64F_PEDANTIC takes 1.3 times as long on an H100. The

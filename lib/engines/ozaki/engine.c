@@ -27,7 +27,7 @@ static bool counts_rounded(const td_ozaki_product *product)
 /* How the members of a part are decided. */
 static td_choose choose_of(const td_ozaki_product *product, int batch)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_ozaki_memory *at = &product->memory;
     const td_scheme_case c = td_ozaki_case(product);
     td_choose choose = {.measured = {.lines = {(int)p->m, (int)p->n},
@@ -53,7 +53,7 @@ static void share_records(const td_ozaki_product *product, td_measure *measure)
     td_view *const a = &measure->operand[0];
     if (measure->route == TD_MEASURE_WHOLE) return;
     measure->is_gram =
-        td_is_gram(product->p) && product->p->is_paired == product->parameter.is_complex;
+        product->p->is_gram && product->p->is_paired == product->parameter.is_complex;
     if (!measure->has_parts) return;
     measure->neighbours = 2;
     a->lines /= 2;
@@ -64,7 +64,7 @@ static void share_records(const td_ozaki_product *product, td_measure *measure)
 static td_measure measure_of(const td_ozaki_product *product, const td_rule *rule, int64_t z,
                              int batch)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_ozaki_memory *at = &product->memory;
     td_measure measure = {
         .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
@@ -100,7 +100,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
 
 static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_part *part)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     const td_scheme_case c = td_ozaki_case(product);
     const td_ozaki_memory *at = &product->memory;
@@ -145,9 +145,9 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
 }
 
 /* Tiles of a member that C has elements of. */
-static int64_t tiles_of(const td_problem *p)
+static int64_t tiles_of(const td_real_product *p)
 {
-    const td_region region = td_problem_region(p);
+    const td_region region = td_real_region(p);
     return td_region_blocks(&region, p->m, p->n, TD_TILE, TD_TILE);
 }
 
@@ -166,7 +166,7 @@ static int certifying_blocks(const td_ozaki_product *product, int batch)
 static td_estimate_part estimate_of(const td_ozaki_product *product, const td_part *part,
                                     bool decides)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     const td_scheme_part s = scheme_part_of(product, part);
     const td_ozaki_counts *counts = &product->memory.counts;
@@ -230,16 +230,18 @@ static cudaError_t run_second(const td_ozaki_product *product, const td_scheme_p
 /* True if cuBLAS's routine makes all of C that is made here. */
 static bool is_whole_call(const td_ozaki_product *product)
 {
-    const td_problem *p = product->p, *native = product->parameter.native;
-    return native && td_native_knows(native) && td_parts_of_members(p, &product->plan.part) == 1;
+    const td_problem *native = product->parameter.native;
+    return native && td_native_knows(native) &&
+           td_parts_of_members(product->p, &product->plan.part) == 1;
 }
 
 /* True if cuBLAS can make a part of the product. */
-static bool has_native_parts(const td_problem *p)
+static bool has_native_parts(const td_real_product *p)
 {
     const bool is_on_host = !p->a.array && !p->b.array && !p->c.array && !p->alpha.device &&
                             !p->beta.device; /* what cuBLAS is told */
-    return p->region == TD_REGION_ALL && is_on_host && td_cublas_counts(p) && p->c.ld <= INT_MAX;
+    return p->region == TD_REGION_ALL && is_on_host &&
+           td_cublas_counts(p->k, p->batch, &p->a, &p->b) && p->c.ld <= INT_MAX;
 }
 
 /* True if cuBLAS makes C where the data leave all of it to binary64. A graph that was captured with
@@ -259,18 +261,9 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
 {
     const td_ozaki_plan *plan = &product->plan;
     const td_condition asked = {.target = s->finish.target};
-    td_problem native = *product->p;
     if (product->parameter.prices.native == 0) return false;
-    if (is_whole_call(product)) {
-        native = *product->parameter.native;
-    } else {
-        native.enqueue = NULL; /* makes all of C */
-        native.m = part->m;
-        native.n = part->n;
-        native.a = td_lines_from(product->p, 0, part->i);
-        native.b = td_lines_from(product->p, 1, part->j);
-        native.c.data = (double *)native.c.data + s->finish.target.c_offset;
-    }
+    const td_problem native =
+        is_whole_call(product) ? *product->parameter.native : td_call_of_part(product->p, part);
     return td_branch_run(product->device, &native, &asked, s->workspace,
                          (size_t)td_smaller((int64_t)plan->plane_bytes, TD_CUBLAS_WORKSPACE));
 }
@@ -325,12 +318,12 @@ static cudaError_t run_members(const void *of, const td_part *before_parts)
 
 static td_run_status run_product(td_ozaki_product *product, size_t limit)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_part_steps steps = {.product = product, .members = run_members, .part = run_part};
     if (!td_scheme_takes(p)) return TD_RUN_TOO_LARGE;
     td_workspace workspace;
-    td_run_status status =
-        td_workspace_acquire(&workspace, product->device, p, limit, td_ozaki_plan_make, product);
+    td_run_status status = td_workspace_acquire(&workspace, product->device, p->stream, &p->lent,
+                                                limit, td_ozaki_plan_make, product);
     if (status != TD_RUN_DONE) return status;
     td_ozaki_carve(product, workspace.memory);
     product->is_captured = workspace.block || workspace.is_lent;
@@ -353,7 +346,7 @@ static cudaError_t prepare_mode(const td_ozaki_mode *mode)
     return error == cudaSuccess ? mode->scheme->prepare(mode->scheme) : error;
 }
 
-static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
+static td_run_status run_mode(const td_real_product *p, const td_ozaki_mode *mode,
                               td_parameter parameter, td_device *device, size_t workspace_limit,
                               td_counters *counters)
 {
@@ -363,7 +356,7 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
     product.terms = td_route_terms_of(p, parameter, &traits);
     if (mode->scheme->has_moduli)
         product.parameter = td_moduli_of(p, mode->kind == TD_FINISH_EXACT, parameter);
-    if (td_problem_only_scales(p)) return td_scale_parts(p);
+    if (td_real_only_scales(p)) return td_scale_parts(p);
     if (mode->scheme->needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     return run_product(&product, workspace_limit);
 }
@@ -371,7 +364,7 @@ static td_run_status run_mode(const td_problem *p, const td_ozaki_mode *mode,
 /* ---- modes ---- */
 
 /* Routes of products by residues; others have one way alone to multiply, cuBLAS. */
-static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_traits *device,
+static bool ozaki2_route(const td_real_product *p, td_parameter parameter, const td_traits *device,
                          td_route *route)
 {
     const td_route_case c =
@@ -380,8 +373,8 @@ static bool ozaki2_route(const td_problem *p, td_parameter parameter, const td_t
     return true;
 }
 
-static bool faithful_route(const td_problem *p, td_parameter parameter, const td_traits *device,
-                           td_route *route)
+static bool faithful_route(const td_real_product *p, td_parameter parameter,
+                           const td_traits *device, td_route *route)
 {
     const td_route_case c =
         td_route_case_of(p, td_moduli_of(p, true, parameter), TD_FINISH_EXACT, device);
@@ -396,21 +389,19 @@ static bool faithful_route(const td_problem *p, td_parameter parameter, const td
         (void)other_way;                                                                           \
         return prepare_mode(&id##_mode);                                                           \
     }                                                                                              \
-    static td_run_status id##_run(const td_problem *p, td_parameter parameter, td_device *device,  \
-                                  size_t workspace_limit, td_counters *counters)                   \
+    static td_run_status id##_run(const td_real_product *p, td_parameter parameter,                \
+                                  td_device *device, size_t workspace_limit,                       \
+                                  td_counters *counters)                                           \
     {                                                                                              \
         return run_mode(p, &id##_mode, parameter, device, workspace_limit, counters);              \
     }                                                                                              \
     const td_engine td_engine_##id = {                                                             \
         .name = name_,                                                                             \
         .summary = summary_,                                                                       \
-        .bound = "4 sqrt(k) 2^-53 |alpha||A||B| + one rounding; "                                  \
-                 "with N given, as N and the data allow",                                          \
+        .bound = &td_bound_certified,                                                              \
         .least = least_,                                                                           \
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
-        .bits = td_bits_certified,                                                                 \
-        .proven = td_proven_certified,                                                             \
         .takes_prices = takes_prices_,                                                             \
         .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \
@@ -438,8 +429,8 @@ static cudaError_t faithful_prepare(int other_way)
     return prepare_mode(faithful_mode(other_way));
 }
 
-static td_run_status faithful_run(const td_problem *p, td_parameter parameter, td_device *device,
-                                  size_t workspace_limit, td_counters *counters)
+static td_run_status faithful_run(const td_real_product *p, td_parameter parameter,
+                                  td_device *device, size_t workspace_limit, td_counters *counters)
 {
     const td_parameter own = {.without_routes = parameter.without_routes};
     return run_mode(p, faithful_mode(parameter.is_other_way), own, device, workspace_limit,
@@ -450,12 +441,11 @@ const td_engine td_engine_faithful = {
     .name = "faithful",
     .summary = "residues in int8 as in ozaki2, or slices in binary64 (:fp64), and exact sums where "
                "these do not suffice",
-    .bound = "the binary64 number nearest to alpha A B + beta C, ties to even",
+    .bound = &td_bound_faithful,
+    .error = "the binary64 number nearest to alpha A B + beta C, ties to even",
     .way = "fp64",
     .cost = td_cost_faithful,
-    .bits = td_bits_faithful,
     .route = faithful_route,
-    .proven = td_proven_faithful,
     .prepare = faithful_prepare,
     .run = faithful_run,
 };

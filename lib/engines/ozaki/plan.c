@@ -4,7 +4,7 @@
 #include "estimate.h"
 #include "../tiler.h"
 
-static int64_t lines_of(const td_problem *p, int which) { return which ? p->n : p->m; }
+static int64_t lines_of(const td_real_product *p, int which) { return which ? p->n : p->m; }
 
 static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
 {
@@ -15,7 +15,7 @@ static td_ozaki_certifying certifying_at(char *memory, int64_t batch)
 }
 
 /* Counts that lie at `memory`, without gaps; NULL: only `words` counts. */
-static td_ozaki_counts counts_at(const td_ozaki_plan *plan, const td_problem *p, char *memory)
+static td_ozaki_counts counts_at(const td_ozaki_plan *plan, const td_real_product *p, char *memory)
 {
     const int64_t batch = plan->part.batch, parts = td_parts_of_members(p, &plan->part);
     td_ozaki_counts c = {.certifying = certifying_at(memory, batch)};
@@ -51,7 +51,7 @@ static void *take(carving *from, int64_t bytes)
 /* What a product has from its first kernel to its last. */
 static void carve_product(td_ozaki_product *product, carving *from)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     const int64_t batch = plan->part.batch;
     td_ozaki_memory *const at = &product->memory;
@@ -70,7 +70,7 @@ static void carve_product(td_ozaki_product *product, carving *from)
 /* Scratch of measuring a strip of lines. */
 static void carve_measure(td_ozaki_product *product, carving *from)
 {
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_ozaki_plan *plan = &product->plan;
     td_ozaki_memory *const at = &product->memory;
     const int64_t batch = plan->part.batch, words = batch * (int64_t)sizeof(int32_t),
@@ -139,7 +139,7 @@ static size_t plane_bytes_of(const td_ozaki_product *product)
 static td_measure_route measure_route_of(const td_ozaki_product *product)
 {
     const td_ozaki_plan *plan = &product->plan;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     td_route_case c;
     td_route_case_begin(&c, p->m, p->n, p->k, plan->part.batch, &product->terms);
     return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
@@ -179,7 +179,7 @@ static bool shrink(void *of)
 size_t td_ozaki_plan_make(void *of, size_t limit)
 {
     td_ozaki_product *product = of;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     td_ozaki_plan *plan = &product->plan;
     const int64_t lines = p->m > p->n ? p->m : p->n;
     plan->second_bytes = 0;

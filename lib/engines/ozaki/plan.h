@@ -67,7 +67,7 @@ typedef struct {
 } td_ozaki_memory;
 
 typedef struct {
-    const td_problem *p;
+    const td_real_product *p;
     const td_ozaki_mode *mode;
     td_parameter parameter;
     td_device *device;

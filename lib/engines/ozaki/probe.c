@@ -43,13 +43,13 @@ static size_t plan(void *of, size_t limit)
     return x->bytes <= limit / 2 ? x->bytes : 0;
 }
 
-static td_probe probe_of(const probing *x, const td_problem *p, td_parameter parameter,
+static td_probe probe_of(const probing *x, const td_product *p, td_parameter parameter,
                          td_verdict otherwise)
 {
-    td_problem real;
-    td_real_product(p, &real);
+    td_real_product real;
+    td_to_real(p, &real);
     td_probe probe = {.lines = {p->m, p->n},
-                      .k = td_problem_has_rest(p) ? p->k / 2 : p->k,
+                      .k = td_product_has_rest(p) ? p->k / 2 : p->k,
                       .batch = p->batch,
                       .alpha = p->alpha,
                       .alpha_is_real = p->alpha_is_real,
@@ -73,7 +73,7 @@ static bool run_native(const probing *x, td_verdict wanted)
 
 /* The product, if C may be there already. What fails before C is touched leaves it to cuBLAS's
  * routine, whatever the verdict. */
-static td_run_status run_beside(const probing *x, const td_engine *engine, const td_problem *p,
+static td_run_status run_beside(const probing *x, const td_engine *engine, const td_product *p,
                                 td_parameter parameter, size_t limit, td_counters *counters,
                                 __typeof__(td_engine_run) *run)
 {
@@ -83,21 +83,20 @@ static td_run_status run_beside(const probing *x, const td_engine *engine, const
     return run_native(x, TD_RESIDUES) ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
-td_run_status td_probe_and_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_probe_and_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                                td_device *device, size_t workspace_limit, td_counters *counters,
                                __typeof__(td_engine_run) *run)
 {
     probing x = {.device = device, .native = parameter.native};
     td_workspace workspace;
-    td_problem own = *p;
-    own.lent = NULL; /* the engine may work there meanwhile */
     x.is_captured = td_stream_is_capturing(p->stream);
     bool has_native = !x.is_captured && x.native && td_native_knows(x.native) &&
                       parameter.prices.native > 0 && td_branch_ready(device);
     if (x.is_captured) parameter.prices.native = 0;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
+    /* The engine may work in what is lent meanwhile. */
     const td_run_status status =
-        td_workspace_acquire(&workspace, device, &own, workspace_limit, plan, &x);
+        td_workspace_acquire(&workspace, device, p->stream, NULL, workspace_limit, plan, &x);
     if (status != TD_RUN_DONE) return status;
     x.memory = workspace.memory;
     const td_probe probe =

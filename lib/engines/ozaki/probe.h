@@ -12,7 +12,7 @@ bool td_probe_wants(const td_engine *engine, td_parameter parameter);
  * kernels end at once after that verdict. Where cuBLAS's routine cannot be enqueued in this way, as
  * in a stream that is captured, the verdict is that sums in binary64 make C. The arguments are
  * those of td_engine_run. */
-td_run_status td_probe_and_run(const td_engine *engine, const td_problem *p, td_parameter parameter,
+td_run_status td_probe_and_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                                td_device *device, size_t workspace_limit, td_counters *counters,
                                __typeof__(td_engine_run) *run);
 

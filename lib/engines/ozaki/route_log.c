@@ -11,7 +11,7 @@
 enum { SHAPES = 1024 };
 static atomic_ullong seen[SHAPES];
 
-static uint64_t hash_of(const td_engine *engine, const td_problem *p, td_parameter parameter)
+static uint64_t hash_of(const td_engine *engine, const td_real_product *p, td_parameter parameter)
 {
     const int64_t shape[] = {
         p->m, p->n, p->k, p->batch, parameter.is_given ? parameter.count : 0, p->is_paired};
@@ -33,14 +33,14 @@ static bool is_new(uint64_t hash)
     return false;
 }
 
-void td_route_log(const td_engine *engine, const td_problem *product, td_parameter parameter)
+void td_route_log(const td_engine *engine, const td_product *product, td_parameter parameter)
 {
-    td_problem p;
+    td_real_product p;
     td_route route;
     char text[TD_ROUTE_TEXT];
     if (!engine->route || !td_log_is_on(TD_LOG_DEBUG)) return;
     const td_traits device = td_traits_current();
-    td_real_product(product, &p);
+    td_to_real(product, &p);
     if (!engine->route(&p, parameter, &device, &route) || !is_new(hash_of(engine, &p, parameter)))
         return;
     td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld batch=%lld: %s", engine->name, (long long)p.m,

@@ -9,12 +9,12 @@ static const int64_t max_k = INT64_C(0x7fffff00);
 /* Shortest pass over k that is worth having. */
 enum { LEAST_K_PASS = 512 };
 
-bool td_scheme_takes(const td_problem *p)
+bool td_scheme_takes(const td_real_product *p)
 {
     return p->m <= MAX_LINES && p->n <= MAX_LINES && p->k <= max_k;
 }
 
-td_part_sizes td_scheme_largest(const td_problem *p, int64_t most_k)
+td_part_sizes td_scheme_largest(const td_real_product *p, int64_t most_k)
 {
     td_part_sizes sizes = td_largest_part(p);
     sizes.k_pass = td_round_up(td_smaller(p->k, most_k), TD_K_PAD);

@@ -41,10 +41,10 @@ typedef struct {
 } td_scheme_part;
 
 /* True if the kernels can count a product's lines and elements of k. */
-bool td_scheme_takes(const td_problem *p);
+bool td_scheme_takes(const td_real_product *p);
 
 /* The largest parts; most_k elements of k are what one pass can take. */
-td_part_sizes td_scheme_largest(const td_problem *p, int64_t most_k);
+td_part_sizes td_scheme_largest(const td_real_product *p, int64_t most_k);
 
 /* td_shrink with the passes of all schemes. */
 bool td_scheme_shrink(td_part_sizes *sizes);

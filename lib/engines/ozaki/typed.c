@@ -12,7 +12,7 @@ typedef struct {
 } ts_plan;
 
 typedef struct {
-    const td_problem *p;
+    const td_real_product *p;
     int slices;
     td_device *device;
     ts_plan plan;
@@ -45,7 +45,7 @@ static bool shrink(void *of)
 static size_t make_plan(void *of, size_t limit)
 {
     ts_product *product = of;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     product->plan.part = td_scheme_largest(p, td_ts_slices_most_k(product->slices, p->k));
     return td_fit(product, limit, lay_out, shrink);
 }
@@ -54,7 +54,7 @@ static size_t make_plan(void *of, size_t limit)
 static cudaError_t measure(const void *of, const td_part *before_parts)
 {
     const ts_product *product = of;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const td_measure_ts measure = {
         .operand = {td_view_of(p, 0, 0, (int)p->m), td_view_of(p, 1, 0, (int)p->n)},
         .line = {(td_line *)(product->workspace + product->plan.line[0]),
@@ -68,7 +68,7 @@ static cudaError_t measure(const void *of, const td_part *before_parts)
 static cudaError_t run_part(const void *of, const td_part *at, bool *touched)
 {
     const ts_product *product = of;
-    const td_problem *p = product->p;
+    const td_real_product *p = product->p;
     const ts_plan *plan = &product->plan;
     const int64_t first[2] = {at->i, at->j};
     td_scheme_part part = {
@@ -99,7 +99,7 @@ static cudaError_t prepare(int other_way)
     return error == cudaSuccess ? td_slices_ts_prepare() : error;
 }
 
-td_run_status td_typed_slices_run(const td_problem *p, int slices, td_device *device,
+td_run_status td_typed_slices_run(const td_real_product *p, int slices, td_device *device,
                                   size_t workspace_limit)
 {
     ts_product product = {.p = p, .slices = slices, .device = device};
@@ -107,8 +107,8 @@ td_run_status td_typed_slices_run(const td_problem *p, int slices, td_device *de
     if (!td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
     td_workspace workspace;
-    td_run_status status =
-        td_workspace_acquire(&workspace, device, p, workspace_limit, make_plan, &product);
+    td_run_status status = td_workspace_acquire(&workspace, device, p->stream, &p->lent,
+                                                workspace_limit, make_plan, &product);
     if (status != TD_RUN_DONE) return status;
     product.workspace = workspace.memory;
     status =

@@ -16,7 +16,7 @@ static bool accepts(const td_question *q)
 static int64_t terms(const td_question *q) { return td_solve_order(q->called); }
 
 /* Its blocks are solved in binary64. */
-static double most_bits(int64_t terms) { return td_bits_fp64((td_parameter){0}, terms); }
+static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
 
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
@@ -41,12 +41,12 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
     const td_solve_cut cut = by_way[way].cut;
     const double by_fp64 = by_way[td_way_of_binary64()].seconds;
     const int64_t products = td_solve_blocks(q->called, cut.least_terms) - 1;
-    td_problem largest;
+    td_real_product largest;
     if (products <= 0 || !td_solve_largest(q->called, cut.block_rows, &largest)) return by_fp64;
     return by_fp64 + (double)products * td_model_seconds_to_find_out(&largest);
 }
 
-static bool priced(const td_question *q, td_solve_cut cut, td_problem *product)
+static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
 {
     return td_solve_largest(q->called, cut.block_rows, product);
 }
@@ -63,7 +63,7 @@ static bool is_large(const td_question *q, td_solve_cut *cut)
     const td_problem *p = q->called;
     const double vectors = (double)td_solve_vectors(p);
     int64_t terms = TD_LARGE_SIDE;
-    td_problem largest;
+    td_real_product largest;
     while ((double)terms * (double)terms * vectors < TD_LARGE_PRODUCTS) terms *= 2;
     *cut = (td_solve_cut){td_solve_most_rows(p->type), terms};
     return vectors >= TD_LARGE_SIDE && td_solve_largest(p, cut->block_rows, &largest) &&
@@ -86,7 +86,7 @@ static td_promise promised(const td_question *q, const td_decision *decision)
 }
 
 /* op(A) X, whose C is where B has been. */
-static bool sample(const td_question *q, td_problem *product)
+static bool sample(const td_question *q, td_product *product)
 {
     td_problem residuals = *q->called;
     residuals.kind = TD_TRIANGULAR_PRODUCT;
@@ -99,9 +99,9 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     const int64_t blocks = td_solve_blocks(q->called, decision->cut.block_rows);
     int64_t tiles = 0;
     for (int64_t known = 1; known < blocks; known++) {
-        const td_problem update = td_solve_update(q->called, decision->cut.block_rows, known);
-        td_problem real;
-        td_real_product(&update, &real);
+        const td_product update = td_solve_update(q->called, decision->cut.block_rows, known);
+        td_real_product real;
+        td_to_real(&update, &real);
         if (update.k >= decision->cut.least_terms) tiles += td_tiles_of_product(&real);
     }
     return tiles;

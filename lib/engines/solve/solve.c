@@ -28,14 +28,14 @@ static td_run_status zero(const td_problem *p)
                : TD_RUN_FAILED;
 }
 
-static td_run_status multiply(const run *r, const td_problem *update, const td_engine *engine,
+static td_run_status multiply(const run *r, const td_product *update, const td_engine *engine,
                               td_parameter parameter)
 {
     return td_engine_run(engine, update, parameter, r->device, r->workspace_limit, r->counters);
 }
 
 /* B has been written, so that a mode that cannot make the product has another one in its place. */
-static td_run_status multiply_in_binary64(const run *r, const td_problem *update)
+static td_run_status multiply_in_binary64(const run *r, const td_product *update)
 {
     static atomic_uint said;
     td_log_capped(&said, 1, TD_LOG_WARN,
@@ -47,7 +47,7 @@ static td_run_status multiply_in_binary64(const run *r, const td_problem *update
 static td_run_status update(const run *r, int64_t known)
 {
     const td_solve_products *by = r->products;
-    const td_problem product = td_solve_update(r->problem, by->cut.block_rows, known);
+    const td_product product = td_solve_update(r->problem, by->cut.block_rows, known);
     if (product.k < by->cut.least_terms)
         return multiply(r, &product, &td_engine_fp64, (td_parameter){0});
     const td_run_status status = multiply(r, &product, by->engine, by->parameter);

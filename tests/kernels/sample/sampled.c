@@ -28,10 +28,10 @@ static td_run_status enqueue(const td_problem *p, const td_decision *d)
 {
     const size_t limit = td_device_current()->workspace_bytes;
     const td_solve_products by = {d->engine, d->parameter, d->cut};
-    td_problem product;
+    td_product product;
     if (td_problem_is_solve(p)) return td_solve_run(p, &by, td_device_current(), limit, NULL);
-    return td_engine_run(d->engine, td_lower(p, &product) ? &product : p, d->parameter,
-                         td_device_current(), limit, NULL);
+    CHECK(td_lower(p, &product), "no product");
+    return td_engine_run(d->engine, &product, d->parameter, td_device_current(), limit, NULL);
 }
 
 static td_decision decide(const mode *tested)

@@ -108,12 +108,12 @@ static void fill(operands *x, kind left, kind right)
 
 /* ---- probes ---- */
 
-static const td_problem a_product = {
-    .kind = TD_PRODUCT, .type = TD_BINARY64, .m = 4096, .n = 4096, .k = 4096, .batch = 1};
+static const td_real_product a_product = {
+    .type = TD_BINARY64, .m = 4096, .n = 4096, .k = 4096, .batch = 1};
 
 static td_rule rule_of(const form *f, td_prices prices)
 {
-    td_problem p = a_product;
+    td_real_product p = a_product;
     td_rule rule;
     p.k = f->k * parts_of(f);
     p.is_paired = f->is_complex;

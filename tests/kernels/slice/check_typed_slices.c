@@ -352,18 +352,18 @@ TEST(other_numbers_of_slices_are_refused)
 
 /* Workspace */
 
-static td_problem gemm_of(const typed_problem *t, double *a, double *b, double *c)
+static td_real_product gemm_of(const typed_problem *t, double *a, double *b, double *c)
 {
-    td_problem p = {.type = TD_TS,
-                    .op_a = t->of.op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                    .op_b = t->of.op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
-                    .m = t->of.m,
-                    .n = t->of.n,
-                    .k = t->of.k,
-                    .a = {.data = typed_data(&t->a, a), .ld = t->a.ld},
-                    .b = {.data = typed_data(&t->b, b), .ld = t->b.ld},
-                    .c = {.data = typed_data(&t->c, c), .ld = t->c.ld},
-                    .batch = 1};
+    td_real_product p = {.type = TD_TS,
+                         .op_a = t->of.op_a == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                         .op_b = t->of.op_b == TANDEM_OP_N ? TD_OP_N : TD_OP_T,
+                         .m = t->of.m,
+                         .n = t->of.n,
+                         .k = t->of.k,
+                         .a = {.data = typed_data(&t->a, a), .ld = t->a.ld},
+                         .b = {.data = typed_data(&t->b, b), .ld = t->b.ld},
+                         .c = {.data = typed_data(&t->c, c), .ld = t->c.ld},
+                         .batch = 1};
     memcpy(&p.alpha.value, t->alpha.bytes, sizeof p.alpha.value.ts);
     memcpy(&p.beta.value, t->beta.bytes, sizeof p.beta.value.ts);
     return p;
@@ -373,7 +373,7 @@ static td_run_status run_limited(const typed_problem *t, size_t limit, typed_mat
 {
     double *a = device_upload(&t->a.storage), *b = device_upload(&t->b.storage),
            *dc = device_upload(&t->c.storage);
-    const td_problem p = gemm_of(t, a, b, dc);
+    const td_real_product p = gemm_of(t, a, b, dc);
     const td_run_status status = td_typed_slices_run(&p, slices, td_device_current(), limit);
     device_check_clean("a limit");
     device_download(&c->storage, dc);

@@ -5,6 +5,7 @@
 #include "include/tandem.h"
 #include "lib/engines/engine.h"
 #include "lib/cuda/device.h"
+#include "lib/routine/lower.h"
 #include "tests/support/bits.h"
 #include "tests/support/test.h"
 #include "device.h"
@@ -69,6 +70,14 @@ td_problem checked_call(const problem *p, double *a, double *b, double *c)
                         .batch = 1};
 }
 
+td_product checked_lowered(const problem *p, double *a, double *b, double *c)
+{
+    const td_problem call = checked_call(p, a, b, c);
+    td_product product;
+    CHECK(td_lower(&call, &product), "no product: %s", product_text(&p->of));
+    return product;
+}
+
 test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
                                    td_counters *counters)
 {
@@ -76,7 +85,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(m->name, &parameter);
     parameter.prices = m->prices;
-    const td_problem gemm = checked_call(p, a, b, dc);
+    const td_product gemm = checked_lowered(p, a, b, dc);
     CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, counters) ==
               TD_RUN_DONE,
           "%s in %zu bytes failed: %s", m->name, limit, product_text(&p->of));

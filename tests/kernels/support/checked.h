@@ -10,6 +10,9 @@
 /* The call of a product whose matrices are in device memory, as device_upload has them. */
 td_problem checked_call(const problem *p, double *a, double *b, double *c);
 
+/* The product that it is. */
+td_product checked_lowered(const problem *p, double *a, double *b, double *c);
+
 /* C that a product has left at `from` in device memory; nothing beside it was written. */
 test_matrix checked_result(const problem *p, const double *from);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/engines/engine.h"
+#include "lib/engines/proven.h"
 #include "lib/routine/lower.h"
 #include "lib/cuda/device.h"
 #include "tests/support/complex_of.h"
@@ -148,7 +148,7 @@ static long double size_of(exact_number x) { return fabsl(creall(x)) + fabsl(cim
 /* What C must be, and the most that it may be off. */
 static exact_number expected(const folded_case *c, int64_t z, int64_t i, int64_t j, double *bound)
 {
-    const td_sample_bound proven = engine->proven(parameter, 2 * c->k * (c->has_rest ? 2 : 1));
+    const td_sample_bound proven = td_proven(engine, parameter, 2 * c->k * (c->has_rest ? 2 : 1));
     const exact_number before = *element(&c->c, z, i, j), alpha = c->alpha, beta = c->beta;
     long double magnitude = 0.0L, all;
     exact_number sum = beta == 0.0L ? 0.0L : beta * before;
@@ -209,8 +209,7 @@ static stored compute(const folded_case *c, size_t limit)
         x[i] = described(own[i], memory[i], c->has_array, &memory[5 + i]);
     }
     if (c->is_in_place) x[1] = x[2];
-    const td_problem p = {.kind = TD_PRODUCT,
-                          .type = c->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
+    const td_product p = {.type = c->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
                           .op_a = c->op_a,
                           .op_b = c->op_b,
                           .region = c->region,

@@ -32,11 +32,11 @@ typedef struct {
 
 static td_op op_of(tandem_op op) { return op == TANDEM_OP_N ? TD_OP_N : TD_OP_T; }
 
-static td_problem gemm_of(const problem *p, double *a, double *b, double *c,
+static td_product gemm_of(const problem *p, double *a, double *b, double *c,
                           const circumstances *how)
 {
     const product *of = &p->of;
-    return (td_problem){
+    return (td_product){
         .op_a = op_of(of->op_a),
         .op_b = op_of(of->op_b),
         .m = of->m,
@@ -52,7 +52,7 @@ static td_problem gemm_of(const problem *p, double *a, double *b, double *c,
     };
 }
 
-static td_run_status run(const td_problem *gemm, const circumstances *how)
+static td_run_status run(const td_product *gemm, const circumstances *how)
 {
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
@@ -77,7 +77,7 @@ static uint64_t hash_of(const product *of, const circumstances *how, td_run_stat
         if (error == cudaSuccess)
             error = cudaMemcpy(to[i], from[i]->storage, bytes, cudaMemcpyHostToDevice);
     }
-    const td_problem gemm = gemm_of(&p, to[0], to[1], to[2], how);
+    const td_product gemm = gemm_of(&p, to[0], to[1], to[2], how);
     *status = error == cudaSuccess ? run(&gemm, how) : TD_RUN_FAILED;
     if (error == cudaSuccess) error = cudaStreamSynchronize(how->stream);
     if (error == cudaSuccess)
@@ -394,7 +394,7 @@ static void check_batch(int i, bool by_pointers, bool share_a)
             memcpy(matrix_at(&all[x], 0, z), from[x]->storage, from[x]->count * sizeof(double));
         to[x] = device_upload(&all[x]);
     }
-    td_problem gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
+    td_product gemm = gemm_of(&p, to[0], to[1], to[2], &ordinary);
     td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
     CHECK_CUDA(cudaMalloc((void **)&arrays, 3 * BATCH * sizeof(double *)));
     gemm.batch = BATCH;

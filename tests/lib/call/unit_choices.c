@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "tests/support/test.h"
-#include "lib/engines/engine.h"
+#include "lib/engines/proven.h"
 #include "tests/lib/support/asked.h"
 #include "lib/model/prices.h"
 #include "tests/lib/support/predicted.h"
@@ -265,21 +265,23 @@ TEST(native_products_have_a_price)
                      0);
     assert_int_equal(decide(H200, "ozaki2", "fp64", "auto", &large).parameter.prices.native, 0);
     const td_model model = model_of(H200);
-    assert_true(td_prices_of(&model, &td_engine_ozaki2, &small).native > 0);
-    assert_false(td_prices_of(&model, &td_engine_ozaki2, &large).has_late_branch);
-    const td_problem largest = product(8192, 8192, 8192, 1);
-    assert_true(td_prices_of(&model, &td_engine_ozaki2, &largest).has_late_branch);
+    const td_real_product real[] = {real_product(1536, 1536, 1536, 1),
+                                    real_product(4096, 4096, 4096, 1),
+                                    real_product(8192, 8192, 8192, 1)};
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[0]).native > 0);
+    assert_false(td_prices_of(&model, &td_engine_ozaki2, &real[1]).has_late_branch);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[2]).has_late_branch);
 }
 
 /* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */
 TEST(native_products_have_their_own_bound)
 {
     td_parameter parameter = {.count = 14};
-    const double ours = td_engine_ozaki2.proven(parameter, 4096).relative;
+    const double ours = td_proven(&td_engine_ozaki2, parameter, 4096).relative;
     parameter.prices.native = 1;
     assert_true(ours < 260.0 * 0x1p-53);
-    assert_true(td_engine_ozaki2.proven(parameter, 4096).relative == 4097.0 * 0x1p-53);
-    assert_true(td_engine_ozaki2.proven(parameter, 4).relative == 9.0 * 0x1p-53);
+    assert_true(td_proven(&td_engine_ozaki2, parameter, 4096).relative == 4097.0 * 0x1p-53);
+    assert_true(td_proven(&td_engine_ozaki2, parameter, 4).relative == 9.0 * 0x1p-53);
 }
 
 /* One kind of call in a replay, and its microseconds in each mode that was timed. */
@@ -383,7 +385,7 @@ TEST(choices_are_good_enough)
             snprintf(accuracy, sizeof accuracy, "%d", bits);
             const td_decision d = decide(RTX4090, "auto", accuracy, "auto", &p);
             const td_engine *engine = d.engine ? d.engine : td_engines[0];
-            assert_true(engine->bits(d.parameter, k) >= bits);
+            assert_true(td_bits(engine, d.parameter, k) >= bits);
             assert_true(decide(RTX4090, "auto", "fp64", "eager", &p).engine != NULL);
         }
 }

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     const char *name;
     bool (*make)(td_problem *p);
+    bool is_captured; /* the stream is */
 } form;
 
 static bool enqueue_nothing(const void *call, cudaStream_t stream)
@@ -51,13 +52,6 @@ static bool make_array(td_problem *p)
     p->a.array = p->b.array = p->c.array = pointers;
     p->a.data = p->b.data = p->c.data = NULL;
     return true;
-}
-
-/* As the dispatcher has it of a stream that is captured. */
-static bool make_captured(td_problem *p)
-{
-    p->lacks_branch = true;
-    return make_plain(p);
 }
 
 static bool make_cublaslt(td_problem *p)
@@ -126,12 +120,6 @@ static bool make_solve_from_the_right(td_problem *p)
     return make_solve(p);
 }
 
-static bool make_captured_solve(td_problem *p)
-{
-    p->lacks_branch = true;
-    return make_solve(p);
-}
-
 static bool make_update(td_problem *p, td_kind kind, bool is_hermitian)
 {
     p->kind = kind;
@@ -146,35 +134,39 @@ static bool make_rank_2k(td_problem *p) { return make_update(p, TD_RANK_2K, fals
 static bool make_hermitian_rank_k(td_problem *p) { return make_update(p, TD_RANK_K, true); }
 static bool make_hermitian_rank_2k(td_problem *p) { return make_update(p, TD_RANK_2K, true); }
 
-static bool make_captured_rank_k(td_problem *p)
-{
-    p->lacks_branch = true;
-    return make_rank_k(p);
-}
-
 static const form forms[] = {
-    {"single or strided", make_plain},
-    {"transposed", make_transposed},
-    {"array or group", make_array},
-    {"captured", make_captured},
-    {"cublasLt with D apart from C", make_cublaslt},
-    {"cublasLt with C in rows", make_rows},
-    {"device scalars", make_device_scalars},
-    {"alpha alone in device memory", make_mixed_scalars},
-    {"lines beyond 31 bits", make_long_lines},
-    {"symm or hemm", make_symmetric},
-    {"trmm", make_triangular},
-    {"trsm", make_solve},
-    {"trsm from the right", make_solve_from_the_right},
-    {"captured trsm", make_captured_solve},
-    {"syrk", make_rank_k},
-    {"syrkx", make_rank_kx},
-    {"syr2k", make_rank_2k},
-    {"herk", make_hermitian_rank_k},
-    {"her2k", make_hermitian_rank_2k},
-    {"captured syrk", make_captured_rank_k},
+    {"single or strided", make_plain, false},
+    {"transposed", make_transposed, false},
+    {"array or group", make_array, false},
+    {"captured", make_plain, true},
+    {"cublasLt with D apart from C", make_cublaslt, false},
+    {"cublasLt with C in rows", make_rows, false},
+    {"device scalars", make_device_scalars, false},
+    {"alpha alone in device memory", make_mixed_scalars, false},
+    {"lines beyond 31 bits", make_long_lines, false},
+    {"symm or hemm", make_symmetric, false},
+    {"trmm", make_triangular, false},
+    {"trsm", make_solve, false},
+    {"trsm from the right", make_solve_from_the_right, false},
+    {"captured trsm", make_solve, true},
+    {"syrk", make_rank_k, false},
+    {"syrkx", make_rank_kx, false},
+    {"syr2k", make_rank_2k, false},
+    {"herk", make_hermitian_rank_k, false},
+    {"her2k", make_hermitian_rank_2k, false},
+    {"captured syrk", make_rank_k, true},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
+
+/* As the dispatcher does, in a stream that is captured or is not. */
+static td_decision decide_in(bool is_captured, const td_options *o, const td_problem *p,
+                             const td_model *model)
+{
+    td_question q;
+    td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
+    q.lacks_branch |= is_captured;
+    return td_policy_decide(o, &q, model);
+}
 
 static bool make_call(const form *f, td_type type, const shape *s, td_problem *p)
 {
@@ -275,7 +267,7 @@ static void decide(const shape *s, void *of)
     walk *w = of;
     td_problem p;
     if (!make_call(w->f, w->type, s, &p)) return;
-    const td_decision d = decide_call(&w->o, &p, &w->model);
+    const td_decision d = decide_in(w->f->is_captured, &w->o, &p, &w->model);
     const td_forecast *f = &d.forecast;
     w->calls++;
     w->emulated += d.engine != NULL;
@@ -328,13 +320,14 @@ TEST(bad_data_cost_the_probe)
     const td_model model = model_of(H100);
     const td_options o = options_of_auto();
     for (int64_t k = 512; k <= 8192; k *= 2) {
-        td_problem p = product(4096, 4096, k, 1);
-        const td_forecast free = decide_call(&o, &p, &model).forecast;
-        p.lacks_branch = true;
-        const td_forecast captured = decide_call(&o, &p, &model).forecast;
+        const td_problem p = product(4096, 4096, k, 1);
+        const td_real_product real = real_product(4096, 4096, k, 1);
+        const td_forecast free = decide_in(false, &o, &p, &model).forecast,
+                          captured = decide_in(true, &o, &p, &model).forecast;
         const double probe = free.found_out - free.native;
         assert_string_equal(free.mode, "ozaki2");
-        assert_true(free.native == td_model_seconds(&model, td_engines[0], (td_parameter){0}, &p));
+        assert_true(free.native ==
+                    td_model_seconds(&model, td_engines[0], (td_parameter){0}, &real));
         assert_true(probe >= 75e-6 && probe <= 115e-6);
         assert_true(captured.native == free.native && captured.emulated == free.emulated);
         const double sums = captured.found_out - probe;

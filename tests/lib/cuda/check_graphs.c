@@ -332,10 +332,9 @@ static bool uses_lent(const operands *o, void *lent, size_t bytes)
     const problem *p = &o->p[0];
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
     td_device *device = td_device_current();
-    td_problem of = checked_call(p, o->to[0], o->to[1], o->to[2]);
+    td_product of = checked_lowered(p, o->to[0], o->to[1], o->to[2]);
     of.stream = stream;
-    of.lent = lent;
-    of.lent_bytes = bytes;
+    of.lent = (td_loan){lent, bytes};
     CHECK_CUDA(cudaMemset(lent, UNUSED, LENT_BYTES));
     CHECK_CUDA(cudaDeviceSynchronize());
     begin();

@@ -37,7 +37,7 @@ static const td_prices free_native = {.binary64 = 1,
 typedef struct {
     problem p;
     double *a, *b, *c;
-    td_problem call;
+    td_product call;
 } placed;
 
 static placed place_problem(const product *of)
@@ -46,7 +46,7 @@ static placed place_problem(const product *of)
     x.a = device_upload(&x.p.a);
     x.b = device_upload(&x.p.b);
     x.c = device_upload(&x.p.c);
-    x.call = checked_call(&x.p, x.a, x.b, x.c);
+    x.call = checked_lowered(&x.p, x.a, x.b, x.c);
     return x;
 }
 
@@ -61,13 +61,14 @@ static void free_placed(placed *x)
 /* True if the engine is told which call of cuBLAS would make C: the probe may leave C to it. */
 static bool names_call;
 
-static td_run_status run_priced(const td_problem *call, td_prices prices, size_t limit,
+static td_run_status run_priced(const td_product *call, td_prices prices, size_t limit,
                                 td_counters *counters)
 {
     td_parameter parameter;
     const td_engine *engine = td_engine_parse("ozaki2", &parameter);
     parameter.prices = prices;
-    parameter.native = names_call ? call : NULL;
+    const td_problem native = td_call_of_product(call);
+    parameter.native = names_call ? &native : NULL;
     return td_engine_run(engine, call, parameter, td_device_current(),
                          limit ? limit : td_device_current()->workspace_bytes, counters);
 }
@@ -85,8 +86,9 @@ static test_matrix by_cublas(const product *of)
     void *workspace;
     CHECK_CUDA(cudaMalloc(&workspace, TD_CUBLAS_WORKSPACE));
     CHECK(td_cublas_ready(td_device_current()), "no cuBLAS");
-    CHECK(td_cublas_run(td_device_current(), &x.call, workspace, TD_CUBLAS_WORKSPACE),
-          "refused: %s", product_text(of));
+    const td_problem call = td_call_of_product(&x.call);
+    CHECK(td_cublas_run(td_device_current(), &call, workspace, TD_CUBLAS_WORKSPACE), "refused: %s",
+          product_text(of));
     test_matrix c = checked_result(&x.p, x.c);
     CHECK_CUDA(cudaFree(workspace));
     free_placed(&x);
@@ -278,7 +280,7 @@ TEST(special_values)
     device_free(x.b);
     x.a = device_upload(&x.p.a);
     x.b = device_upload(&x.p.b);
-    x.call = checked_call(&x.p, x.a, x.b, x.c);
+    x.call = checked_lowered(&x.p, x.a, x.b, x.c);
     const mode fp64 = {.name = "fp64", .is_binary64 = true};
     test_matrix c = run_whole(&x, free_native, 0), sums = checked_compute(&fp64, &x.p);
     for (int64_t j = 0; j < of.n; j++)

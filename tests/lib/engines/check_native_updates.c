@@ -11,6 +11,7 @@
 #include "lib/routine/lower.h"
 #include "lib/cuda/device.h"
 #include "lib/engines/engine.h"
+#include "lib/routine/real.h"
 #include "tests/support/bits.h"
 #include "tests/support/complex_of.h"
 #include "tests/kernels/support/device.h"
@@ -52,14 +53,14 @@ static routine_case update_of(uint64_t seed)
 
 /* ---- running ---- */
 
-static td_run_status run(const td_problem *product, size_t limit)
+static td_run_status run(const td_product *product, size_t limit)
 {
     return td_engine_run(&td_engine_dgemm, product, (td_parameter){0}, td_device_current(), limit,
                          NULL);
 }
 
 /* In the least power of two of workspace that is enough. */
-static td_run_status run_in_little(const td_problem *product)
+static td_run_status run_in_little(const td_product *product)
 {
     enum { LEAST = 1 << 14 };
     const size_t most = td_device_current()->workspace_bytes;
@@ -69,15 +70,15 @@ static td_run_status run_in_little(const td_problem *product)
     return status;
 }
 
-static td_run_status run_in_all(const td_problem *product)
+static td_run_status run_in_all(const td_product *product)
 {
     return run(product, td_device_current()->workspace_bytes);
 }
 
 /* Captured into a graph, which then runs. */
-static td_run_status run_in_graph(const td_problem *product)
+static td_run_status run_in_graph(const td_product *product)
 {
-    td_problem captured = *product;
+    td_product captured = *product;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable = NULL;
     cudaStream_t stream;
@@ -96,19 +97,20 @@ static td_run_status run_in_graph(const td_problem *product)
 }
 
 /* All of C, as a tile beside the diagonal is. */
-static td_run_status run_whole(const td_problem *product)
+static td_run_status run_whole(const td_product *product)
 {
-    td_problem whole = *product;
+    td_product whole = *product;
     whole.region = TD_REGION_ALL;
     return run_in_all(&whole);
 }
 
-typedef td_run_status (*runner)(const td_problem *product);
+typedef td_run_status (*runner)(const td_product *product);
 
 static matrix compute(const routine_case *c, runner run_it, td_run_status expected)
 {
     void *memory[ROUTINE_MEMORIES];
-    td_problem product, p = c->p;
+    td_product product;
+    td_problem p = c->p;
     p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
     p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
     p = routine_call(c, p, &c->a, &c->b, &c->c, memory);
@@ -253,11 +255,12 @@ TEST(an_infinite_part_of_c_leaves_the_other)
     routine_free(&c);
 }
 
-static td_run_status run_in_nothing(const td_problem *product) { return run(product, 256); }
+static td_run_status run_in_nothing(const td_product *product) { return run(product, 256); }
 
-static td_run_status run_too_long(const td_problem *product)
+static td_run_status run_too_long(const td_product *product)
 {
-    td_problem too_long = *product;
+    td_real_product too_long;
+    td_to_real(product, &too_long);
     too_long.k = INT64_C(1) << 31;
     return td_engine_dgemm.run(&too_long, (td_parameter){0}, td_device_current(), SIZE_MAX, NULL);
 }

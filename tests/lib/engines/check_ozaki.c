@@ -424,10 +424,10 @@ static void members_upload(members_batch *x, int copies, int64_t rows, int64_t c
     x->arrays = device_copy(x->pointers, sizeof x->pointers);
 }
 
-static td_problem members_call(const members_batch *x)
+static td_product members_call(const members_batch *x)
 {
     const problem *const p = &x->members[0];
-    return (td_problem){.op_a = TD_OP_N,
+    return (td_product){.op_a = TD_OP_N,
                         .op_b = TD_OP_N,
                         .m = p->of.m,
                         .n = p->of.n,
@@ -479,7 +479,7 @@ static unsigned check_members(const char *name, int copies, int64_t rows, int64_
     members_batch x;
     members_upload(&x, copies, rows, columns, k);
     td_counters *const counters = device_copy(&counted, sizeof counted);
-    const td_problem gemm = members_call(&x);
+    const td_product gemm = members_call(&x);
     CHECK(td_engine_run(engine, &gemm, parameter, device, device->workspace_bytes, counters) ==
               TD_RUN_DONE,
           "a batch failed");

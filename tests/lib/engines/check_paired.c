@@ -1,5 +1,5 @@
 /* check_paired.c - products of binary64 matrices that stand for complex ones
- * (td_problem.is_paired), in the modes that make these by residues of complex numbers: C has the
+ * (td_real_product.is_paired), in the modes that make these by residues of complex numbers: C has the
  * bits of the definition, in whatever workspace, by whatever route, alone or in a batch. */
 #include "tests/support/test.h"
 
@@ -7,6 +7,7 @@
 
 #include "kernels/view/target.h"
 #include "lib/engines/engine.h"
+#include "lib/routine/real.h"
 #include "lib/cuda/device.h"
 #include "tests/support/bits.h"
 #include "tests/support/route_rows.h"
@@ -56,16 +57,32 @@ typedef struct {
     size_t limit;     /* bytes of workspace; 0: all */
 } way;
 
-static td_run_status run(const problem *p, const way *how, size_t limit, double *a, double *b,
-                         double *c)
+static td_real_product real_of(const problem *p, double *a, double *b, double *c)
+{
+    const td_product product = checked_lowered(p, a, b, c);
+    td_real_product real;
+    td_to_real(&product, &real);
+    return real;
+}
+
+/* As td_engine_run does, but by a product of real lines. */
+static td_run_status run_real(const td_real_product *p, uint64_t without, size_t limit)
 {
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested.name, &parameter);
-    td_problem call = checked_call(p, a, b, c);
-    call.is_paired = !how->is_real;
-    parameter.without_routes = how->without;
-    call.region = how->region;
-    return td_engine_run(engine, &call, parameter, td_device_current(), limit, NULL);
+    td_device *const device = td_device_current();
+    parameter.without_routes = without;
+    CHECK(td_device_load(device, engine->prepare, parameter.is_other_way), "no kernels");
+    return engine->run(p, parameter, device, limit, NULL);
+}
+
+static td_run_status run(const problem *p, const way *how, size_t limit, double *a, double *b,
+                         double *c)
+{
+    td_real_product real = real_of(p, a, b, c);
+    real.is_paired = !how->is_real;
+    real.region = how->region;
+    return run_real(&real, how->without, limit);
 }
 
 /* C of it; in the least power of two bytes that are enough, if how->limit is less. */
@@ -360,16 +377,13 @@ TEST(batches)
                          gather((const test_matrix *[]){&member[0].c, &member[1].c, &member[2].c})};
     double *const on_device[] = {device_upload(&all[0]), device_upload(&all[1]),
                                  device_upload(&all[2])};
-    td_problem call = checked_call(&member[0], on_device[0], on_device[1], on_device[2]);
-    td_parameter parameter;
-    const td_engine *engine = td_engine_parse(tested.name, &parameter);
+    td_real_product call = real_of(&member[0], on_device[0], on_device[1], on_device[2]);
     call.is_paired = true;
     call.batch = MEMBERS;
     call.a.stride = call.a.ld * member[0].a.cols;
     call.b.stride = call.b.ld * member[0].b.cols;
     call.c.stride = call.c.ld * member[0].c.cols;
-    const td_run_status status = td_engine_run(engine, &call, parameter, td_device_current(),
-                                               td_device_current()->workspace_bytes, NULL);
+    const td_run_status status = run_real(&call, 0, td_device_current()->workspace_bytes);
     CHECK(status == TD_RUN_DONE, "%s failed (%d) for a batch", tested.name, (int)status);
     device_download(&all[2], on_device[2]);
     for (int z = 0; z < MEMBERS; z++) {

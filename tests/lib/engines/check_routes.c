@@ -12,6 +12,7 @@
 
 #include "kernels/residue/moduli.h"
 #include "lib/engines/engine.h"
+#include "lib/routine/real.h"
 #include "lib/cuda/device.h"
 #include "lib/options/log.h"
 #include "tests/support/bits.h"
@@ -72,11 +73,10 @@ static int forced[TD_ROUTE_ROWS];
 
 static td_op op_of(tandem_op op) { return op == TANDEM_OP_N ? TD_OP_N : TD_OP_T; }
 
-static td_problem gemm_of(const routed *r, const problem *p, double *const to[3])
+static td_product gemm_of(const routed *r, const problem *p, double *const to[3])
 {
     const test_matrix *const from[] = {&p->a, &p->b, &p->c};
-    td_problem gemm = {.kind = TD_PRODUCT,
-                       .type = TD_BINARY64,
+    td_product gemm = {.type = TD_BINARY64,
                        .op_a = op_of(r->of.op_a),
                        .op_b = op_of(r->of.op_b),
                        .m = r->of.m,
@@ -103,7 +103,7 @@ typedef struct {
 typedef struct {
     problem p;
     double *to[3];
-    td_problem gemm;
+    td_product gemm;
     const td_engine *engine;
     td_parameter parameter;
 } prepared;
@@ -155,18 +155,18 @@ static td_route route_of(const prepared *s, uint64_t without)
     const td_traits device = td_traits_current();
     td_parameter parameter = s->parameter;
     td_route route;
+    td_real_product p;
     parameter.without_routes = without;
+    td_to_real(&s->gemm, &p);
     if (!s->engine->route) {
-        const td_problem *const p = &s->gemm;
-        const td_route_terms terms = td_route_terms_of(p, parameter, &device);
-        const td_binary64_launch own = td_route_binary64(p->m, p->n, p->k, p->batch, &terms);
+        const td_route_terms terms = td_route_terms_of(&p, parameter, &device);
+        const td_binary64_launch own = td_route_binary64(p.m, p.n, p.k, p.batch, &terms);
         for (int stage = 0; stage < TD_STAGES; stage++) route.of[stage] = -1;
         route.of[TD_STAGE_REPAIR_TILES] = own.tiles;
         route.of[TD_STAGE_REPAIR] = (int)own.route;
         return route;
     }
-    CHECK(s->engine->route(&s->gemm, parameter, &device, &route), "%s has no route",
-          s->engine->name);
+    CHECK(s->engine->route(&p, parameter, &device, &route), "%s has no route", s->engine->name);
     return route;
 }
 

@@ -58,7 +58,7 @@ static void compute(const mode *m, memory *at, int k, double alpha, double beta,
     CHECK(engine && device, "%s: no engine, or no device", m->name);
     fill(at->scalars, scalars, 2, 1);
     fill(at->c, before, M, N);
-    const td_problem p = {
+    const td_product p = {
         .m = M,
         .n = N,
         .k = k,

@@ -46,7 +46,7 @@ static double *upload(int count, double (*at)(int))
     return device;
 }
 
-static double switches_of_a_member(const char *mode, const td_problem *gemm)
+static double switches_of_a_member(const char *mode, const td_product *gemm)
 {
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(mode, &parameter);
@@ -63,7 +63,7 @@ TEST(small_members_take_few_switches)
 {
     double *const a = upload(MEMBERS * A, a_at), *const b = upload(MEMBERS * B, b_at),
                   *const c = upload(MEMBERS * C, NULL);
-    const td_problem gemm = {
+    const td_product gemm = {
         .m = M,
         .n = N,
         .k = K,

@@ -4,16 +4,18 @@
 #include <string.h>
 
 #include "tests/support/test.h"
-#include "lib/routine/mode.h"
+#include "lib/engines/proven.h"
 
 TEST(rows_are_complete)
 {
+    char error[TD_ERROR_TEXT];
     assert_string_equal(td_engines[0]->name, "native");
     for (const td_engine *const *e = td_engines; *e; e++) {
-        assert_true(strlen((*e)->name) > 0 && strlen((*e)->summary) > 0 && strlen((*e)->bound) > 0);
+        assert_true(strlen((*e)->name) > 0 && strlen((*e)->summary) > 0 &&
+                    strlen(td_error_print(*e, error)) > 0);
         assert_int_equal(strcspn((*e)->name, ":, "), strlen((*e)->name));
         assert_true(!(*e)->run == (e == td_engines || (*e)->is_choice)); /* native, auto */
-        assert_true(!(*e)->cost == !(*e)->bits && !((*e)->cost && (*e)->is_choice));
+        assert_true(!(*e)->cost == !(*e)->bound && !((*e)->cost && (*e)->is_choice));
         for (const td_engine *const *other = td_engines; other < e; other++)
             assert_string_not_equal((*e)->name, (*other)->name);
     }

@@ -31,7 +31,7 @@ TEST(predictions_are_near_what_was_recorded)
                                 &batch, &beta, mode, &ms),
                          8);
         const td_model model = model_of(card);
-        td_problem p = product(m, n, k, batch);
+        td_real_product p = real_product(m, n, k, batch);
         td_parameter parameter;
         p.beta.value.binary64 = beta;
         const td_engine *engine = td_engine_parse(mode, &parameter);
@@ -57,8 +57,8 @@ TEST(every_way_has_a_time_on_every_card)
         td_model model;
         td_model_make(&model, card);
         for (int i = 0; i < 4 * 4 * 4 * 4; i++) {
-            const td_problem p =
-                product(sizes[i % 4], sizes[i / 4 % 4], sizes[i / 16 % 4], sizes[i / 64]);
+            const td_real_product p =
+                real_product(sizes[i % 4], sizes[i / 4 % 4], sizes[i / 16 % 4], sizes[i / 64]);
             td_model_predict(&model, &p, seconds);
             for (int w = 0; w < count; w++) assert_true(seconds[w] > 1e-6 && isfinite(seconds[w]));
         }
@@ -74,7 +74,8 @@ TEST(larger_products_take_longer)
         td_model model;
         td_model_make(&model, card);
         for (int64_t n = 1024; n <= 16384; n *= 2) {
-            const td_problem p[2] = {product(n, n, n, 1), product(2 * n, 2 * n, 2 * n, 1)};
+            const td_real_product p[2] = {real_product(n, n, n, 1),
+                                          real_product(2 * n, 2 * n, 2 * n, 1)};
             for (int i = 0; i < 2; i++) td_model_predict(&model, &p[i], seconds[i]);
             for (int w = 0; w < count; w++) assert_true(seconds[1][w] > 2.0 * seconds[0][w]);
         }
@@ -89,7 +90,7 @@ TEST(a_device_that_says_nothing_has_a_model)
     td_model model;
     const td_card card = td_card_of("unknown", nothing), other = td_card_of("Toy", toy);
     td_model_make(&model, &card);
-    const td_problem p = product(100, 100, 100, 1);
+    const td_real_product p = real_product(100, 100, 100, 1);
     td_model_predict(&model, &p, seconds);
     assert_true(seconds[0] > 0.0 && isfinite(seconds[0]));
     assert_true(other.hertz == 1e9 && other.bytes_per_second == 80e9 && other.major == 8);
@@ -105,8 +106,8 @@ TEST(each_factor_has_a_product)
     td_model plain = model_of(RTX4090), moved = plain;
     moved.factors[0] = factors;
     for (int at = 0; at < TD_FACTORS; at++) {
-        const td_problem own = td_factor_problem(at),
-                         other = td_factor_problem((at + 100) % TD_FACTORS);
+        const td_real_product own = td_factor_problem(at),
+                              other = td_factor_problem((at + 100) % TD_FACTORS);
         const double before = td_model_seconds(&plain, td_engines[0], (td_parameter){0}, &own);
         if (own.batch == 1) assert_int_equal(td_factor_at(&own), at);
         factors[at] = -TD_OCTAVE;
@@ -129,7 +130,8 @@ TEST(factors_are_interpolated)
     moved.factors[0] = factors;
     for (int at = 0; at < TD_FACTORS; at++) factors[at] = (signed char)(at % 7 * 8 - 24);
     for (int64_t size = 3; size < 100000; size = size * 3 / 2 + 1) {
-        const td_problem p = product(700, size, 300, 1), turned = product(size, 700, 300, 1);
+        const td_real_product p = real_product(700, size, 300, 1),
+                              turned = real_product(size, 700, 300, 1);
         const double by[] = {
             td_model_seconds(&moved, td_engines[0], (td_parameter){0}, &p) /
                 td_model_seconds(&plain, td_engines[0], (td_parameter){0}, &p),
@@ -159,7 +161,7 @@ TEST(each_routine_has_factors)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double before[TD_MOST_WAYS], after[TD_MOST_WAYS];
         td_model moved = plain;
-        td_problem p = product(1024, 1024, 4096, 1);
+        td_real_product p = real_product(1024, 1024, 4096, 1);
         int count;
         moved.factors[TD_MOST_WAYS + cases[i].row] = factors;
         p.is_paired = cases[i].is_paired;

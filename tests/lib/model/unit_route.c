@@ -24,7 +24,7 @@ static td_traits traits_of(const char *card)
     return td_traits_of_card(td_card_known(card));
 }
 
-static td_route_case case_of(const char *mode, const td_problem *p, const td_traits *device)
+static td_route_case case_of(const char *mode, const td_real_product *p, const td_traits *device)
 {
     const char *const count = strchr(mode, ':');
     td_parameter parameter = {0};
@@ -82,7 +82,8 @@ TEST(choices_are_what_was_recorded)
     for (; fgets(line, sizeof line, file); lines++) {
         words w;
         assert_true(split_line(line, &w));
-        td_problem p = product(atoll(w.of[M]), atoll(w.of[N]), atoll(w.of[K]), atoll(w.of[BATCH]));
+        td_real_product p =
+            real_product(atoll(w.of[M]), atoll(w.of[N]), atoll(w.of[K]), atoll(w.of[BATCH]));
         p.beta.value.binary64 = atoi(w.of[READS_C]);
         const td_traits device = traits_of(w.of[CARD]);
         const td_route_case c = case_of(w.of[MODE], &p, &device);
@@ -179,7 +180,7 @@ TEST(rows_are_forced)
     for (int i = 0; i < TD_ROUTE_ROWS * 3 * 3 * 2 * 2; i++) {
         const int row = i % TD_ROUTE_ROWS, at = i / TD_ROUTE_ROWS;
         const int64_t *s = shapes[at % 3];
-        td_problem p = product(s[0], s[1], s[2], s[3]);
+        td_real_product p = real_product(s[0], s[1], s[2], s[3]);
         p.is_paired = at / 18;
         const td_traits device = traits_of(cards[at / 3 % 3]);
         td_route_case c = case_of(modes[at / 9 % 2], &p, &device);
@@ -205,7 +206,7 @@ TEST(rows_are_forced)
 TEST(other_products_have_their_own)
 {
     const td_traits device = traits_of("NVIDIA H200");
-    const td_problem p = product(1000, 1000, 100, 1);
+    const td_real_product p = real_product(1000, 1000, 100, 1);
     td_route_case c = case_of("faithful", &p, &device);
     c.most = c.least = TD_SECOND_MODULI;
     assert_int_equal(td_route_choose(TD_STAGE_SPLIT, &c), TD_SPLIT_WIDE);
@@ -229,7 +230,7 @@ TEST(what_is_not_aligned_has_no_boxes)
     double *const array[1] = {NULL};
     const td_traits device = traits_of("NVIDIA H200");
     for (int kind = 0; kind < KINDS; kind++) {
-        td_problem p = product(4096, 4096, 4097, kind == STRIDE_OF_ONE ? 1 : 2);
+        td_real_product p = real_product(4096, 4096, 4097, kind == STRIDE_OF_ONE ? 1 : 2);
         p.a = p.b = (td_matrix){.ld = 4098, .stride = INT64_C(4098) * 4098};
         td_matrix *const x = kind % 2 ? &p.a : &p.b;
         if (kind == DATA) x->data = (double *)8;
@@ -250,7 +251,7 @@ TEST(a_route_is_printed)
 {
     char text[TD_ROUTE_TEXT];
     const td_traits device = traits_of("NVIDIA H200");
-    const td_problem p = product(4096, 4096, 512, 1);
+    const td_real_product p = real_product(4096, 4096, 512, 1);
     const td_route_case c = case_of("ozaki2", &p, &device);
     const td_route route = td_route_of_case(&c);
     assert_string_equal(td_route_print(&route, text),

@@ -21,7 +21,7 @@ TEST(word_has_all_fields)
 static td_expected expected_of(const char *card, int64_t n)
 {
     const td_model model = model_of(card);
-    const td_problem p = product(n, n, n, 1);
+    const td_real_product p = real_product(n, n, n, 1);
     const td_parameter none = {0};
     td_parameter parameter;
     const td_engine *ozaki2 = td_engine_parse("ozaki2", &parameter);

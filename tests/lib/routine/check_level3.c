@@ -31,7 +31,7 @@ static const char *case_text(const routine_case *c)
 
 /* ---- running ---- */
 
-static td_run_status run(const td_problem *product, size_t limit)
+static td_run_status run(const td_product *product, size_t limit)
 {
     td_parameter parameter;
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
@@ -48,7 +48,7 @@ static matrix compute(const routine_case *c, td_problem p, const matrix *a, cons
     const size_t most = td_device_current()->workspace_bytes;
     size_t limit = in_little ? LEAST : most;
     void *memory[ROUTINE_MEMORIES];
-    td_problem product;
+    td_product product;
     p = routine_call(c, p, a, b, of_c, memory);
     CHECK(td_problem_is_valid(&p) && td_lower(&p, &product), "no product: %s", case_text(c));
     td_run_status status = run(&product, limit);

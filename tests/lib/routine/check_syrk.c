@@ -105,7 +105,7 @@ static td_problem call_of(const update *u, const problem *p, double *a, double *
 static td_run_status run(const update *u, const problem *p, double *a, double *c, size_t limit)
 {
     td_parameter parameter;
-    td_problem product;
+    td_product product;
     const td_engine *engine = td_engine_parse(tested->name, &parameter);
     const td_problem call = call_of(u, p, a, c);
     parameter.prices = tested->prices;

@@ -6,10 +6,9 @@
 
 enum { MOST = 300 };
 
-static td_problem product(int64_t m, int64_t n, int64_t batch, td_region_kind region)
+static td_real_product product(int64_t m, int64_t n, int64_t batch, td_region_kind region)
 {
-    return (td_problem){
-        .kind = TD_PRODUCT, .m = m, .n = n, .k = 100, .batch = batch, .region = region};
+    return (td_real_product){.m = m, .n = n, .k = 100, .batch = batch, .region = region};
 }
 
 /* How many parts have each element of one member. */
@@ -21,10 +20,10 @@ static void count_elements(const td_part *part, int8_t count[MOST][MOST])
 
 /* Every element in the region belongs to one part, every other one to one part at most; and the
  * numbers of parts rise. */
-static void check_members(const td_problem *p, const td_part_sizes *sizes, int64_t z)
+static void check_members(const td_real_product *p, const td_part_sizes *sizes, int64_t z)
 {
     static int8_t count[MOST][MOST];
-    const td_region region = td_problem_region(p);
+    const td_region region = td_real_region(p);
     td_part part = td_before_parts(p, sizes, z);
     int64_t before = -1;
     memset(count, 0, sizeof count);
@@ -52,7 +51,8 @@ TEST(parts_cover_the_region_once)
     for (int s = 0; s < 5; s++)
         for (int c = 0; c < 4; c++)
             for (int region = TD_REGION_ALL; region <= TD_REGION_UPPER; region++) {
-                const td_problem p = product(sides[s][0], sides[s][1], 7, (td_region_kind)region);
+                const td_real_product p =
+                    product(sides[s][0], sides[s][1], 7, (td_region_kind)region);
                 for (int64_t z = 0; z < 7; z += cuts[c].batch) check_members(&p, &cuts[c], z);
             }
 }
@@ -61,7 +61,7 @@ TEST(parts_cover_the_region_once)
 TEST(parts_outside_the_region_are_left_out)
 {
     const td_part_sizes sizes = {.m = 64, .n = 64, .batch = 1};
-    const td_problem lower = product(192, 192, 1, TD_REGION_LOWER);
+    const td_real_product lower = product(192, 192, 1, TD_REGION_LOWER);
     static const int64_t numbers[] = {0, 1, 2, 4, 5, 8};
     td_part part = td_before_parts(&lower, &sizes, 0);
     for (int i = 0; i < 6; i++) {
@@ -75,7 +75,7 @@ TEST(parts_outside_the_region_are_left_out)
 /* The largest part numbers its tiles and members in what one launch has. */
 TEST(the_largest_part_is_one_launch)
 {
-    const td_problem p = product(INT64_C(1) << 22, 5, 40000, TD_REGION_ALL);
+    const td_real_product p = product(INT64_C(1) << 22, 5, 40000, TD_REGION_ALL);
     const td_part_sizes sizes = td_largest_part(&p);
     assert_true(sizes.m == TD_MAX_PART_LINES && sizes.n == 5);
     assert_true(sizes.batch == TD_MAX_PART_MEMBERS && sizes.k_pass == p.k);

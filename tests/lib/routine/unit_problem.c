@@ -6,6 +6,7 @@
 #include "lib/engines/engine.h"
 #include "lib/engines/batched_lu/limits.h"
 #include "lib/engines/solve/solve.h"
+#include "lib/routine/lower.h"
 #include "tests/lib/support/asked.h"
 
 static double memory[1];
@@ -70,17 +71,25 @@ static int64_t *size_of(td_problem *p, char name)
     return name == 'm' ? &p->m : name == 'n' ? &p->n : name == 'k' ? &p->k : &p->batch;
 }
 
+static td_product lowered(const td_problem *p)
+{
+    td_product product;
+    assert_true(td_lower(p, &product));
+    return product;
+}
+
 TEST(addends_count_where_beta_may)
 {
-    td_problem p = valid(TD_PRODUCT);
-    p.beta.value.binary64 = 2.0;
-    assert_false(td_problem_has_addend(&p));
-    p.addend = there;
-    assert_true(td_problem_has_addend(&p));
-    p.beta.value.binary64 = 0.0;
-    assert_false(td_problem_has_addend(&p));
-    p.beta.device = memory;
-    assert_true(td_problem_has_addend(&p));
+    const td_problem p = valid(TD_PRODUCT);
+    td_product product = lowered(&p);
+    product.beta.value.binary64 = 2.0;
+    assert_false(td_product_has_addend(&product));
+    product.addend = there;
+    assert_true(td_product_has_addend(&product));
+    product.beta.value.binary64 = 0.0;
+    assert_false(td_product_has_addend(&product));
+    product.beta.device = memory;
+    assert_true(td_product_has_addend(&product));
 }
 
 /* A C of 3 x 7 in rows has leading dimensions of 7 and more, and is 7 x 3 in memory. */
@@ -98,15 +107,16 @@ TEST(rows_are_columns_of_the_transpose)
     assert_true(td_problem_is_valid(&p));
     p.beta.value.binary64 = 2.0;
     p.addend = (td_matrix){.data = memory, .ld = 9};
-    const td_memory columns = td_problem_memory(&p);
+    td_product product = lowered(&p);
+    const td_memory columns = td_product_memory(&product);
     assert_int_equal(columns.written.rows, 7);
     assert_int_equal(columns.written.columns, 3);
     assert_int_equal(columns.added.rows, 3);
     assert_int_equal(columns.added.columns, 7);
-    p.addend_in_rows = true;
-    assert_int_equal(td_problem_memory(&p).added.rows, 7);
-    p.beta.value.binary64 = 0.0;
-    assert_int_equal(td_problem_memory(&p).added.rows, 0);
+    product.addend_in_rows = true;
+    assert_int_equal(td_product_memory(&product).added.rows, 7);
+    product.beta.value.binary64 = 0.0;
+    assert_int_equal(td_product_memory(&product).added.rows, 0);
 }
 
 TEST(matrices_that_a_kind_names_must_be_there)
@@ -239,7 +249,7 @@ TEST(zero_is_known_in_every_type)
     assert_true(td_problem_only_scales(&p));
 }
 
-static td_run_status run(const td_problem *p, td_parameter parameter, td_device *device,
+static td_run_status run(const td_real_product *p, td_parameter parameter, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
     (void)p, (void)parameter, (void)device, (void)workspace_limit, (void)counters;

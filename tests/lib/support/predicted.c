@@ -1,5 +1,7 @@
 #include "predicted.h"
 
+#include "lib/routine/lower.h"
+#include "lib/routine/real.h"
 #include "tests/support/test.h"
 
 td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
@@ -16,6 +18,16 @@ td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
                         .b = there,
                         .c = {.data = result, .ld = 1 << 20},
                         .batch = batch};
+}
+
+td_real_product real_product(int64_t m, int64_t n, int64_t k, int64_t batch)
+{
+    const td_problem p = product(m, n, k, batch);
+    td_product lowered;
+    td_real_product real;
+    assert_true(td_lower(&p, &lowered));
+    td_to_real(&lowered, &real);
+    return real;
 }
 
 td_model model_of(const char *card)

@@ -2,7 +2,7 @@
 #ifndef TEST_PREDICTED_H
 #define TEST_PREDICTED_H
 
-#include "lib/routine/problem.h"
+#include "lib/routine/product.h"
 #include "lib/model/model.h"
 #include "lib/options/options.h"
 
@@ -14,6 +14,9 @@
 
 /* A valid product, C <- op(A) op(B), of `batch` members. */
 td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch);
+
+/* What an engine makes of it. */
+td_real_product real_product(int64_t m, int64_t n, int64_t k, int64_t batch);
 
 /* That of a card that the library knows. */
 td_model model_of(const char *card);

@@ -27,14 +27,14 @@ static td_problem call_of(td_kind kind, td_type type, td_op op_a, td_op op_b)
 }
 
 /* What it is cut as. */
-static td_problem whole_of(const td_problem *p)
+static td_tile whole_of(const td_problem *p)
 {
-    td_problem whole;
+    td_tile whole;
     assert_true(td_tile_whole(p, &whole));
     return whole;
 }
 
-static td_problem product_of(td_type type, td_op op_a, td_op op_b)
+static td_tile product_of(td_type type, td_op op_a, td_op op_b)
 {
     const td_problem p = call_of(TD_PRODUCT, type, op_a, op_b);
     return whole_of(&p);
@@ -42,7 +42,7 @@ static td_problem product_of(td_type type, td_op op_a, td_op op_b)
 
 TEST(what_fits_is_one_tile)
 {
-    const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_T);
+    const td_tile p = product_of(TD_BINARY64, TD_OP_N, TD_OP_T);
     const double bytes = td_tile_bytes(&p);
     assert_true(bytes >= 8.0 * (M * K + K * N + M * N));
     assert_true(bytes <= 8.0 * (M * K + K * N + M * N) + 5 * TD_TILE_ALIGNMENT);
@@ -56,23 +56,24 @@ TEST(what_fits_is_one_tile)
 /* Nothing of A and B is copied where nothing is multiplied. */
 TEST(scaling_takes_c_alone)
 {
-    td_problem p = product_of(TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
-    p.k = 0;
+    td_tile p = product_of(TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
+    p.product.k = 0;
     assert_true(td_tile_bytes(&p) <= 16.0 * M * N + 5 * TD_TILE_ALIGNMENT);
     td_problem solve = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
     solve.alpha.value.binary64 = 0.0;
-    assert_true(td_tile_bytes(&solve) <= 8.0 * M * N + 5 * TD_TILE_ALIGNMENT);
-    assert_false(td_tile_memory_of(&solve).is_updated);
+    const td_tile whole = whole_of(&solve);
+    assert_true(td_tile_bytes(&whole) <= 8.0 * M * N + 5 * TD_TILE_ALIGNMENT);
+    assert_false(td_tile_memory_of(&whole).is_updated);
 }
 
 TEST(tiles_fit_and_are_multiples_of_blocks)
 {
-    const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
+    const td_tile p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
     for (int block = 1; block <= 64; block *= 2)
         for (double bytes = 2000.0; bytes < 1e5; bytes *= 1.5) {
             const td_tile_size size = td_tile_fitting(&p, block, bytes);
             if (size.m == 0) continue;
-            const td_problem largest = td_tile_at(&p, size, 0);
+            const td_tile largest = td_tile_at(&p, size, 0);
             assert_true(td_tile_bytes(&largest) <= bytes);
             assert_true(size.m == M || size.m % block == 0);
             assert_true(size.n == N || size.n % block == 0);
@@ -86,61 +87,66 @@ typedef struct {
     int64_t row, column;
 } place;
 
-static place place_in(const td_problem *p, const td_matrix *of, const td_matrix *part)
+static place place_in(td_type type, const td_matrix *of, const td_matrix *part)
 {
-    const int64_t at = ((char *)part->data - (char *)of->data) / td_types[p->type].size;
+    const int64_t at = ((char *)part->data - (char *)of->data) / td_types[type].size;
     assert_int_equal(part->ld, of->ld);
     return (place){at % LD, at / LD};
 }
 
 /* A left factor of a tile begins with its row of op(X), a right one with its column. */
-static void check_factor(const td_problem *p, const td_matrix *of, const td_matrix *part, td_op op,
+static void check_factor(const td_product *p, const td_matrix *of, const td_matrix *part, td_op op,
                          bool is_left, int64_t line)
 {
-    const place at = place_in(p, of, part);
+    const place at = place_in(p->type, of, part);
     const bool is_row = is_left == (op == TD_OP_N);
     assert_int_equal(is_row ? at.row : at.column, line);
     assert_int_equal(is_row ? at.column : at.row, 0);
 }
 
-static void check_tile(const td_problem *p, const td_problem *tile, place at)
+static void check_tile(const td_product *p, const td_product *tile, place at)
 {
     assert_true(tile->k == p->k && tile->m > 0 && tile->n > 0);
     assert_int_equal(tile->region, at.row == at.column ? p->region : TD_REGION_ALL);
     assert_int_equal(tile->has_real_diagonal, at.row == at.column && p->has_real_diagonal);
     check_factor(p, &p->a, &tile->a, p->op_a, true, at.row);
     check_factor(p, &p->b, &tile->b, p->op_b, false, at.column);
-    if (!td_problem_has_rest(p)) return;
+    if (!td_product_has_rest(p)) return;
     check_factor(p, &p->rest_a, &tile->rest_a, p->op_a, true, at.row);
     check_factor(p, &p->rest_b, &tile->rest_b, p->op_b, false, at.column);
 }
 
 /* Each element of the result is of one tile; in a triangle, each one that it has. */
-static void check_cover(const td_problem *p, td_tile_size size)
+static void check_cover(const td_tile *whole, td_tile_size size)
 {
     static int times[LD * LD];
+    const td_type type = whole->is_solve ? whole->solve.type : whole->product.type;
+    const td_tile_part all = td_tile_memory_of(whole).written;
+    td_tile own = *whole;
     memset(times, 0, sizeof times);
-    const td_region all = {p->region, 0, 0};
-    for (int64_t i = 0; i < td_tile_count(p, size); i++) {
-        td_problem whole = *p, tile = td_tile_at(p, size, i);
-        const place at = place_in(p, td_tile_result(&whole), td_tile_result(&tile));
-        const td_region region = {tile.region, 0, 0};
-        if (!td_problem_is_solve(p)) check_tile(p, &tile, at);
-        for (int64_t x = 0; x < tile.m * tile.n; x++)
-            if (td_region_has(&region, x % tile.m, x / tile.m))
-                times[at.row + x % tile.m + (at.column + x / tile.m) * LD]++;
+    for (int64_t i = 0; i < td_tile_count(whole, size); i++) {
+        td_tile tile = td_tile_at(whole, size, i);
+        const place at = place_in(type, td_tile_result(&own), td_tile_result(&tile));
+        const td_tile_part part = td_tile_memory_of(&tile).written;
+        const td_region region = {part.region, 0, 0};
+        const int64_t m = part.extent.rows, n = part.extent.columns;
+        if (!whole->is_solve) check_tile(&whole->product, &tile.product, at);
+        for (int64_t x = 0; x < m * n; x++)
+            if (td_region_has(&region, x % m, x / m))
+                times[at.row + x % m + (at.column + x / m) * LD]++;
     }
+    const td_region region = {all.region, 0, 0};
     for (int64_t x = 0; x < LD * LD; x++)
-        assert_int_equal(times[x],
-                         x % LD < p->m && x / LD < p->n && td_region_has(&all, x % LD, x / LD));
+        assert_int_equal(times[x], x % LD < all.extent.rows && x / LD < all.extent.columns &&
+                                       td_region_has(&region, x % LD, x / LD));
 }
 
 TEST(tiles_cover_c_once)
 {
     static const td_tile_size sizes[] = {{M, N}, {32, 70}, {33, 7}, {1, 1}, {100, 64}};
     for (int i = 0; i < 5 * 9; i++) {
-        const td_problem p = product_of(i % 2 ? TD_BINARY64 : TD_COMPLEX_BINARY64, (td_op)(i % 3),
-                                        (td_op)(i / 3 % 3));
+        const td_tile p = product_of(i % 2 ? TD_BINARY64 : TD_COMPLEX_BINARY64, (td_op)(i % 3),
+                                     (td_op)(i / 3 % 3));
         check_cover(&p, sizes[i / 9]);
     }
 }
@@ -155,14 +161,14 @@ TEST(tiles_of_an_update_cover_its_triangle_once)
         p.triangle = i / 6 % 2 ? TD_UPPER : TD_LOWER;
         p.is_hermitian = i / 12 && p.kind != TD_RANK_2K;
         if (p.is_hermitian && p.op_a == TD_OP_T) p.op_a = TD_OP_C;
-        const td_problem whole = whole_of(&p);
+        const td_tile whole = whole_of(&p);
         const td_tile_size size = td_tile_fitting(&whole, 8, td_tile_bytes(&whole) / 3.0);
         assert_true(size.m == size.n && size.m < N && size.m % 8 == 0);
         check_cover(&whole, size);
         check_cover(&whole, (td_tile_size){9, 9});
-        const td_problem tile = td_tile_at(&whole, size, 0);
+        const td_tile tile = td_tile_at(&whole, size, 0);
         const td_tile_part written = td_tile_memory_of(&tile).written;
-        assert_int_equal(written.region, whole.region);
+        assert_int_equal(written.region, whole.product.region);
     }
 }
 
@@ -176,7 +182,7 @@ TEST(tiles_beside_a_triangle_are_vectors)
         p.side = i / 3 % 2 ? TD_RIGHT : TD_LEFT;
         p.triangle = i / 6 ? TD_UPPER : TD_LOWER;
         const bool is_left = p.side == TD_LEFT;
-        const td_problem whole = whole_of(&p);
+        const td_tile whole = whole_of(&p);
         const double of_a = 8.0 * (is_left ? M * M : N * N);
         const td_tile_size size =
             td_tile_fitting(&whole, 8, of_a + (td_tile_bytes(&whole) - of_a) / 2.0);
@@ -184,7 +190,7 @@ TEST(tiles_beside_a_triangle_are_vectors)
                             : size.n == N && size.m < M && size.m % 8 == 0);
         check_cover(&whole, size);
         assert_int_equal(td_tile_fitting(&whole, 8, of_a).m, 0);
-        td_problem tile = td_tile_at(&whole, size, 1);
+        td_tile tile = td_tile_at(&whole, size, 1);
         const td_tile_memory read = td_tile_memory_of(&tile);
         const int a = is_left || p.kind == TD_TRIANGULAR_SOLVE ? 0 : 1;
         assert_ptr_equal(td_tile_factor(&tile, a)->data, memory[0]);
@@ -199,7 +205,7 @@ TEST(a_hermitian_update_of_rank_2k_is_one_tile)
 {
     td_problem p = call_of(TD_RANK_2K, TD_COMPLEX_BINARY64, TD_OP_N, TD_OP_N);
     p.is_hermitian = true;
-    const td_problem whole = whole_of(&p);
+    const td_tile whole = whole_of(&p);
     assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole)).m, N);
     assert_int_equal(td_tile_fitting(&whole, 8, td_tile_bytes(&whole) - 1.0).m, 0);
 }
@@ -213,19 +219,20 @@ TEST(or_two_products)
         p.triangle = i / 2 ? TD_UPPER : TD_LOWER;
         p.alpha.value.complex_binary64 = (td_complex_binary64){2.0, 3.0};
         p.beta.value.binary64 = 5.0;
-        const td_problem whole = whole_of(&p);
+        const td_tile whole = whole_of(&p);
         assert_int_equal(td_tile_levels(&whole), 2);
         assert_int_equal(td_tile_stages(&whole, 1), 2);
         for (int j = 0; j < 2; j++) {
-            const td_problem stage = td_tile_stage(&whole, 1, j);
+            const td_tile tile = td_tile_stage(&whole, 1, j);
+            const td_product stage = tile.product, of = whole.product;
             assert_ptr_equal(stage.a.data, memory[1 - j]);
             assert_ptr_equal(stage.b.data, memory[j]);
-            assert_true(stage.op_a == whole.op_a && stage.op_b == whole.op_b && stage.beta_is_real);
+            assert_true(stage.op_a == of.op_a && stage.op_b == of.op_b && stage.beta_is_real);
             assert_true(stage.alpha.value.complex_binary64.re == 2.0);
             assert_true(stage.alpha.value.complex_binary64.im == (j ? 3.0 : -3.0));
             assert_true(stage.beta.value.binary64 == (j ? 1.0 : 5.0));
             assert_int_equal(stage.has_real_diagonal, j);
-            check_cover(&stage, (td_tile_size){16, 16});
+            check_cover(&tile, (td_tile_size){16, 16});
         }
     }
 }
@@ -242,7 +249,7 @@ typedef struct {
     int count;
 } steps;
 
-static void add_product(steps *s, const td_problem *p)
+static void add_product(steps *s, const td_product *p)
 {
     assert_true(s->count < MOST_STEPS);
     s->of[s->count++] = (step){.a = p->a.data,
@@ -258,8 +265,10 @@ static void add_product(steps *s, const td_problem *p)
 static void add_solve(steps *s, const td_problem *p, int64_t block_rows)
 {
     for (int64_t known = 0; known < td_solve_blocks(p, block_rows); known++) {
-        const td_problem update = known ? td_solve_update(p, block_rows, known) : *p;
-        if (known) add_product(s, &update);
+        if (known) {
+            const td_product update = td_solve_update(p, block_rows, known);
+            add_product(s, &update);
+        }
         const td_solve_block b = td_solve_block_of(p, block_rows, known);
         assert_true(s->count < MOST_STEPS);
         s->of[s->count++] = (step){.a = b.triangle,
@@ -270,18 +279,18 @@ static void add_solve(steps *s, const td_problem *p, int64_t block_rows)
     }
 }
 
-static void check_stages(const td_problem *p, int level, int64_t block_rows, const steps *whole)
+static void check_stages(const td_tile *p, int level, int64_t block_rows, const steps *whole)
 {
     static steps staged;
     staged.count = 0;
     assert_int_equal(td_tile_stages(p, level), 2 * ((12 + (16 >> level) - 1) / (16 >> level)) - 1);
     for (int64_t i = 0; i < td_tile_stages(p, level); i++) {
-        const td_problem stage = td_tile_stage(p, level, i);
-        assert_true(td_problem_is_valid(&stage));
-        if (stage.kind == TD_PRODUCT)
-            add_product(&staged, &stage);
+        const td_tile stage = td_tile_stage(p, level, i);
+        assert_true(!stage.is_solve || td_problem_is_valid(&stage.solve));
+        if (stage.is_solve)
+            add_solve(&staged, &stage.solve, block_rows);
         else
-            add_solve(&staged, &stage, block_rows);
+            add_product(&staged, &stage.product);
     }
     assert_int_equal(staged.count, whole->count);
     assert_memory_equal(staged.of, whole->of, (size_t)whole->count * sizeof *whole->of);
@@ -304,30 +313,32 @@ TEST(stages_have_the_steps_of_the_solve)
         p.alpha.value.binary64 = 3.0;
         whole.count = 0;
         add_solve(&whole, &p, block_rows);
-        assert_int_equal(td_tile_levels(&p), 5); /* 16, 8, 4, 2 and 1 of its 12 blocks */
-        for (int level = 0; level < 5; level++) check_stages(&p, level, block_rows, &whole);
+        const td_tile tile = whole_of(&p);
+        assert_int_equal(td_tile_levels(&tile), 5); /* 16, 8, 4, 2 and 1 of its 12 blocks */
+        for (int level = 0; level < 5; level++) check_stages(&tile, level, block_rows, &whole);
     }
 }
 
 TEST(products_have_one_stage)
 {
-    const td_problem p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
-    td_problem zero = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
-    zero.m = 1000;
-    zero.alpha.value.binary64 = 0.0;
-    const td_problem *const alone[] = {&p, &zero};
+    const td_tile p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
+    td_problem solve = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
+    solve.m = 1000;
+    solve.alpha.value.binary64 = 0.0;
+    td_tile alone[] = {p, whole_of(&solve)};
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(td_tile_levels(alone[i]), 1);
-        assert_int_equal(td_tile_stages(alone[i], 0), 1);
-        const td_problem stage = td_tile_stage(alone[i], 0, 0);
-        assert_true(stage.m == alone[i]->m && stage.b.data == alone[i]->b.data);
+        assert_int_equal(td_tile_levels(&alone[i]), 1);
+        assert_int_equal(td_tile_stages(&alone[i], 0), 1);
+        td_tile stage = td_tile_stage(&alone[i], 0, 0);
+        assert_memory_equal(td_tile_result(&stage), td_tile_result(&alone[i]), sizeof(td_matrix));
+        assert_int_equal(td_tile_memory_of(&stage).written.extent.rows, i ? 1000 : M);
     }
 }
 
 TEST(factorisations_have_no_tiles)
 {
     const td_problem p = call_of(TD_LU_FACTOR, TD_BINARY64, TD_OP_N, TD_OP_N);
-    td_problem whole;
+    td_tile whole;
     assert_false(td_tile_whole(&p, &whole));
 }
 
