@@ -1,0 +1,341 @@
+/* cluster.cu - a panel's LU factors by one cluster of blocks: see cluster.h. The panel is cut into
+ * leaves of columns that registers hold. Before a leaf, all that is left of it are products with the
+ * leaves before (cluster_products.h); then its columns are eliminated one after another
+ * (cluster_step.h). Nothing moves in memory until the panel is done: then its rows go to their
+ * places, as those of all other columns do. */
+#include "cluster.h"
+
+#include "cluster_products.h"
+
+/* What a panel leaves for other columns. Rows count from the panel's first. */
+typedef struct {
+    double lower[TD_CLUSTER_COLUMNS * TD_CLUSTER_COLUMNS]; /* L's triangle, by columns */
+    int source[TD_CLUSTER_COLUMNS]; /* where the row of each of the first places comes from */
+    int target[TD_CLUSTER_COLUMNS]; /* where each of the first rows goes */
+} row_order;
+
+size_t td_cluster_order_bytes(void) { return sizeof(row_order); }
+
+#if TD_HAS_CUDA_DEVICE
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+
+template <int threads, int rows, int leaf> struct panel_shared_memory {
+    step_shared<threads, leaf> steps;
+    product_shared<threads, leaf> products;
+};
+
+/* ---- a leaf ---- */
+
+/* The first leaf of a panel: nothing is to be taken away. */
+template <int threads, int rows, int leaf>
+TD_DEVICE void load_leaf(step_state<threads, rows, leaf> &s, int columns)
+{
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const int row = s.base + r * threads + (int)threadIdx.x;
+        TD_UNROLL
+        for (int c = 0; c < leaf; c++)
+            s.a[r][c] = row < s.panel.rows && c < columns
+                            ? static_cast<const double *>(s.panel.a)[row + c * s.panel.ld]
+                            : 0.0;
+    }
+}
+
+/* Eliminates `count` columns of a leaf from `column` on, of which at most `live` are left, and
+ * `last` after them; 0: a new leaf comes then. */
+template <int live, int last, int threads, int rows, int leaf>
+TD_DEVICE void eliminate(step_state<threads, rows, leaf> &s, int first, int column, int count)
+{
+    TD_ROLLED
+    for (int j = 0; j < count; j++)
+        step<live>(s, first, column + j, j < live - last - 1 ? live : last > 0 ? last : leaf);
+}
+
+/* Copies what the leaf's pivots have to the left of the diagonal, and the leaf, to the triangle. */
+template <int threads, int rows, int leaf>
+TD_DEVICE void keep_lower(const step_state<threads, rows, leaf> &s, double *lower, int first,
+                          int end)
+{
+    const int lane = (int)threadIdx.x % 32;
+    __syncwarp();
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const int place = s.place[r];
+        for (unsigned left = __ballot_sync(~0u, place >= first && place < end); left;
+             left &= left - 1) {
+            const int of = __ffs((int)left) - 1, to = __shfl_sync(~0u, place, of);
+            const double *row = static_cast<const double *>(s.panel.a) + s.base + r * threads +
+                                (int)threadIdx.x / 32 * 32 + of;
+            for (int k = lane; k < end; k += 32)
+                lower[k * TD_CLUSTER_COLUMNS + to] = row[k * s.panel.ld];
+        }
+    }
+}
+
+/* ---- places ---- */
+
+/* Rows of some columns, which begin at `a`, from where they were to their places, by a group of
+ * threads of which this is number t: those that go behind the panel's first rows, and, from `x`,
+ * those that come there. */
+TD_DEVICE void read_sources(const double *a, int64_t ld, const int *source, int width, int columns,
+                            double *x, int stride, int t, int threads)
+{
+    for (int e = t; e < width * columns; e += threads)
+        x[e % width * stride + e / width] = a[source[e % width] + e / width * ld];
+}
+
+TD_DEVICE void move_first_rows(double *a, int64_t ld, const int *target, int width, int columns,
+                               int t, int threads)
+{
+    for (int e = t; e < width * columns; e += threads) {
+        const int from = e % width, to = target[from];
+        const int64_t column = e / width * ld;
+        if (to >= width) a[to + column] = a[from + column];
+    }
+}
+
+TD_DEVICE void write_first_rows(double *a, int64_t ld, int width, int columns, const double *x,
+                                int stride, int t, int threads)
+{
+    for (int e = t; e < width * columns; e += threads)
+        a[e % width + e / width * ld] = x[e % width * stride + e / width];
+}
+
+/* The panel's own columns, of which each block has some. */
+template <int threads, int rows, int leaf>
+TD_DEVICE void order_rows(const step_state<threads, rows, leaf> &s,
+                          product_shared<threads, leaf> &shared, const int *target)
+{
+    enum { STRIDE = product_shared<threads, leaf>::STRIDE };
+    const int width = (int)s.panel.columns, share = (width + s.blocks - 1) / s.blocks,
+              end = min((s.block + 1) * share, width), t = (int)threadIdx.x;
+    const int64_t ld = s.panel.ld;
+    for (int c = s.block * share; c < end; c += leaf) {
+        double *const a = static_cast<double *>(s.panel.a) + c * ld;
+        const int columns = min(leaf, end - c);
+        read_sources(a, ld, s.shared.source, width, columns, shared.u, STRIDE, t, threads);
+        __syncthreads();
+        move_first_rows(a, ld, target, width, columns, t, threads);
+        __syncthreads();
+        write_first_rows(a, ld, width, columns, shared.u, STRIDE, t, threads);
+        __syncthreads();
+    }
+}
+
+/* ---- the panel ---- */
+
+template <int threads, int rows, int leaf>
+TD_DEVICE void begin_panel(step_state<threads, rows, leaf> &s)
+{
+    const int t = (int)threadIdx.x;
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const int row = s.base + r * threads + t;
+        s.place[r] = row < s.panel.rows ? row : -1;
+    }
+    if (t < leaf) s.shared.zeros[t] = 0.0;
+    if (t == 0)
+        for (int i = 0; i < MESSAGES; i++) {
+            td_barrier_start(&s.shared.of[i].keys_arrive, 1);
+            td_barrier_start(&s.shared.of[i].rows_arrive, 1);
+        }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    __syncthreads();
+    if (t == 0) expect_messages(s.shared.of[0], s.blocks, leaf);
+    td_cluster_meet();
+}
+
+template <int threads, int rows, int leaf>
+TD_DEVICE void factor(const td_one_block_panel &panel, row_order *order)
+{
+    enum { SOME = leaf / 16 * 8 };
+    TD_DYNAMIC_SHARED(unsigned char, bytes);
+    panel_shared_memory<threads, rows, leaf> &shared =
+        *reinterpret_cast<panel_shared_memory<threads, rows, leaf> *>(bytes);
+    step_state<threads, rows, leaf> s = {shared.steps, panel, order->source, (int)gridDim.x,
+                                         (int)blockIdx.x, (int)blockIdx.x * threads * rows};
+    s.step = 0;
+    begin_panel(s);
+    TD_ROLLED
+    for (int first = 0; first < panel.columns; first += leaf) {
+        const int columns = min(leaf, (int)panel.columns - first);
+        if (first > 0)
+            begin_leaf(s, shared.products, order->lower, first, columns);
+        else
+            load_leaf(s, columns);
+        eliminate<leaf, leaf - SOME>(s, first, first, min((int)SOME, columns));
+        eliminate<leaf - SOME, 0>(s, first, first + SOME, max(0, columns - SOME));
+        keep_lower(s, order->lower, first, first + columns);
+        td_cluster_meet();
+    }
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const int row = s.base + r * threads + (int)threadIdx.x;
+        if (row < panel.columns) order->target[row] = s.place[r];
+    }
+    td_cluster_meet();
+    order_rows(s, shared.products, order->target);
+}
+
+#endif
+
+/* Grid: one cluster. */
+template <int threads, int rows, int leaf>
+static __global__ void __launch_bounds__(threads, 1)
+    factor_kernel(TD_PARAMETER td_one_block_panel panel, row_order *order)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    factor<threads, rows, leaf>(panel, order);
+#endif
+}
+
+/* ---- other columns ---- */
+
+enum {
+    WARPS = 8,
+    STRIDE = LOWER_VECTORS + 4 /* of a row of a warp's columns in shared memory */
+};
+
+/* Grid: blocks over columns, LOWER_VECTORS for each warp. */
+static __global__ void __launch_bounds__(32 * WARPS)
+    exchange_kernel(TD_PARAMETER td_one_block_panel panel, const row_order *order, double *to,
+                    int64_t columns, bool solves)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    TD_DYNAMIC_SHARED(double, shared);
+    const int width = (int)panel.columns, lane = (int)threadIdx.x % 32,
+              warp = (int)threadIdx.x / 32;
+    const int64_t first = ((int64_t)blockIdx.x * WARPS + warp) * LOWER_VECTORS;
+    const int own = (int)max((int64_t)0, min((int64_t)LOWER_VECTORS, columns - first));
+    double *const x = shared + warp * (TD_CLUSTER_COLUMNS * STRIDE), *const a = to + first * panel.ld;
+    if (own == 0) return;
+    read_sources(a, panel.ld, order->source, width, own, x, STRIDE, lane, 32);
+    __syncwarp();
+    move_first_rows(a, panel.ld, order->target, width, own, lane, 32);
+    __syncwarp();
+    if (solves) td_solve_unit_lower(x, STRIDE, width, order->lower);
+    write_first_rows(a, panel.ld, width, own, x, STRIDE, lane, 32);
+#endif
+}
+
+enum { EXCHANGE_BYTES = WARPS * TD_CLUSTER_COLUMNS * STRIDE * (int)sizeof(double) };
+
+/* ---- launches ---- */
+
+/* A kernel and how many rows a block of it has. */
+typedef struct {
+    void (*kernel)(td_one_block_panel, row_order *);
+    int threads, rows, shared_bytes;
+} shape;
+
+#if defined(__CUDA_ARCH__)
+#define SHARED_BYTES(threads, rows, leaf) 0
+#else
+#define SHARED_BYTES(threads, rows, leaf)                                                          \
+    ((int)(sizeof(step_shared<threads, leaf>) + sizeof(product_shared<threads, leaf>)))
+#endif
+#define SHAPE(threads, rows, leaf)                                                                 \
+    {                                                                                              \
+        factor_kernel<threads, rows, leaf>, threads, rows, SHARED_BYTES(threads, rows, leaf)       \
+    }
+
+/* By the rows that a cluster of MOST_BLOCKS holds. */
+static const shape shapes[] = {SHAPE(128, 1, 32), SHAPE(256, 1, 32), SHAPE(256, 2, 24),
+                               SHAPE(256, 4, 16)};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+static const shape *shape_of(int64_t rows)
+{
+    for (int i = 0; i < SHAPES; i++)
+        if (rows <= (int64_t)MOST_BLOCKS * shapes[i].threads * shapes[i].rows) return &shapes[i];
+    return NULL;
+}
+
+bool td_cluster_fits(const td_one_block_panel *panel)
+{
+    int device = 0, major = 0;
+    return !panel->is_complex && panel->columns <= TD_CLUSTER_COLUMNS &&
+           panel->rows >= panel->columns && panel->rows <= TD_CLUSTER_ROWS &&
+           cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) ==
+               cudaSuccess &&
+           (major == 9 || major == 10);
+}
+
+/* The smallest power of two of blocks that hold so many rows. */
+static unsigned blocks_of(const shape *s, int64_t rows)
+{
+    unsigned blocks = 1;
+    while ((int64_t)blocks * s->threads * s->rows < rows) blocks *= 2;
+    return blocks;
+}
+
+cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, cudaEvent_t begun,
+                                  cudaStream_t stream)
+{
+    const shape *s = shape_of(panel->rows);
+    const unsigned blocks = blocks_of(s, panel->rows);
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3((unsigned)s->threads);
+    config.dynamicSmemBytes = (size_t)s->shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = begun ? 2 : 1;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim = {blocks, 1, 1};
+    attributes[1].id = cudaLaunchAttributeLaunchCompletionEvent;
+    attributes[1].val.launchCompletionEvent.event = begun;
+    return cudaLaunchKernelEx(&config, s->kernel, *panel, static_cast<row_order *>(order));
+}
+
+cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
+                                    int64_t columns, bool solves, cudaStream_t stream)
+{
+    const int64_t per_block = WARPS * LOWER_VECTORS;
+    if (columns == 0) return cudaSuccess;
+    return TD_LAUNCH(exchange_kernel, dim3((unsigned)((columns + per_block - 1) / per_block)),
+                     dim3(32 * WARPS), EXCHANGE_BYTES, stream, *panel,
+                     static_cast<const row_order *>(order), static_cast<double *>(to), columns,
+                     solves);
+}
+
+cudaError_t td_cluster_prepare(void)
+{
+    cudaError_t error = td_allow_shared(cudaSuccess, exchange_kernel, EXCHANGE_BYTES);
+    for (int i = 0; i < SHAPES && error == cudaSuccess; i++) {
+        error = td_allow_shared(error, shapes[i].kernel, shapes[i].shared_bytes);
+        if (error == cudaSuccess)
+            error = cudaFuncSetAttribute(shapes[i].kernel,
+                                         cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    }
+    return error;
+}
+
+#else
+
+bool td_cluster_fits(const td_one_block_panel *panel)
+{
+    (void)panel;
+    return false;
+}
+
+cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, cudaEvent_t begun,
+                                  cudaStream_t stream)
+{
+    (void)panel, (void)order, (void)begun, (void)stream;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
+                                    int64_t columns, bool solves, cudaStream_t stream)
+{
+    (void)panel, (void)order, (void)to, (void)columns, (void)solves, (void)stream;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t td_cluster_prepare(void) { return cudaSuccess; }
+
+#endif

@@ -1,0 +1,54 @@
+/* cluster_search.h - which element of a column is the pivot: the largest, by its bits, of several
+ * the one in the lowest place. */
+#ifndef TD_CLUSTER_SEARCH_H
+#define TD_CLUSTER_SEARCH_H
+
+#include <limits.h>
+
+#include "../device/portable.h"
+
+#if TD_HAS_CUDA_DEVICE
+
+/* A candidate: its absolute value as two halves, the place that its row has by the exchanges so
+ * far, INT_MAX if there is none, and the row itself. */
+struct candidate {
+    unsigned high, low;
+    int place, row;
+};
+
+TD_DEVICE candidate no_candidate() { return {0, 0, INT_MAX, 0}; }
+
+/* NaN counts as 0. */
+TD_DEVICE candidate candidate_of(double x, int place, int row)
+{
+    const unsigned high = (unsigned)__double2hiint(x) & 0x7fffffffu,
+                   low = (unsigned)__double2loint(x), infinite = 0x7ff00000u;
+    const bool is_nan = high > infinite || (high == infinite && low != 0);
+    return {is_nan ? 0 : high, is_nan ? 0 : low, place, row};
+}
+
+TD_DEVICE bool is_better(const candidate &x, const candidate &y)
+{
+    return x.high > y.high ||
+           (x.high == y.high && (x.low > y.low || (x.low == y.low && x.place < y.place)));
+}
+
+#if __CUDA_ARCH__ >= 800
+/* The lane of a warp that has the best one. Mostly the upper halves tell. */
+TD_DEVICE int best_lane(const candidate &own)
+{
+    const unsigned high = __reduce_max_sync(~0u, own.high);
+    unsigned lanes = __ballot_sync(~0u, own.high == high);
+    if (lanes & (lanes - 1)) {
+        const unsigned low = __reduce_max_sync(~0u, own.high == high ? own.low : 0u);
+        const bool is_one = own.high == high && own.low == low;
+        const int place = __reduce_min_sync(~0u, is_one ? own.place : INT_MAX);
+        lanes = __ballot_sync(~0u, is_one && own.place == place);
+    }
+    return __ffs((int)lanes) - 1;
+}
+#endif
+
+#endif
+
+#endif

@@ -1,0 +1,300 @@
+/* cluster_step.h - steps of a panel's factorisation: for each column the blocks of the cluster agree
+ * on the pivot, and every thread eliminates with its row.
+ *
+ * A thread has the same rows from the beginning to the end of a panel, and knows the place that each
+ * has by the exchanges so far; a pivot's row stays where it is, and its place is less than the
+ * column's number from then on. Of a leaf of columns a thread has its rows in registers. The current
+ * column is always the first of them: a step moves the others to the left, so that one short loop
+ * serves all steps, and fits the instruction cache.
+ *
+ * Each block finds its best candidate and sends it to all blocks: first what it is, then its row and
+ * its reciprocal, by asynchronous stores that count as arrivals at a barrier of the receiver. (PTX
+ * ISA 8.1: st.async.) */
+#ifndef TD_CLUSTER_STEP_H
+#define TD_CLUSTER_STEP_H
+
+#include "../device/barrier.h"
+#include "../device/cluster.h"
+#include "../solve/quotient.h"
+#include "cluster.h"
+#include "cluster_search.h"
+
+#if TD_HAS_CUDA_DEVICE
+
+/* Blocks send a step's messages as soon as all have sent those of the step before; who is still
+ * reading is at most two steps behind. */
+enum { MESSAGES = 4, MOST_BLOCKS = 16 };
+
+/* What the blocks send each other in a step. */
+template <int leaf> struct messages {
+    alignas(16) double row[MOST_BLOCKS][leaf];
+    alignas(16) double key[MOST_BLOCKS][2]; /* the value's bits; place and row */
+    alignas(16) double divisor[MOST_BLOCKS][2];
+    uint64_t keys_arrive, rows_arrive;
+};
+
+template <int threads, int leaf> struct step_shared {
+    messages<leaf> of[MESSAGES];
+    alignas(16) double row[threads / 32][leaf];
+    candidate best[2][threads / 32];
+    int source[TD_CLUSTER_COLUMNS]; /* the rows that became pivots */
+    alignas(16) double zeros[leaf];
+};
+
+/* What a step works on. */
+template <int threads, int rows, int leaf> struct step_state {
+    step_shared<threads, leaf> &shared;
+    const td_one_block_panel &panel;
+    int *source; /* in device memory, the same as in shared memory */
+    int blocks, block, base; /* of the cluster; its first row */
+    int place[rows];
+    double a[rows][leaf];
+    int step; /* of the panel, from 0 */
+};
+
+#if __CUDA_ARCH__ >= 900
+
+TD_DEVICE void send(double *to, double x, double y, uint64_t *barrier, int block)
+{
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, "
+                 "[%3];" ::"r"(td_address_in_block(td_shared_address(to), block)),
+                 "d"(x), "d"(y), "r"(td_address_in_block(td_shared_address(barrier), block))
+                 : "memory");
+}
+
+TD_DEVICE void expect(uint64_t *barrier, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     td_shared_address(barrier)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/* What all blocks send in a step with so many columns left. */
+template <int leaf> TD_DEVICE void expect_messages(messages<leaf> &m, int blocks, int live)
+{
+    expect(&m.keys_arrive, blocks * 2 * (int)sizeof(double));
+    expect(&m.rows_arrive, blocks * (live + 2) * (int)sizeof(double));
+}
+
+/* ---- search ---- */
+
+/* The thread's own best row, of which `own` is the number. */
+template <int threads, int rows, int leaf>
+TD_DEVICE candidate search(const step_state<threads, rows, leaf> &s, int column, int *own)
+{
+    candidate best = no_candidate();
+    *own = 0;
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const candidate other = candidate_of(s.a[r][0], s.place[r],
+                                             s.base + r * threads + (int)threadIdx.x);
+        const bool may_be = s.panel.pivots ? s.place[r] >= column : s.place[r] == column;
+        if (may_be && is_better(other, best)) best = other, *own = r;
+    }
+    return best;
+}
+
+TD_DEVICE double value_of(const candidate &c)
+{
+    return __hiloint2double((int)c.high, (int)c.low);
+}
+
+/* ---- messages ---- */
+
+/* The warp that has the block's best row, in a lane, sends what is left of it to all blocks. */
+template <int live, int threads, int rows, int leaf>
+TD_DEVICE void send_row(step_state<threads, rows, leaf> &s, messages<leaf> &m, bool is_mine, int own)
+{
+    enum { PARTS = live / 2, LANES = PARTS > 8 ? 16 : PARTS, AT_ONCE = 32 / LANES };
+    const int lane = (int)threadIdx.x % 32, part = lane % LANES;
+    double *const row = s.shared.row[threadIdx.x / 32];
+    if (is_mine) {
+        TD_UNROLL
+        for (int r = 0; r < rows; r++)
+            if (own == r)
+                TD_UNROLL
+                for (int c = 0; c < live; c += 2)
+                    *(double2 *)&row[c] = make_double2(s.a[r][c], s.a[r][c + 1]);
+    }
+    __syncwarp();
+    if (part >= PARTS) return;
+    const double2 v = *(const double2 *)&row[2 * part];
+    TD_UNROLL
+    for (int i = 0; i < MOST_BLOCKS / AT_ONCE; i++) {
+        const int to = i * AT_ONCE + lane / LANES;
+        if (to < s.blocks) send(&m.row[s.block][2 * part], v.x, v.y, &m.rows_arrive, to);
+    }
+}
+
+/* Sends the block's candidate, of which every lane knows the same, to a block for each lane. */
+template <int threads, int rows, int leaf>
+TD_DEVICE void send_key(const step_state<threads, rows, leaf> &s, messages<leaf> &m,
+                        const candidate &best)
+{
+    const int to = (int)threadIdx.x % 32;
+    if (to < s.blocks)
+        send(m.key[s.block], value_of(best), __hiloint2double(best.place, best.row), &m.keys_arrive,
+             to);
+}
+
+template <int threads, int rows, int leaf>
+TD_DEVICE void send_divisor(const step_state<threads, rows, leaf> &s, messages<leaf> &m,
+                            const candidate &best)
+{
+    const int to = (int)threadIdx.x % 32;
+    const double divisor = td_divisor(value_of(best));
+    if (to < s.blocks) send(m.divisor[s.block], divisor, 0.0, &m.rows_arrive, to);
+}
+
+TD_DEVICE candidate candidate_of_lane(const candidate &c, int lane)
+{
+    return {__shfl_sync(~0u, c.high, lane), __shfl_sync(~0u, c.low, lane),
+            __shfl_sync(~0u, c.place, lane), __shfl_sync(~0u, c.row, lane)};
+}
+
+/* The block's best candidate goes to all blocks: a warp sends its row, others what else there is,
+ * and prepare the next step, which has next_live columns. */
+template <int live, int threads, int rows, int leaf>
+TD_DEVICE void send_best(step_state<threads, rows, leaf> &s, messages<leaf> &m, int column,
+                         int next_live)
+{
+    enum { WARPS = threads / 32 };
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, flip = s.step % 2;
+    int own;
+    const candidate mine = search(s, column, &own);
+    const int leader = best_lane(mine);
+    if (lane == leader) s.shared.best[flip][warp] = mine;
+    __syncthreads();
+    const candidate best = lane < WARPS ? s.shared.best[flip][lane] : no_candidate();
+    const int sender = best_lane(best);
+    if (warp == sender)
+        send_row<live>(s, m, lane == leader, own);
+    else if (warp == (sender + 1) % WARPS)
+        send_key(s, m, candidate_of_lane(best, sender));
+    else if (warp == (sender + 2) % WARPS)
+        send_divisor(s, m, candidate_of_lane(best, sender));
+    else if (warp == (sender + 3) % WARPS && lane == 0)
+        expect_messages(s.shared.of[(s.step + 1) % MESSAGES], s.blocks, next_live);
+}
+
+/* ---- elimination ---- */
+
+/* The columns behind the current one, which move to the left. Behind the last one there is
+ * anything. */
+template <int live, int leaf>
+TD_DEVICE void update_row(double (&a)[leaf], double factor, const double *row)
+{
+    TD_UNROLL
+    for (int c = 0; c < live; c += 2) {
+        const double2 v = *(const double2 *)&row[c];
+        if (c > 0) a[c - 1] = td_fma64(-factor, v.x, a[c]);
+        a[c] = td_fma64(-factor, v.y, a[c + 1]);
+    }
+}
+
+/* A row that is not eliminated meets zeros in place of the pivot's row, which may have infinities;
+ * so zeros keep their signs, too. Where all rows of a warp are eliminated, they share what they
+ * read. */
+template <int live, int threads, int rows, int leaf>
+TD_DEVICE void update(step_state<threads, rows, leaf> &s, const double (&factor)[rows],
+                      const bool (&is_below)[rows], const double *row, bool is_shared)
+{
+    if (rows > 1 && is_shared) {
+        TD_UNROLL
+        for (int c = 0; c < live; c += 2) {
+            const double2 v = *(const double2 *)&row[c];
+            TD_UNROLL
+            for (int r = 0; r < rows; r++) {
+                if (c > 0) s.a[r][c - 1] = td_fma64(-factor[r], v.x, s.a[r][c]);
+                s.a[r][c] = td_fma64(-factor[r], v.y, s.a[r][c + 1]);
+            }
+        }
+        return;
+    }
+    TD_UNROLL
+    for (int r = 0; r < rows; r++)
+        update_row<live>(s.a[r], factor[r], is_below[r] ? row : s.shared.zeros);
+}
+
+/* What the pivot is divided by, with its sign; 0: divide by the pivot itself. */
+TD_DEVICE double with_sign_of(double divisor, double pivot)
+{
+    const int sign = __double2hiint(pivot) & INT_MIN;
+    return __hiloint2double(__double2hiint(divisor) | sign, __double2loint(divisor));
+}
+
+/* What is known of a pivot goes to the places for it: by one thread of the block. */
+template <int threads, int rows, int leaf>
+TD_DEVICE void note_pivot(step_state<threads, rows, leaf> &s, int column, int place, int row,
+                          double pivot)
+{
+    const td_one_block_panel &p = s.panel;
+    s.shared.source[column] = row;
+    if (s.block != 0) return;
+    const int64_t number = p.before + place + 1;
+    s.source[column] = row;
+    if (p.pivots && p.has_wide_pivots)
+        static_cast<int64_t *>(p.pivots)[column] = number;
+    else if (p.pivots)
+        static_cast<int *>(p.pivots)[column] = (int)number;
+    if (pivot == 0.0 && *p.info == 0) *p.info = (int)(p.before + column + 1);
+}
+
+/* The best of all blocks' candidates, once they are there: the lane that has it. */
+template <int threads, int rows, int leaf>
+TD_DEVICE int best_block(const step_state<threads, rows, leaf> &s, const messages<leaf> &m)
+{
+    const int lane = (int)threadIdx.x % 32;
+    candidate own = no_candidate();
+    if (lane < s.blocks) {
+        const double2 key = *(const double2 *)m.key[lane];
+        own = {(unsigned)__double2hiint(key.x), (unsigned)__double2loint(key.x),
+               __double2hiint(key.y), __double2loint(key.y)};
+    }
+    return best_lane(own);
+}
+
+/* The step of one column, with at most `live` columns left of the leaf that begins at `first`. */
+template <int live, int threads, int rows, int leaf>
+TD_DEVICE void step(step_state<threads, rows, leaf> &s, int first, int column, int next_live)
+{
+    const int parity = s.step / MESSAGES % 2;
+    messages<leaf> &m = s.shared.of[s.step % MESSAGES];
+    send_best<live>(s, m, column, next_live);
+    td_barrier_wait(&m.keys_arrive, (uint32_t)parity);
+    const int from = best_block(s, m);
+    const double where = m.key[from][1];
+    const int place = __double2hiint(where);
+    const double *const row = m.row[from];
+    bool is_below[rows], is_used = false; /* a row of the leaf that is not eliminated */
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        s.place[r] = s.place[r] == place ? column : s.place[r] == column ? place : s.place[r];
+        is_below[r] = s.place[r] > column;
+        is_used = is_used || (s.place[r] >= first && !is_below[r]);
+    }
+    const bool is_shared = rows > 1 && !__any_sync(~0u, is_used);
+    td_barrier_wait(&m.rows_arrive, (uint32_t)parity);
+    const double pivot = row[0], divisor = with_sign_of(m.divisor[from][0], pivot);
+    double factor[rows];
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        const double x = s.a[r][0];
+        is_below[r] = is_below[r] && pivot != 0.0;
+        factor[r] = is_below[r] ? td_mul64(x, divisor) : 0.0;
+        if (is_below[r] && divisor == 0.0) factor[r] = x / pivot;
+        if (s.place[r] >= first)
+            static_cast<double *>(s.panel.a)[s.base + r * threads + (int)threadIdx.x +
+                                             column * s.panel.ld] = is_below[r] ? factor[r] : x;
+    }
+    update<live>(s, factor, is_below, row, is_shared && pivot != 0.0);
+    if (threadIdx.x == 0) note_pivot(s, column, place, __double2loint(where), pivot);
+    s.step++;
+}
+
+#endif
+
+#endif
+
+#endif
