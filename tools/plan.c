@@ -26,9 +26,13 @@ enum { SIZES = 3, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
-/* The routines that can be planned, by cuBLAS's names without the prefix. The first is what a plan
- * is for if no other is named. */
-#define LEVEL3(name, ...) TD_ROUTINE_##name,
+/* The routines that can be planned, by their libraries' names without the prefix. The first is what
+ * a plan is for if no other is named. One whose types are arguments computes what others do. */
+#define LEVEL3(name, ...)                               TD_ROUTINE_##name,
+#define FACTOR(name, forms, shape, kind, types, family) FACTOR_##types(name)
+#define FACTOR_REAL(name)                               TD_ROUTINE_##name,
+#define FACTOR_COMPLEX(name)                            TD_ROUTINE_##name,
+#define FACTOR_ANY(name)
 static const td_routine_id routines[] = {
 #include "lib/routine/routines.def"
 };
@@ -40,7 +44,7 @@ plan_name plan_routine_name(int number)
     plan_name made = {""};
     if (number >= ROUTINES) return made;
     snprintf(made.text, sizeof made.text, "%s",
-             td_routines[routines[number]].name + strlen("cublas"));
+             td_name_in_library(td_routines[routines[number]].name));
     made.text[0] = (char)tolower((unsigned char)made.text[0]);
     return made;
 }

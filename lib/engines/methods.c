@@ -6,7 +6,7 @@
 #include "../routine/real.h"
 #include "native_knows.h"
 
-static const td_method *const methods[] = {&td_method_batched_lu, &td_method_solve,
+static const td_method *const methods[] = {&td_method_batched_lu, &td_method_solve, &td_method_lu,
                                            &td_method_product};
 
 void td_ask(td_entry entry, const td_problem *p, td_question *q)
