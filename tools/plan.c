@@ -172,12 +172,20 @@ static void print_ops(const routine *r, const td_problem *p, char text[3])
     snprintf(text, 3, "%.*s", r->kind->operations, ops);
 }
 
+/* Multiply-adds of elements: of step i of k, (m - i)(n - i). */
+static double terms_of_factors(const td_problem *p)
+{
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
+}
+
 /* Additions and multiplications of real numbers, of which a triangular routine needs half of its
  * product's. */
 static double operations_of(const td_problem *p)
 {
     const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
     const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || td_problem_is_solve(p);
+    if (p->kind == TD_FACTOR_LU) return of_a_term * terms_of_factors(p);
     const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
                  elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
                  k = (double)p->k,
@@ -189,8 +197,8 @@ static double operations_of(const td_problem *p)
 
 /* ---- the model ---- */
 
-/* What is planned: a routine's call; what is shown of it, its product, or the solve with the terms
- * of its longest sums for k; and of which product of real lines an engine tells bits and routes. */
+/* What is planned: a routine's call; what is shown of it, its product, or the call itself with the
+ * terms of its longest sums for k; and of which product of real lines an engine tells bits and routes. */
 typedef struct {
     const routine *routine;
     td_question question;
@@ -218,6 +226,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
 static const char *label_of(const td_problem *p)
 {
     if (td_problem_is_solve(p)) return "solve:";
+    if (p->kind == TD_FACTOR_LU) return "factors:";
     return p->region == TD_REGION_ALL ? "product:" : "update:";
 }
 
@@ -282,7 +291,7 @@ static bool find_route(const td_way *way, const td_problem *p, const td_model *m
                        td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return !td_problem_is_solve(p) && way->engine->route &&
+    return p->kind == TD_PRODUCT && way->engine->route &&
            way->engine->route(p, way->parameter, &device, route);
 }
 
@@ -433,7 +442,7 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm, dtrmm and dtrsm only M and N; "
+        "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and dgetrf only M and N; "
         "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
@@ -443,7 +452,7 @@ const command command_plan = {
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
                 [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
                 [ROUTINE] = {"routine", "ROUTINE",
-                             "dgemm, dsymm, dsyrk, dtrsm, zherk, ...; dgemm without it"},
+                             "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, ...; dgemm without it"},
                 [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

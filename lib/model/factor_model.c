@@ -15,19 +15,20 @@ enum { ORDERS = sizeof orders / sizeof *orders };
 /* A row of factor.def. */
 typedef struct {
     const char *cards; /* what their names begin with */
+    int major;         /* the least compute capability that they have */
     td_type type;
     double figures[ORDERS];
 } row;
 
-#define NATIVE(cards, type, ...) {cards, TD_##type, {__VA_ARGS__}},
+#define NATIVE(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
 static const row native_rows[] = {
 #include "factor.def"
 };
-#define NATIVE_COLUMNS(type, ...) {"", TD_##type, {__VA_ARGS__}},
+#define NATIVE_COLUMNS(type, ...) {"", 0, TD_##type, {__VA_ARGS__}},
 static const row native_column_rows[] = {
 #include "factor.def"
 };
-#define COLUMNS(cards, type, ...) {cards, TD_##type, {__VA_ARGS__}},
+#define COLUMNS(major, type, ...) {"", major, TD_##type, {__VA_ARGS__}},
 static const row column_rows[] = {
 #include "factor.def"
 };
@@ -37,7 +38,7 @@ static const row column_rows[] = {
 static const row *find(const row *rows, int count, const td_model *model, td_type type)
 {
     for (int i = 0; i < count; i++)
-        if (rows[i].type == type &&
+        if (rows[i].type == type && model->card.major >= rows[i].major &&
             strncmp(model->card.name, rows[i].cards, strlen(rows[i].cards)) == 0)
             return &rows[i];
     return NULL;
@@ -143,9 +144,16 @@ static double native_seconds(const td_model *model, const td_problem *p, double 
     return products + order * 1e-6 * figure_at(columns, side);
 }
 
+/* A negative number if nobody can say. */
 static double own_columns(const td_model *model, const td_problem *p)
 {
-    return seconds_of_columns(find(column_rows, COUNT(column_rows), model, p->type), p);
+    const row *r = find(column_rows, COUNT(column_rows), model, p->type);
+    return r ? seconds_of_columns(r, p) : -1.0;
+}
+
+static double sum_of(double products, double columns)
+{
+    return products < 0.0 || columns < 0.0 ? -1.0 : products + columns;
 }
 
 double td_model_native_lu(const td_model *model, const td_problem *p)
@@ -159,7 +167,7 @@ double td_model_lu_by_native_products(const td_model *model, const td_problem *p
 {
     double products[TD_MOST_WAYS];
     predict_products(model, p, products);
-    return products[0] + own_columns(model, p);
+    return sum_of(products[0], own_columns(model, p));
 }
 
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way)
@@ -168,7 +176,6 @@ void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_fore
     double products[TD_MOST_WAYS];
     predict_products(model, p, products);
     for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i] =
-            (td_way_forecast){.seconds = products[i] < 0.0 ? -1.0 : products[i] + columns};
+        by_way[i] = (td_way_forecast){.seconds = sum_of(products[i], columns)};
     by_way[0].seconds = native_seconds(model, p, products[0]);
 }

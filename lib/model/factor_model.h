@@ -10,13 +10,13 @@
 enum { TD_FACTOR_BLOCK = 512 };
 
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of cuSOLVER, the others are
- * factorisations whose products go by that way. Nothing is cut. */
+ * factorisations whose products go by that way; negative ones if nobody can say. Nothing is cut. */
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way);
 
 /* cuSOLVER's seconds alone. */
 double td_model_native_lu(const td_model *model, const td_problem *p);
 
-/* Seconds with cuBLAS's own products. */
+/* Seconds with cuBLAS's own products; negative if nobody can say. */
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p);
 
 /* The product of real lines that is the largest, by which a mode's prices are set (prices.h); false

@@ -118,7 +118,6 @@ const td_method td_method_lu = {
     .refusal = refusal,
     .terms = terms,
     .most_bits = most_bits,
-    .has_fp64 = true,
     .predict = predict,
     .predict_one = predict_one,
     .by_native_products = by_native_products,
