@@ -57,7 +57,7 @@ static void *stand_in_for(const char *name)
 typedef struct {
     void **slot;
     void *before, *after;
-    const void *dynamic; /* tells the image that it is in */
+    const void *dynamic;  /* tells the image that it is in */
     bool is_of_libraries; /* else it is the dynamic linker's */
 } change;
 

@@ -84,8 +84,8 @@ typedef struct {
  * cuSOLVER to refuse. True if the original function must run. */
 static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
 {
-    const bool has_all = p->info && (p->lent || a->needed_bytes == 0) &&
-                         p->lent_bytes >= a->needed_bytes;
+    const bool has_all =
+        p->info && (p->lent || a->needed_bytes == 0) && p->lent_bytes >= a->needed_bytes;
     if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
     const char *reason = !query_handle(a->library, a->handle, p)  ? td_reason_invalid
                          : !has_all                               ? td_reason_invalid
@@ -199,6 +199,7 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
     }
 
-#define FACTOR_OF_TYPES(shape, ...)                     DEFINE_##shape(__VA_ARGS__)
-#define FACTOR(name, forms, shape, kind, types, family) FACTOR_OF_TYPES(shape, cusolverDn##name, types)
+#define FACTOR_OF_TYPES(shape, ...) DEFINE_##shape(__VA_ARGS__)
+#define FACTOR(name, forms, shape, kind, types, family)                                            \
+    FACTOR_OF_TYPES(shape, cusolverDn##name, types)
 #include "../lib/routine/routines.def"

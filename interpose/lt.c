@@ -256,7 +256,8 @@ static const char *refusal_of(const readers *r, cublasLtMatmulDesc_t from, const
 static bool begin(const char *refusal, const td_problem *p, td_call *call)
 {
     if (!refusal) return td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, p, call);
-    if (!td_wrap_is_seen(TD_ENTRY_cublasLtMatmul)) return td_wrap_pass(TD_ENTRY_cublasLtMatmul, call);
+    if (!td_wrap_is_seen(TD_ENTRY_cublasLtMatmul))
+        return td_wrap_pass(TD_ENTRY_cublasLtMatmul, call);
     td_wrap_begin_native(TD_ENTRY_cublasLtMatmul, p, refusal, call);
     return true;
 }

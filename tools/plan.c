@@ -198,7 +198,8 @@ static double operations_of(const td_problem *p)
 /* ---- the model ---- */
 
 /* What is planned: a routine's call; what is shown of it, its product, or the call itself with the
- * terms of its longest sums for k; and of which product of real lines an engine tells bits and routes. */
+ * terms of its longest sums for k; and of which product of real lines an engine tells bits and
+ * routes. */
 typedef struct {
     const routine *routine;
     td_question question;
@@ -442,7 +443,8 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and dgetrf only M and N; "
+        "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and dgetrf only M and "
+        "N; "
         "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",

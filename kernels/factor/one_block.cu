@@ -1,5 +1,5 @@
-/* one_block.cu - a panel's LU factors by one block of threads: see one_block.h. Every element is one
- * chain of fused multiply-adds in the order of columns. */
+/* one_block.cu - a panel's LU factors by one block of threads: see one_block.h. Every element is
+ * one chain of fused multiply-adds in the order of columns. */
 #include "one_block.h"
 
 #include "../solve/quotient.h"
@@ -15,7 +15,7 @@ TD_DEVICE double size_of(td_complex<double> x) { return td_sum_of_parts(x); }
 TD_DEVICE int64_t load_pivot(const td_one_block_panel &p, int64_t i)
 {
     return (p.has_wide_pivots ? static_cast<const int64_t *>(p.pivots)[i]
-                              : (int64_t)static_cast<const int *>(p.pivots)[i]) -
+                              : (int64_t) static_cast<const int *>(p.pivots)[i]) -
            1 - p.before;
 }
 
@@ -75,8 +75,7 @@ template <class number> TD_DEVICE void exchange(number &x, number &y)
 /* ---- the panel ---- */
 
 /* Divides column j by its pivot and takes its products away from the columns behind it. */
-template <class number>
-TD_DEVICE void eliminate(const td_one_block_panel &p, number *a, int64_t j)
+template <class number> TD_DEVICE void eliminate(const td_one_block_panel &p, number *a, int64_t j)
 {
     const number pivot = a[j + j * p.ld], divisor = td_divisor(pivot);
     for (int64_t i = j + 1 + threadIdx.x; i < p.rows; i += THREADS) {
@@ -87,8 +86,7 @@ TD_DEVICE void eliminate(const td_one_block_panel &p, number *a, int64_t j)
     }
 }
 
-template <class number>
-TD_DEVICE void factor(const td_one_block_panel &p, panel_shared &shared)
+template <class number> TD_DEVICE void factor(const td_one_block_panel &p, panel_shared &shared)
 {
     number *const a = td_global(static_cast<number *>(p.a));
     const int64_t count = p.rows < p.columns ? p.rows : p.columns;
@@ -107,8 +105,7 @@ TD_DEVICE void factor(const td_one_block_panel &p, panel_shared &shared)
 }
 
 /* Grid: one block. */
-static __global__ void __launch_bounds__(THREADS)
-    factor_kernel(TD_PARAMETER td_one_block_panel p)
+static __global__ void __launch_bounds__(THREADS) factor_kernel(TD_PARAMETER td_one_block_panel p)
 {
     TD_SHARED(panel_shared, shared, );
     if (p.is_complex)
@@ -124,8 +121,7 @@ cudaError_t td_one_block_factor_run(const td_one_block_panel *panel, cudaStream_
 
 /* ---- other columns ---- */
 
-template <class number>
-TD_DEVICE void exchange_column(const td_one_block_panel &p, number *column)
+template <class number> TD_DEVICE void exchange_column(const td_one_block_panel &p, number *column)
 {
     const int64_t count = p.rows < p.columns ? p.rows : p.columns;
     for (int64_t j = 0; j < count; j++) exchange(column[j], column[load_pivot(p, j)]);

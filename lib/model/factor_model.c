@@ -137,8 +137,7 @@ static double seconds_of_columns(const row *r, const td_problem *p)
 static double native_seconds(const td_model *model, const td_problem *p, double products)
 {
     const row *measured = find(native_rows, COUNT(native_rows), model, p->type);
-    const double order = (double)order_of(p),
-                 side = cbrt((double)p->m * (double)p->n * order);
+    const double order = (double)order_of(p), side = cbrt((double)p->m * (double)p->n * order);
     if (measured) return 1e-3 * figure_at(measured, side);
     const row *columns = find(native_column_rows, COUNT(native_column_rows), model, p->type);
     return products + order * 1e-6 * figure_at(columns, side);

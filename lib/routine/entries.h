@@ -1,6 +1,7 @@
-/* entries.h - the intercepted functions of cuBLAS and cuSOLVER, which are the forms of the routines that Tandem
- * makes (routines.def), and their families (the values of TANDEM_ENTRY). The lookup of the
- * originals, the list of exported symbols, the option's parser and `tandem doctor` come from it. */
+/* entries.h - the intercepted functions of cuBLAS and cuSOLVER, which are the forms of the routines
+ * that Tandem makes (routines.def), and their families (the values of TANDEM_ENTRY). The lookup of
+ * the originals, the list of exported symbols, the option's parser and `tandem doctor` come from
+ * it. */
 #ifndef TD_ENTRIES_H
 #define TD_ENTRIES_H
 
@@ -25,12 +26,12 @@
     X(trmm, "cublasDtrmm and Ztrmm, also those of cublas.h")                                       \
     X(trsm, "cublasDtrsm and Ztrsm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
-          "docs/batched_lu.md")                                                                        \
+          "docs/batched_lu.md")                                                                    \
     X(factor, "cusolverDn{D,Z}getrf, and cusolverDnXgetrf of real or complex binary64 matrices")
 
 /* X(function, family, name) of every function that is a form of a routine (routines.def): those
- * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h, those
- * of `dense` are cuSOLVER's. */
+ * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h,
+ * those of `dense` are cuSOLVER's. */
 #define TD_FORMS_blas(X, name, family)                                                             \
     X(cublas##name##_v2, family, name)                                                             \
     X(cublas##name##_v2_64, family, name)                                                          \

@@ -233,8 +233,8 @@ td_memory td_problem_memory(const td_problem *p)
     if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_SOLVE || p->kind == TD_LU_INVERT)
         memory.ints[0] = (td_ints){p->pivots, p->n * p->batch};
     if (p->kind == TD_FACTOR_LU)
-        memory.ints[0] = (td_ints){p->pivots, (p->m < p->n ? p->m : p->n) *
-                                                  (p->has_wide_pivots ? 2 : 1)};
+        memory.ints[0] =
+            (td_ints){p->pivots, (p->m < p->n ? p->m : p->n) * (p->has_wide_pivots ? 2 : 1)};
     if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT ||
         p->kind == TD_FACTOR_LU)
         memory.ints[1] = (td_ints){p->info, p->batch};

@@ -7,11 +7,11 @@
 const char *const td_causes[TD_CAUSE_COUNT] = {TD_CAUSES(CAUSE_ROW)};
 
 /* What the functions of a routine are called behind its name. */
-static const char *const
-    suffixes_blas[] = {"", "_v2", "_v2_64", NULL},
-    *const suffixes_v2[] = {"_v2", "_v2_64", NULL}, *const suffixes_scalars[] = {"", "_v2", NULL},
-    *const suffixes_sized[] = {"", "_64", NULL}, *const suffixes_alone[] = {"", NULL},
-    *const suffixes_dense[] = {"", NULL};
+static const char *const suffixes_blas[] = {"", "_v2", "_v2_64", NULL},
+                         *const suffixes_v2[] = {"_v2", "_v2_64", NULL},
+                         *const suffixes_scalars[] = {"", "_v2", NULL},
+                         *const suffixes_sized[] = {"", "_64", NULL},
+                         *const suffixes_alone[] = {"", NULL}, *const suffixes_dense[] = {"", NULL};
 
 /* And before it. */
 #define CUBLAS         "cublas"

@@ -1,6 +1,6 @@
 /* routines.h - the routines of cuBLAS, cublasLt, cublasXt and cuSOLVER, as routines.def lists them:
- * what those compute that Tandem makes, and why cuBLAS's other FP64 ones stay native. For `tandem doctor
- * --entries` and docs/entries.md; a test compares them with the toolkit's headers. */
+ * what those compute that Tandem makes, and why cuBLAS's other FP64 ones stay native. For `tandem
+ * doctor --entries` and docs/entries.md; a test compares them with the toolkit's headers. */
 #ifndef TD_ROUTINES_H
 #define TD_ROUTINES_H
 

@@ -127,7 +127,20 @@ class PreloadFactor(unittest.TestCase):
 
     def test_auto(self):
         calls = self.calls(linked, TANDEM_MODE="auto")
-        self.assertIn("predicted to gain too little", {call["native_reason"] for call in calls})
+        # The host device stands for a card whose time nobody knows.
+        self.assertEqual({call["mode"] for call in calls}, {"native"})
+        self.assertIn("nobody knows its time on this device",
+                      {call["native_reason"] for call in calls})
+
+    def test_verified(self):
+        for mode in ("native", "fp64"):
+            calls = self.calls(linked, TANDEM_MODE=mode, TANDEM_VERIFY="sample:20")
+            verified = [call["verified"] for call in calls
+                        if min(call["m"], call["n"]) > 0 and call["verified"]]
+            self.assertGreater(len(verified), 50)
+            for one in verified:
+                self.assertEqual((one["outside"], one["worst_ulps"]), (0, None))
+                self.assertLess(one["worst"], 2.0**-46)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-/* client_factor.c - a program that knows nothing of Tandem factors matrices by cuSOLVER and prints a
- * line for each call:
+/* client_factor.c - a program that knows nothing of Tandem factors matrices by cuSOLVER and prints
+ * a line for each call:
  *
  *   ROUTINE M N LD PIVOTS CASE: STATUS INFO RATIO HASH
  *
@@ -169,9 +169,8 @@ static cusolverStatus_t call_plain(const matrix_case *c, void *a, int *pivots, i
     if (asked) fail("getrf_bufferSize");
     void *work = allocate((size_t)elements * sizeof(number));
     const cusolverStatus_t status =
-        c->is_complex
-            ? solver.cusolverDnZgetrf_(handle, c->m, c->n, a, c->ld, work, pivots, info)
-            : solver.cusolverDnDgetrf_(handle, c->m, c->n, a, c->ld, work, pivots, info);
+        c->is_complex ? solver.cusolverDnZgetrf_(handle, c->m, c->n, a, c->ld, work, pivots, info)
+                      : solver.cusolverDnDgetrf_(handle, c->m, c->n, a, c->ld, work, pivots, info);
     check(cudaStreamSynchronize(stream));
     check(cudaFree(work));
     return status;
@@ -253,8 +252,8 @@ static void run_case(const matrix_case *c, bool is_typed, cusolverDnParams_t par
     check(cudaMemcpy(info, &found, sizeof found, cudaMemcpyHostToDevice));
     copy(c, a, device, true);
     void *given = c->pivots == NONE ? NULL : pivots;
-    const cusolverStatus_t status = is_typed ? call_typed(c, params, device, given, info)
-                                             : call_plain(c, device, given, info);
+    const cusolverStatus_t status =
+        is_typed ? call_typed(c, params, device, given, info) : call_plain(c, device, given, info);
     check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
     copy(c, lu, device, false);
     int64_t *rows = fetch_pivots(c, pivots);

@@ -39,8 +39,7 @@ static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 static td_matrix part_of(const td_problem *p, int64_t row, int64_t column)
 {
     const int64_t bytes = td_types[p->type].size;
-    return (td_matrix){.data = (char *)p->a.data + (row + column * p->a.ld) * bytes,
-                       .ld = p->a.ld};
+    return (td_matrix){.data = (char *)p->a.data + (row + column * p->a.ld) * bytes, .ld = p->a.ld};
 }
 
 /* The number 1 or -1 of the matrix's type. */

@@ -50,8 +50,7 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
     const double by_fp64 = by_way[td_way_of_binary64()].seconds;
     td_problem largest;
     if (!td_lu_largest(q->called, &largest)) return by_fp64;
-    return by_fp64 +
-           (double)td_lu_updates(q->called) * td_model_seconds_to_find_out(&largest);
+    return by_fp64 + (double)td_lu_updates(q->called) * td_model_seconds_to_find_out(&largest);
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_problem *product)
@@ -93,10 +92,27 @@ static td_promise promised(const td_question *q, const td_decision *decision)
     return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
 }
 
+/* L U, of which both factors are where A has been. */
 static bool sample(const td_question *q, td_problem *product)
 {
-    (void)q, (void)product;
-    return false;
+    const td_problem *p = q->called;
+    *product = (td_problem){.kind = TD_PRODUCT,
+                            .type = p->type,
+                            .form_a = {TD_STORED_TRIANGULAR, .triangle = TD_LOWER, .is_unit = true},
+                            .form_b = {TD_STORED_TRIANGULAR, .triangle = TD_UPPER},
+                            .m = p->m,
+                            .n = p->n,
+                            .k = terms(q),
+                            .a = p->a,
+                            .b = p->a,
+                            .c = p->a,
+                            .batch = 1,
+                            .stream = p->stream};
+    if (p->type == TD_COMPLEX_BINARY64)
+        product->alpha.value.complex_binary64.re = 1.0;
+    else
+        product->alpha.value.binary64 = 1.0;
+    return true;
 }
 
 static int64_t tiles(const td_question *q, const td_decision *decision)
@@ -128,5 +144,6 @@ const td_method td_method_lu = {
     .run = run,
     .promised = promised,
     .sample = sample,
+    .has_residuals = true,
     .tiles = tiles,
 };
