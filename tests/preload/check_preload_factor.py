@@ -2,6 +2,9 @@
 functions up; with and without Tandem preloaded, and attached while it runs.
 
 usage: check_preload_factor.py LINKED_CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER LOOKING_CLIENT
+    INNER_CLIENT INNER_LIBRARY
+
+INNER_LIBRARY is a cuSOLVER that calls cuBLAS, and its own functions.
 """
 
 import collections
@@ -12,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-linked, preload, hostgpu, looking = sys.argv[1:]
+linked, preload, hostgpu, looking, inner, inner_library = sys.argv[1:]
 STAND_INS = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"]
 
 WORST = 10.0  # times the unit roundoff; LAPACK's own tests fail at 30
@@ -124,6 +127,21 @@ class PreloadFactor(unittest.TestCase):
 
     def test_look_ups_are_left_alone(self):
         self.assertEqual(self.calls(looking, TANDEM_MODE="fp64", TANDEM_DLSYM="off"), [])
+
+    def test_calls_within_cusolver(self):
+        """Its products are a program's calls; its own functions are its own affair."""
+        path = os.path.join(self.folder.name, "inner.json")
+        preloads = ":".join([preload, os.path.abspath(inner_library)] +
+                            [os.path.join(hostgpu, name) for name in STAND_INS])
+        for entry, solver in {"all": {("cusolverDnDgetrf", "N", "native"): 2}, "gemm": {}}.items():
+            process = run(inner, TANDEM_MODE="df", TANDEM_ENTRY=entry, TANDEM_REPORT=path,
+                          LD_PRELOAD=preloads)
+            self.assertEqual((process.returncode, process.stdout, process.stderr),
+                             (0, "right\n", ""), process)
+            found = {(call["function"], call["op_a"], call["mode"]): call["count"]
+                     for call in read_calls(path)}
+            self.assertEqual(found, {("cublasDgemm_v2", "N", "df"): 2,
+                                     ("cublasDgemm_v2", "T", "df"): 2, **solver}, entry)
 
     def test_auto(self):
         calls = self.calls(linked, TANDEM_MODE="auto")
