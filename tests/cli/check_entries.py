@@ -76,7 +76,10 @@ class Entries(unittest.TestCase):
         self.assertGreater(len(self.declared), 300)
 
     def test_functions_of_cusolver_are_declared(self):
-        lines = "\n".join(line for _, line in preprocess(compiler, "cusolverDn.h"))
+        try:
+            lines = "\n".join(line for _, line in preprocess(compiler, "cusolverDn.h"))
+        except subprocess.CalledProcessError:
+            self.skipTest("the toolkit has no header of cuSOLVER")
         solver = [row["function"] for row in self.rows if row["function"].startswith("cusolver")]
         self.assertIn("cusolverDnXgetrf", solver)
         for function in solver:
