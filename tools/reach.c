@@ -8,8 +8,8 @@
 #include "tools/elf_file.h"
 #include "tools/tandem.h"
 
-/* A library that finds cuBLAS or cuSOLVER by name has one of these names among its texts: nothing is
- * done without a handle. */
+/* A library that finds cuBLAS or cuSOLVER by name has one of these names among its texts: nothing
+ * is done without a handle. */
 static const char first_name[] = "cublasCreate", first_of_cusolver[] = "cusolverDnCreate";
 
 static bool is_wrapped(const char *name)

@@ -1,6 +1,6 @@
-/* inner_cusolver.c - stands for a cuSOLVER that makes products by cuBLAS, and calls functions of its
- * own by their exported names: cusolverDnDgetrf adds A A to A's place and asks cusolverDnZgetrf for
- * nothing. */
+/* inner_cusolver.c - stands for a cuSOLVER that makes products by cuBLAS, and calls functions of
+ * its own by their exported names: cusolverDnDgetrf adds A A to what lies behind A and asks
+ * cusolverDnZgetrf for nothing. */
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 
