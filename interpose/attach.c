@@ -38,15 +38,17 @@ static bool is_own(const td_image *image, void *unused)
     return true;
 }
 
-static bool is_of_cublas(const char *name)
+/* A function of cuBLAS or cuSOLVER, by its name. */
+static bool is_of_libraries(const char *name)
 {
-    return strncmp(name, "cublas", strlen("cublas")) == 0;
+    return strncmp(name, "cublas", strlen("cublas")) == 0 ||
+           strncmp(name, "cusolver", strlen("cusolver")) == 0;
 }
 
 /* NULL: nothing; the import stays as it is. */
 static void *stand_in_for(const char *name)
 {
-    if (is_of_cublas(name)) return td_image_symbol(&own_image, name);
+    if (is_of_libraries(name)) return td_image_symbol(&own_image, name);
     return td_lookup_stand_in && td_options_in_force()->dlsym ? td_lookup_stand_in(name) : NULL;
 }
 
@@ -55,8 +57,8 @@ static void *stand_in_for(const char *name)
 typedef struct {
     void **slot;
     void *before, *after;
-    const void *dynamic; /* tells the image that it is in */
-    bool is_cublas;      /* else it is the dynamic linker's */
+    const void *dynamic;  /* tells the image that it is in */
+    bool is_of_libraries; /* else it is the dynamic linker's */
 } change;
 
 static change *changes;
@@ -91,7 +93,7 @@ static void redirect(const td_import *import, void *of)
     change *noted = place_of(import->slot);
     if (noted)
         *noted =
-            (change){import->slot, before, after, p->image->dynamic, is_of_cublas(import->name)};
+            (change){import->slot, before, after, p->image->dynamic, is_of_libraries(import->name)};
     if (!noted || !td_import_write(p->image, import->slot, after)) {
         if (noted) *noted = changes[--change_count];
         p->failed++;
@@ -111,7 +113,7 @@ static void put_back(const td_image *image, change *c)
 typedef struct {
     td_image image;
     char *path;
-    int imports;   /* functions of cuBLAS */
+    int imports;   /* functions of cuBLAS and cuSOLVER */
     bool looks_up; /* it imports dlsym or dlvsym */
 } client;
 
@@ -150,7 +152,7 @@ static void count_import(const td_import *import, void *of)
 {
     client *c = of;
     if (!stand_in_for(import->name)) return;
-    if (is_of_cublas(import->name)) c->imports++;
+    if (is_of_libraries(import->name)) c->imports++;
     if (strcmp(import->name, "dlsym") == 0 || strcmp(import->name, "dlvsym") == 0)
         c->looks_up = true;
 }
@@ -174,7 +176,7 @@ static bool look_at(const td_image *image, void *of)
     client c = {.image = *image};
     if (all->is_of_news && is_seen(image)) return false;
     if (all->is_of_news) see(image);
-    if (td_image_is_tandem(image) || td_original_is_image(image)) return false;
+    if (td_image_is_tandem(image) || td_original_is_cublas(image)) return false;
     td_imports_each(image, count_import, &c);
     if ((c.imports || c.looks_up) && !add(all, &c)) all->is_short = true;
     return false;
@@ -346,26 +348,31 @@ tandem_status tandem_detach(void)
 
 /* ---- what is reached ---- */
 
-/* True if the library's read-only memory names a function of cuBLAS that it does not import, as one
- * does that looks it up. */
-static bool names_cublas(const td_image *image)
+/* True if the library's read-only memory has a text. */
+static bool has_text(const td_image *image, const char *text)
 {
-    static const char start[] = "cublasCreate";
     for (int i = 0; i < image->segment_count; i++) {
         const ElfW(Phdr) *segment = &image->segments[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_R | PF_W)) == PF_R &&
-            memmem((const void *)(image->base + segment->p_vaddr), segment->p_filesz, start,
-                   strlen(start)))
+            memmem((const void *)(image->base + segment->p_vaddr), segment->p_filesz, text,
+                   strlen(text)))
             return true;
     }
     return false;
+}
+
+/* True if it names a function of cuBLAS or cuSOLVER that it does not import, as one does that looks
+ * it up. */
+static bool names_function(const td_image *image)
+{
+    return has_text(image, "cublasCreate") || has_text(image, "cusolverDnCreate");
 }
 
 static bool may_have_looked_up(const client *c)
 {
     void *reference = c->looks_up && !c->imports ? refer_to(&c->image, c->path) : NULL;
     if (!reference) return false;
-    const bool does = names_cublas(&c->image);
+    const bool does = names_function(&c->image);
     (void)dlclose(reference);
     return does;
 }
@@ -374,7 +381,7 @@ static int count_changed(const client *c)
 {
     int count = 0;
     for (size_t i = 0; i < change_count; i++)
-        count += changes[i].is_cublas && changes[i].dynamic == c->image.dynamic &&
+        count += changes[i].is_of_libraries && changes[i].dynamic == c->image.dynamic &&
                  td_import_value(changes[i].slot) == changes[i].after;
     return count;
 }

@@ -1,9 +1,9 @@
-/* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS by name, and dlopen for those that
- * Tandem is attached to (attach.h). A wrapped function that is
+/* dlsym.c - dlsym and dlvsym, for programs that find cuBLAS or cuSOLVER by name, and dlopen for
+ * those that Tandem is attached to (attach.h). A wrapped function that is
  * asked of a cuBLAS is answered with an entrance of its wrapper that is bound to that cuBLAS;
  * everything else goes on to the function that the caller would have had, as dlsym_x86_64.S and
  * dlsym_aarch64.S say.
- * Until a function of cuBLAS is asked for, nothing here takes memory or a lock, or calls what a
+ * Until a function of these is asked for, nothing here takes memory or a lock, or calls what a
  * sanitizer or an allocator stands before: these ask dlsym while they start. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -212,8 +212,8 @@ static void *answer_dlvsym(void *handle, const char *name, const char *version)
 /* RTLD_DEFAULT and RTLD_NEXT find what is preloaded by themselves. */
 static bool is_to_answer(const void *handle, const char *name)
 {
-    return handle != RTLD_DEFAULT && handle != RTLD_NEXT && rest_after("cublas", name) &&
-           !is_answering;
+    return handle != RTLD_DEFAULT && handle != RTLD_NEXT &&
+           (rest_after("cublas", name) || rest_after("cusolver", name)) && !is_answering;
 }
 
 td_function td_route_dlsym(void *handle, const char *name)

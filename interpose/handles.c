@@ -47,5 +47,5 @@ TD_EXPORT cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t 
     return original(handle, stream);
 }
 
-TD_DEFINE_CREATE(cublasCreate_v2, cublasHandle_t)
-TD_DEFINE_DESTROY(cublasDestroy_v2, cublasHandle_t, &loans)
+TD_DEFINE_CREATE(cublas, cublasCreate_v2, cublasHandle_t)
+TD_DEFINE_DESTROY(cublas, cublasDestroy_v2, cublasHandle_t, &loans)

@@ -256,7 +256,8 @@ static const char *refusal_of(const readers *r, cublasLtMatmulDesc_t from, const
 static bool begin(const char *refusal, const td_problem *p, td_call *call)
 {
     if (!refusal) return td_wrap_begin_legacy(TD_ENTRY_cublasLtMatmul, true, p, call);
-    if (!td_wrap_is_seen(TD_ENTRY_cublasLtMatmul)) return td_wrap_pass(call);
+    if (!td_wrap_is_seen(TD_ENTRY_cublasLtMatmul))
+        return td_wrap_pass(TD_ENTRY_cublasLtMatmul, call);
     td_wrap_begin_native(TD_ENTRY_cublasLtMatmul, p, refusal, call);
     return true;
 }
@@ -284,9 +285,9 @@ static cublasStatus_t run_original(const arguments *a, cudaStream_t stream)
 /* td_problem.enqueue. */
 static bool enqueue(const void *call, cudaStream_t stream)
 {
-    td_original_enter();
+    td_original_enter(TD_CUBLAS);
     const cublasStatus_t status = run_original(call, stream);
-    td_original_leave();
+    td_original_leave(TD_CUBLAS);
     return status == CUBLAS_STATUS_SUCCESS;
 }
 

@@ -7,17 +7,19 @@
 #include "../lib/call/process.h"
 #include "attach.h"
 
-/* This thread's native call whose original function runs, and where its wrapper keeps it: NULL
- * while none runs. A caller may leave the function by longjmp or an exception. */
+/* This thread's native calls whose original functions run, one of cuBLAS and one of cuSOLVER, which
+ * may be round that of cuBLAS, and where their wrappers keep them: NULL while none runs. A caller
+ * may leave the function by longjmp or an exception. */
 static _Thread_local struct {
     const td_call *at;
     td_call call;
-} unfinished;
+} unfinished[TD_MAKERS];
 
-bool td_wrap_pass(td_call *call)
+bool td_wrap_pass(td_entry entry, td_call *call)
 {
     memset(call, 0, sizeof *call);
-    td_original_enter();
+    call->maker = td_entry_maker(entry);
+    td_original_enter(call->maker);
     return true;
 }
 
@@ -31,20 +33,21 @@ int td_wrap_hold_off_cancellation(void)
 void td_wrap_allow_cancellation(int state) { (void)pthread_setcancelstate(state, NULL); }
 
 /* Of a call whose original function was left without a word. */
-static void drop_unfinished(void)
+static void drop_unfinished(td_maker maker)
 {
-    if (!unfinished.at) return;
+    if (!unfinished[maker].at) return;
     const int state = td_wrap_hold_off_cancellation();
-    td_call_drop(&unfinished.call);
-    unfinished.at = NULL;
+    td_call_drop(&unfinished[maker].call);
+    unfinished[maker].at = NULL;
     td_wrap_allow_cancellation(state);
 }
 
 /* The options in force; NULL if the call is not to be looked at. */
 static const td_options *options_for(td_entry entry)
 {
-    if (td_original_is_running() || td_attach_is_off()) return NULL;
-    drop_unfinished();
+    const td_maker maker = td_entry_maker(entry);
+    if (td_original_is_running(maker) || td_attach_is_off()) return NULL;
+    drop_unfinished(maker);
     const td_options *o = td_options_in_force();
     return td_dispatch_wants(o, entry) ? o : NULL;
 }
@@ -53,9 +56,9 @@ static const td_options *options_for(td_entry entry)
 static bool decide(const td_call *call)
 {
     if (call->outcome != TD_CALL_NATIVE) return false;
-    unfinished.at = call;
-    unfinished.call = *call;
-    td_original_enter();
+    unfinished[call->maker].at = call;
+    unfinished[call->maker].call = *call;
+    td_original_enter(call->maker);
     return true;
 }
 
@@ -119,7 +122,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
                    const void *beta, td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
-    if (!o) return td_wrap_pass(call);
+    if (!o) return td_wrap_pass(entry, call);
     const int state = td_wrap_hold_off_cancellation();
     const bool must_run = begin(o, entry, library, handle, alpha, beta, p, call);
     td_wrap_allow_cancellation(state);
@@ -129,7 +132,7 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
-    if (!o) return td_wrap_pass(call);
+    if (!o) return td_wrap_pass(entry, call);
     const int state = td_wrap_hold_off_cancellation();
     *call =
         stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
@@ -164,24 +167,29 @@ void td_wrap_begin_part(const td_question *part, const char *reason, td_call *ca
     td_wrap_allow_cancellation(state);
 }
 
+/* The call's original function does not run any more. */
+static void leave(const td_call *call)
+{
+    td_original_leave(call->maker);
+    if (unfinished[call->maker].at == call) unfinished[call->maker].at = NULL;
+}
+
 void td_wrap_wait(td_call *call)
 {
-    td_original_leave();
-    if (unfinished.at == call) unfinished.at = NULL;
+    leave(call);
     td_call_wait(call);
 }
 
 void td_wrap_resume(td_call calls[], int count)
 {
-    for (int i = 0; i < count; i++) td_original_enter();
+    for (int i = 0; i < count; i++) td_original_enter(calls[i].maker);
     td_call_resume(&calls[0]);
 }
 
 void td_wrap_end(td_call *call, bool is_done)
 {
     const int state = td_wrap_hold_off_cancellation();
-    td_original_leave();
-    if (unfinished.at == call) unfinished.at = NULL;
+    leave(call);
     td_call_end(call, is_done);
     td_wrap_allow_cancellation(state);
 }

@@ -19,17 +19,17 @@ extern const td_value td_no_scalar;
 bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, const void *alpha,
                    const void *beta, td_problem *p, td_call *call);
 
-/* Starts a wrapped call of a function whose handle is not asked: those of cublas.h, which have
- * none, and of cublasLt. *p is complete, stream_known says if p->stream is. */
+/* Starts a wrapped call of a function whose handle is not asked here: those of cublas.h, which have
+ * none, of cublasLt and of cuSOLVER. *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
 /* Sets the scalars of *p, which has all that their types follow from: numbers in device memory or
  * on the host. */
 void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device);
 
-/* Begins a call that is not looked at, whose original function must run: td_wrap_end then does
- * nothing but leave. Returns true. */
-bool td_wrap_pass(td_call *call);
+/* Begins a call of the entry that is not looked at, whose original function must run: td_wrap_end
+ * then does nothing but leave. Returns true. */
+bool td_wrap_pass(td_entry entry, td_call *call);
 
 /* After the original function has returned; is_done: without an error. */
 void td_wrap_end(td_call *call, bool is_done);

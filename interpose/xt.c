@@ -40,7 +40,7 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
     td_xt_call known = *x;
     td_xt_selection devices;
     int before;
-    if (!td_wrap_is_seen(x->entry)) return td_wrap_pass(call);
+    if (!td_wrap_is_seen(x->entry)) return td_wrap_pass(x->entry, call);
     if (!alpha || !beta) return be_native(x, td_reason_invalid, call);
     td_wrap_set_scalars(&known.p, alpha, beta, false);
     if (!td_xt_recall(x->handle, &devices) || !td_cuda_ok(cudaGetDevice(&before)) ||

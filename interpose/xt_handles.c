@@ -31,5 +31,5 @@ TD_EXPORT cublasStatus_t cublasXtDeviceSelect(cublasXtHandle_t handle, int nbDev
     return status;
 }
 
-TD_DEFINE_CREATE(cublasXtCreate, cublasXtHandle_t)
-TD_DEFINE_DESTROY(cublasXtDestroy, cublasXtHandle_t, &selections)
+TD_DEFINE_CREATE(cublas, cublasXtCreate, cublasXtHandle_t)
+TD_DEFINE_DESTROY(cublas, cublasXtDestroy, cublasXtHandle_t, &selections)

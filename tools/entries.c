@@ -130,7 +130,8 @@ void entries_print_markdown(void)
     printf(
         "# Entry points\n\n"
         "Every FP64 function of cuBLAS, cublasLt and cublasXt, as the toolkit's headers declare "
-        "them. This page\nis the output of `tandem doctor --entries --markdown`.\n\n"
+        "them, and those\nof cuSOLVER that Tandem makes. This page is the output of `tandem doctor "
+        "--entries --markdown`.\n\n"
         "## Intercepted\n\n"
         "| family (`TANDEM_ENTRY`) | FP64 functions | functions of other types |\n|---|---|---|\n");
     for (td_family family = 0; family < TD_FAMILY_COUNT; family++) {

@@ -1,5 +1,5 @@
-/* entries.h - what becomes of every FP64 function of cuBLAS, cublasLt and cublasXt: intercepted,
- * or native and why. */
+/* entries.h - what becomes of every FP64 function of cuBLAS, cublasLt and cublasXt, and of
+ * cuSOLVER's factorisations: intercepted, or native and why. */
 #ifndef TD_TOOLS_ENTRIES_H
 #define TD_TOOLS_ENTRIES_H
 

@@ -233,15 +233,16 @@ static bool is_cublas_function(const char *name)
 
 static void print_imports(const elf_file *file, findings *f)
 {
-    int listed = 0, others = 0;
+    int listed = 0, of_cublas = 0, others = 0;
     for (int e = 0; e < TD_ENTRY_COUNT; e++) {
         if (!elf_file_imports(file, td_entries[e].name)) continue;
+        of_cublas += td_entry_maker((td_entry)e) == TD_CUBLAS;
         fprintf(f->out, "%s%s", listed++ ? ", " : "intercepted: ", td_entries[e].name);
     }
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));)
         others += is_cublas_function(name);
-    others -= listed;
+    others -= of_cublas;
     if (listed) fprintf(f->out, " (in %s)\n", base_name(file->path));
     if (others > 0)
         fprintf(f->out, "left alone:  %d other cuBLAS function%s (in %s)\n", others,
@@ -253,12 +254,15 @@ static void print_imports(const elf_file *file, findings *f)
 /* Which intercepted functions' names are texts of the file; returns how many. */
 static int find_lookups(const elf_file *file, bool is_named[TD_ENTRY_COUNT])
 {
-    elf_position position = {NULL, NULL};
+    static const char *const starts[] = {"cublas", "cusolverDn"};
     int count = 0;
     memset(is_named, 0, TD_ENTRY_COUNT * sizeof *is_named);
-    for (const char *text; (text = elf_file_next_text(file, "cublas", &position));)
-        for (int e = 0; e < TD_ENTRY_COUNT; e++)
-            is_named[e] |= strcmp(text, td_entries[e].name) == 0;
+    for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
+        elf_position position = {NULL, NULL};
+        for (const char *text; (text = elf_file_next_text(file, starts[s], &position));)
+            for (int e = 0; e < TD_ENTRY_COUNT; e++)
+                is_named[e] |= strcmp(text, td_entries[e].name) == 0;
+    }
     for (int e = 0; e < TD_ENTRY_COUNT; e++) count += is_named[e];
     return count;
 }

@@ -224,7 +224,7 @@ static bool run_native(const work *x)
 {
     static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
     const td_problem *p = &x->problem;
-    td_original_enter();
+    td_original_enter(TD_CUBLAS);
     const cublasStatus_t status =
         p->kind != TD_PRODUCT ? td_native_call(x->m->library, x->m->handle, p)
                               : x->m->native(x->m->handle, ops[p->op_a], ops[p->op_b], (int)p->m,
@@ -232,7 +232,7 @@ static bool run_native(const work *x)
                                              p->a.data, (int)p->a.ld, p->a.stride, p->b.data,
                                              (int)p->b.ld, p->b.stride, &p->beta.value.binary64,
                                              p->c.data, (int)p->c.ld, p->c.stride, (int)p->batch);
-    td_original_leave();
+    td_original_leave(TD_CUBLAS);
     return status == CUBLAS_STATUS_SUCCESS;
 }
 

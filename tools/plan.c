@@ -27,9 +27,13 @@ enum { SIZES = 3, MOST_OPS = 2 };
 
 /* ---- the product ---- */
 
-/* The routines that can be planned, by cuBLAS's names without the prefix. The first is what a plan
- * is for if no other is named. */
-#define LEVEL3(name, ...) TD_ROUTINE_##name,
+/* The routines that can be planned, by their libraries' names without the prefix. The first is what
+ * a plan is for if no other is named. One whose types are arguments computes what others do. */
+#define LEVEL3(name, ...)                               TD_ROUTINE_##name,
+#define FACTOR(name, forms, shape, kind, types, family) FACTOR_##types(name)
+#define FACTOR_REAL(name)                               TD_ROUTINE_##name,
+#define FACTOR_COMPLEX(name)                            TD_ROUTINE_##name,
+#define FACTOR_ANY(name)
 static const td_routine_id routines[] = {
 #include "lib/routine/routines.def"
 };
@@ -41,7 +45,7 @@ plan_name plan_routine_name(int number)
     plan_name made = {""};
     if (number >= ROUTINES) return made;
     snprintf(made.text, sizeof made.text, "%s",
-             td_routines[routines[number]].name + strlen("cublas"));
+             td_name_in_library(td_routines[routines[number]].name));
     made.text[0] = (char)tolower((unsigned char)made.text[0]);
     return made;
 }
@@ -162,7 +166,7 @@ static bool parse_problem(const command_line *line, const routine *r, td_problem
            parse_ops(line->values[OP], r, called) && parse_side(line->values[SIDE], r, called);
 }
 
-/* What is planned: a routine's call; k of its product, or of a solve the terms of its longest sums;
+/* What is planned: a routine's call; k of its product, or else the terms of its longest sums;
  * the terms to which bits are given, and the seconds of every way. */
 typedef struct {
     const routine *routine;
@@ -171,7 +175,8 @@ typedef struct {
     double seconds[TD_MOST_WAYS];
 } planned;
 
-static bool is_solve(const planned *of) { return !of->question.is_lowered; }
+static bool is_factored(const planned *of) { return of->question.called->kind == TD_FACTOR_LU; }
+static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
 
 /* The operations as --op takes them. */
 static void print_ops(const planned *of, char text[3])
@@ -181,12 +186,20 @@ static void print_ops(const planned *of, char text[3])
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
+/* Multiply-adds of elements: of step i of k, (m - i)(n - i). */
+static double terms_of_factors(const td_problem *p)
+{
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
+}
+
 /* Additions and multiplications of real numbers, of which a triangular routine needs half of its
  * product's. */
 static double operations_of(const planned *of)
 {
     const td_product *p = &of->question.product;
     const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    if (is_factored(of)) return of_a_term * terms_of_factors(of->question.called);
     const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || is_solve(of);
     const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
                  elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
@@ -217,7 +230,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
     td_ask(entry_of(r->of), called, &of.question);
     const td_question *q = &of.question;
     of.terms = q->method->terms(q);
-    of.k = is_solve(&of) ? of.terms : q->product.k;
+    of.k = q->is_lowered ? q->product.k : of.terms;
     q->method->predict(model, q, by_way);
     for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
     return of;
@@ -225,6 +238,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
 
 static const char *label_of(const planned *of)
 {
+    if (is_factored(of)) return "factors:";
     if (is_solve(of)) return "solve:";
     return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
 }
@@ -292,7 +306,7 @@ static void print_way(const planned *of, int i, const td_decision *d, td_option_
 static bool find_route(const td_way *way, const planned *of, const td_model *model, td_route *route)
 {
     const td_traits device = td_traits_of_card(&model->card);
-    return !is_solve(of) && way->engine->route &&
+    return of->question.is_lowered && way->engine->route &&
            way->engine->route(&of->question.real, way->parameter, &device, route);
 }
 
@@ -445,7 +459,8 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm, dtrmm and dtrsm only M and N; "
+        "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and dgetrf only M and "
+        "N; "
         "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
@@ -455,7 +470,7 @@ const command command_plan = {
                 [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
                 [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
                 [ROUTINE] = {"routine", "ROUTINE",
-                             "dgemm, dsymm, dsyrk, dtrsm, zherk, ...; dgemm without it"},
+                             "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, ...; dgemm without it"},
                 [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

@@ -8,9 +8,9 @@
 #include "tools/elf_file.h"
 #include "tools/tandem.h"
 
-/* A library that finds cuBLAS by name has this name among its texts: nothing is done without a
- * handle. */
-static const char first_name[] = "cublasCreate";
+/* A library that finds cuBLAS or cuSOLVER by name has one of these names among its texts: nothing
+ * is done without a handle. */
+static const char first_name[] = "cublasCreate", first_of_cusolver[] = "cusolverDnCreate";
 
 static bool is_wrapped(const char *name)
 {
@@ -31,7 +31,7 @@ static int count_wrapped(const elf_file *file)
 static bool looks_up(const elf_file *file)
 {
     return (elf_file_imports(file, "dlsym") || elf_file_imports(file, "dlvsym")) &&
-           elf_file_contains(file, first_name);
+           (elf_file_contains(file, first_name) || elf_file_contains(file, first_of_cusolver));
 }
 
 static bool is_cublas(const elf_file *file)

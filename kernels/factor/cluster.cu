@@ -75,51 +75,65 @@ TD_DEVICE void keep_lower(const step_state<threads, rows, leaf> &s, double *lowe
 
 /* ---- places ---- */
 
-/* Rows of some columns, which begin at `a`, from where they were to their places, by a group of
- * threads of which this is number t: those that go behind the panel's first rows, and, from `x`,
- * those that come there. */
-TD_DEVICE void read_sources(const double *a, int64_t ld, const int *source, int width, int columns,
-                            double *x, int stride, int t, int threads)
+/* Rows of up to `most` columns, which begin at `a`, go to their places: a thread has the row of each
+ * of the first places on its way there, and the first row of the same number. All threads of a block
+ * take part, as many as a panel may have columns or more. */
+template <int most> struct moving_row {
+    double *a;
+    int64_t ld;
+    int width, columns;
+    double x[most];
+};
+
+template <int most> TD_DEVICE void read_source(moving_row<most> &m, const int *source)
 {
-    for (int e = t; e < width * columns; e += threads)
-        x[e % width * stride + e / width] = a[source[e % width] + e / width * ld];
+    const int t = (int)threadIdx.x;
+    if (t >= m.width) return;
+    const double *from = m.a + source[t];
+    TD_UNROLL
+    for (int c = 0; c < most; c++) m.x[c] = c < m.columns ? from[c * m.ld] : 0.0;
 }
 
-TD_DEVICE void move_first_rows(double *a, int64_t ld, const int *target, int width, int columns,
-                               int t, int threads)
+/* After all have read their sources. */
+template <int most> TD_DEVICE void move_first_row(const moving_row<most> &m, const int *target)
 {
-    for (int e = t; e < width * columns; e += threads) {
-        const int from = e % width, to = target[from];
-        const int64_t column = e / width * ld;
-        if (to >= width) a[to + column] = a[from + column];
-    }
+    const int t = (int)threadIdx.x, to = t < m.width ? target[t] : 0;
+    if (to < m.width) return;
+    double y[most];
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < m.columns) y[c] = m.a[t + c * m.ld];
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < m.columns) m.a[to + c * m.ld] = y[c];
 }
 
-TD_DEVICE void write_first_rows(double *a, int64_t ld, int width, int columns, const double *x,
-                                int stride, int t, int threads)
+/* After all have moved their first rows. */
+template <int most> TD_DEVICE void write_place(const moving_row<most> &m)
 {
-    for (int e = t; e < width * columns; e += threads)
-        a[e % width + e / width * ld] = x[e % width * stride + e / width];
+    const int t = (int)threadIdx.x;
+    if (t >= m.width) return;
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < m.columns) m.a[t + c * m.ld] = m.x[c];
 }
 
 /* The panel's own columns, of which each block has some. */
 template <int threads, int rows, int leaf>
-TD_DEVICE void order_rows(const step_state<threads, rows, leaf> &s,
-                          product_shared<threads, leaf> &shared, const int *target)
+TD_DEVICE void order_rows(const step_state<threads, rows, leaf> &s, const int *target)
 {
-    enum { STRIDE = product_shared<threads, leaf>::STRIDE };
+    enum { MOST = 8 };
     const int width = (int)s.panel.columns, share = (width + s.blocks - 1) / s.blocks,
-              end = min((s.block + 1) * share, width), t = (int)threadIdx.x;
-    const int64_t ld = s.panel.ld;
-    for (int c = s.block * share; c < end; c += leaf) {
-        double *const a = static_cast<double *>(s.panel.a) + c * ld;
-        const int columns = min(leaf, end - c);
-        read_sources(a, ld, s.shared.source, width, columns, shared.u, STRIDE, t, threads);
+              end = min((s.block + 1) * share, width);
+    TD_ROLLED
+    for (int c = s.block * share; c < end; c += MOST) {
+        moving_row<MOST> m = {static_cast<double *>(s.panel.a) + c * s.panel.ld, s.panel.ld, width,
+                              min((int)MOST, end - c)};
+        read_source(m, s.shared.source);
         __syncthreads();
-        move_first_rows(a, ld, target, width, columns, t, threads);
+        move_first_row(m, target);
         __syncthreads();
-        write_first_rows(a, ld, width, columns, shared.u, STRIDE, t, threads);
-        __syncthreads();
+        write_place(m);
     }
 }
 
@@ -153,7 +167,8 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order *order)
     TD_DYNAMIC_SHARED(unsigned char, bytes);
     panel_shared_memory<threads, rows, leaf> &shared =
         *reinterpret_cast<panel_shared_memory<threads, rows, leaf> *>(bytes);
-    step_state<threads, rows, leaf> s = {shared.steps, panel, order->source, (int)gridDim.x,
+    step_state<threads, rows, leaf> s = {shared.steps,    panel,
+                                         order->source,   (int)gridDim.x,
                                          (int)blockIdx.x, (int)blockIdx.x * threads * rows};
     s.step = 0;
     begin_panel(s);
@@ -175,7 +190,7 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order *order)
         if (row < panel.columns) order->target[row] = s.place[r];
     }
     td_cluster_meet();
-    order_rows(s, shared.products, order->target);
+    order_rows(s, order->target);
 }
 
 #endif
@@ -193,33 +208,37 @@ static __global__ void __launch_bounds__(threads, 1)
 /* ---- other columns ---- */
 
 enum {
-    WARPS = 8,
-    STRIDE = LOWER_VECTORS + 4 /* of a row of a warp's columns in shared memory */
+    THREADS = TD_CLUSTER_COLUMNS,
+    STRIDE = LOWER_VECTORS + 4 /* of a row in shared memory */
 };
 
-/* Grid: blocks over columns, LOWER_VECTORS for each warp. */
-static __global__ void __launch_bounds__(32 * WARPS)
+/* Grid: blocks over columns, LOWER_VECTORS each. */
+static __global__ void __launch_bounds__(THREADS)
     exchange_kernel(TD_PARAMETER td_one_block_panel panel, const row_order *order, double *to,
                     int64_t columns, bool solves)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    TD_DYNAMIC_SHARED(double, shared);
-    const int width = (int)panel.columns, lane = (int)threadIdx.x % 32,
-              warp = (int)threadIdx.x / 32;
-    const int64_t first = ((int64_t)blockIdx.x * WARPS + warp) * LOWER_VECTORS;
-    const int own = (int)max((int64_t)0, min((int64_t)LOWER_VECTORS, columns - first));
-    double *const x = shared + warp * (TD_CLUSTER_COLUMNS * STRIDE), *const a = to + first * panel.ld;
-    if (own == 0) return;
-    read_sources(a, panel.ld, order->source, width, own, x, STRIDE, lane, 32);
-    __syncwarp();
-    move_first_rows(a, panel.ld, order->target, width, own, lane, 32);
-    __syncwarp();
-    if (solves) td_solve_unit_lower(x, STRIDE, width, order->lower);
-    write_first_rows(a, panel.ld, width, own, x, STRIDE, lane, 32);
+    TD_SHARED(double, x, [TD_CLUSTER_COLUMNS * STRIDE]);
+    const int64_t first = (int64_t)blockIdx.x * LOWER_VECTORS;
+    const int width = (int)panel.columns, t = (int)threadIdx.x;
+    moving_row<LOWER_VECTORS> m = {to + first * panel.ld, panel.ld, width,
+                                   (int)min((int64_t)LOWER_VECTORS, columns - first)};
+    read_source(m, order->source);
+    __syncthreads();
+    move_first_row(m, order->target);
+    if (solves) {
+        TD_UNROLL
+        for (int c = 0; c < LOWER_VECTORS; c++) x[t * STRIDE + c] = m.x[c];
+        __syncthreads();
+        if (t < 32) td_solve_unit_lower(x, STRIDE, width, order->lower);
+        __syncthreads();
+        TD_UNROLL
+        for (int c = 0; c < LOWER_VECTORS; c++) m.x[c] = x[t * STRIDE + c];
+    }
+    __syncthreads();
+    write_place(m);
 #endif
 }
-
-enum { EXCHANGE_BYTES = WARPS * TD_CLUSTER_COLUMNS * STRIDE * (int)sizeof(double) };
 
 /* ---- launches ---- */
 
@@ -294,17 +313,16 @@ cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, 
 cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
                                     int64_t columns, bool solves, cudaStream_t stream)
 {
-    const int64_t per_block = WARPS * LOWER_VECTORS;
+    const int64_t blocks = (columns + LOWER_VECTORS - 1) / LOWER_VECTORS;
     if (columns == 0) return cudaSuccess;
-    return TD_LAUNCH(exchange_kernel, dim3((unsigned)((columns + per_block - 1) / per_block)),
-                     dim3(32 * WARPS), EXCHANGE_BYTES, stream, *panel,
+    return TD_LAUNCH(exchange_kernel, dim3((unsigned)blocks), dim3(THREADS), 0, stream, *panel,
                      static_cast<const row_order *>(order), static_cast<double *>(to), columns,
                      solves);
 }
 
 cudaError_t td_cluster_prepare(void)
 {
-    cudaError_t error = td_allow_shared(cudaSuccess, exchange_kernel, EXCHANGE_BYTES);
+    cudaError_t error = td_load(cudaSuccess, exchange_kernel);
     for (int i = 0; i < SHAPES && error == cudaSuccess; i++) {
         error = td_allow_shared(error, shapes[i].kernel, shapes[i].shared_bytes);
         if (error == cudaSuccess)

@@ -58,8 +58,7 @@ TD_DEVICE void solve_rows(const step_state<threads, rows, leaf> &s,
     double *const a = static_cast<double *>(s.panel.a) + (first + own.first) * s.panel.ld,
                   *const x = shared.turned[0];
     for (int e = t; e < first * own.count; e += threads)
-        x[e % first * stride + e / first] =
-            a[s.shared.source[e % first] + e / first * s.panel.ld];
+        x[e % first * stride + e / first] = a[s.shared.source[e % first] + e / first * s.panel.ld];
     for (int e = t; e < first * (leaf - columns); e += threads)
         shared.u[e % first * STRIDE + columns + e / first] = 0.0;
     __syncthreads();
@@ -138,9 +137,8 @@ TD_DEVICE void take_products(warp_rows<sets, leaf> &w, const product_shared<thre
             for (int q = 0; q < 2 * sets; q++) td_multiply64(w.c[q][n], l[0][q], b);
         }
         TD_UNROLL
-        for (int i = 0; i < ahead; i++)
-            TD_UNROLL
-            for (int q = 0; q < 8 * sets; q++) l[i][q / 4][q % 4] = l[i + 1][q / 4][q % 4];
+        for (int i = 0; i < ahead; i++) TD_UNROLL
+        for (int q = 0; q < 8 * sets; q++) l[i][q / 4][q % 4] = l[i + 1][q / 4][q % 4];
     }
 }
 
@@ -152,13 +150,12 @@ TD_DEVICE void turn_rows(const double (*c)[leaf / 8][4], double *turned, double 
     const int lane = (int)threadIdx.x % 32;
     __syncwarp();
     TD_UNROLL
-    for (int n = 0; n < leaf / 8; n++)
-        TD_UNROLL
-        for (int q = 0; q < 4; q++) {
-            double *const at = turned + (n * 8 + lane % 4 * 2) * TURNED + q * 8 + lane / 4;
-            at[0] = c[q / 2][n][q % 2 * 2];
-            at[TURNED] = c[q / 2][n][q % 2 * 2 + 1];
-        }
+    for (int n = 0; n < leaf / 8; n++) TD_UNROLL
+    for (int q = 0; q < 4; q++) {
+        double *const at = turned + (n * 8 + lane % 4 * 2) * TURNED + q * 8 + lane / 4;
+        at[0] = c[q / 2][n][q % 2 * 2];
+        at[TURNED] = c[q / 2][n][q % 2 * 2 + 1];
+    }
     __syncwarp();
     TD_UNROLL
     for (int i = 0; i < leaf; i++) a[i] = turned[i * TURNED + lane];
@@ -166,17 +163,17 @@ TD_DEVICE void turn_rows(const double (*c)[leaf / 8][4], double *turned, double 
 
 /* Fills s.a with the leaf of so many columns from `first` on, less all products before it. */
 template <int threads, int rows, int leaf>
-TD_DEVICE void begin_leaf(step_state<threads, rows, leaf> &s,
-                          product_shared<threads, leaf> &shared, const double *lower, int first,
-                          int columns)
+TD_DEVICE void begin_leaf(step_state<threads, rows, leaf> &s, product_shared<threads, leaf> &shared,
+                          const double *lower, int first, int columns)
 {
     enum { SETS = rows > 1 && leaf <= 16 ? 2 : 1, AHEAD = rows > 1 ? 1 : 2 };
+    warp_rows<SETS, leaf> w;
+    if (rows == 1) load_rows(s, w, 0, first, columns); /* meanwhile rows are solved */
     solve_rows(s, shared, lower, first, columns);
     td_cluster_meet();
     TD_UNROLL
     for (int r = 0; r < rows; r += SETS) {
-        warp_rows<SETS, leaf> w;
-        load_rows(s, w, r, first, columns);
+        if (rows > 1) load_rows(s, w, r, first, columns);
         take_products<AHEAD>(w, shared, s.panel.ld, first);
         TD_UNROLL
         for (int i = 0; i < SETS; i++)

@@ -11,7 +11,7 @@
 
 /* A candidate: its absolute value as two halves, the place that its row has by the exchanges so
  * far, INT_MAX if there is none, and the row itself. */
-struct candidate {
+struct alignas(16) candidate {
     unsigned high, low;
     int place, row;
 };

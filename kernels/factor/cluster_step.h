@@ -45,7 +45,7 @@ template <int threads, int leaf> struct step_shared {
 template <int threads, int rows, int leaf> struct step_state {
     step_shared<threads, leaf> &shared;
     const td_one_block_panel &panel;
-    int *source; /* in device memory, the same as in shared memory */
+    int *source;             /* in device memory, the same as in shared memory */
     int blocks, block, base; /* of the cluster; its first row */
     int place[rows];
     double a[rows][leaf];
@@ -56,18 +56,19 @@ template <int threads, int rows, int leaf> struct step_state {
 
 TD_DEVICE void send(double *to, double x, double y, uint64_t *barrier, int block)
 {
-    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, "
-                 "[%3];" ::"r"(td_address_in_block(td_shared_address(to), block)),
-                 "d"(x), "d"(y), "r"(td_address_in_block(td_shared_address(barrier), block))
-                 : "memory");
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, "
+        "[%3];" ::"r"(td_address_in_block(td_shared_address(to), block)),
+        "d"(x), "d"(y), "r"(td_address_in_block(td_shared_address(barrier), block))
+        : "memory");
 }
 
 TD_DEVICE void expect(uint64_t *barrier, int bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     td_shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(td_shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
 }
 
 /* What all blocks send in a step with so many columns left. */
@@ -87,24 +88,22 @@ TD_DEVICE candidate search(const step_state<threads, rows, leaf> &s, int column,
     *own = 0;
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
-        const candidate other = candidate_of(s.a[r][0], s.place[r],
-                                             s.base + r * threads + (int)threadIdx.x);
+        const candidate other =
+            candidate_of(s.a[r][0], s.place[r], s.base + r * threads + (int)threadIdx.x);
         const bool may_be = s.panel.pivots ? s.place[r] >= column : s.place[r] == column;
         if (may_be && is_better(other, best)) best = other, *own = r;
     }
     return best;
 }
 
-TD_DEVICE double value_of(const candidate &c)
-{
-    return __hiloint2double((int)c.high, (int)c.low);
-}
+TD_DEVICE double value_of(const candidate &c) { return __hiloint2double((int)c.high, (int)c.low); }
 
 /* ---- messages ---- */
 
 /* The warp that has the block's best row, in a lane, sends what is left of it to all blocks. */
 template <int live, int threads, int rows, int leaf>
-TD_DEVICE void send_row(step_state<threads, rows, leaf> &s, messages<leaf> &m, bool is_mine, int own)
+TD_DEVICE void send_row(step_state<threads, rows, leaf> &s, messages<leaf> &m, bool is_mine,
+                        int own)
 {
     enum { PARTS = live / 2, LANES = PARTS > 8 ? 16 : PARTS, AT_ONCE = 32 / LANES };
     const int lane = (int)threadIdx.x % 32, part = lane % LANES;
@@ -112,10 +111,9 @@ TD_DEVICE void send_row(step_state<threads, rows, leaf> &s, messages<leaf> &m, b
     if (is_mine) {
         TD_UNROLL
         for (int r = 0; r < rows; r++)
-            if (own == r)
-                TD_UNROLL
-                for (int c = 0; c < live; c += 2)
-                    *(double2 *)&row[c] = make_double2(s.a[r][c], s.a[r][c + 1]);
+            if (own == r) TD_UNROLL
+        for (int c = 0; c < live; c += 2)
+            *(double2 *)&row[c] = make_double2(s.a[r][c], s.a[r][c + 1]);
     }
     __syncwarp();
     if (part >= PARTS) return;
@@ -285,8 +283,9 @@ TD_DEVICE void step(step_state<threads, rows, leaf> &s, int first, int column, i
         factor[r] = is_below[r] ? td_mul64(x, divisor) : 0.0;
         if (is_below[r] && divisor == 0.0) factor[r] = x / pivot;
         if (s.place[r] >= first)
-            static_cast<double *>(s.panel.a)[s.base + r * threads + (int)threadIdx.x +
-                                             column * s.panel.ld] = is_below[r] ? factor[r] : x;
+            static_cast<double *>(
+                s.panel.a)[s.base + r * threads + (int)threadIdx.x + column * s.panel.ld] =
+                is_below[r] ? factor[r] : x;
     }
     update<live>(s, factor, is_below, row, is_shared && pivot != 0.0);
     if (threadIdx.x == 0) note_pivot(s, column, place, __double2loint(where), pivot);

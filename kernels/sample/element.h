@@ -280,6 +280,32 @@ TD_DEVICE void set_product(const td_sample &s, element *at)
     at->k = is_zero(at->alpha_of_call) ? 0 : s.k; /* with alpha = 0 nobody reads A and B */
 }
 
+/* Where LU factors have a row of A; the row itself where pivots are no rows. */
+TD_DEVICE int64_t row_in_factors(const td_sample &s, int64_t row)
+{
+    const int64_t *const wide = static_cast<const int64_t *>(s.pivots);
+    const int *const narrow = static_cast<const int *>(s.pivots);
+    int64_t at = row;
+    TD_ROLLED
+    for (int64_t l = 0; s.pivots && l < s.exchanges; l++) {
+        const int64_t other = (s.has_wide_pivots ? wide[l] : (int64_t)narrow[l]) - 1;
+        at = at == l ? other : at == other ? l : at;
+    }
+    return at >= 0 && at < s.m ? at : row;
+}
+
+/* L U - P A is to be 0. */
+TD_DEVICE void set_factored(const td_sample &s, element *at)
+{
+    set_multipliers(td_term_of(1.0, 0.0), at->part, at->by);
+    set_multipliers(td_term_of(-1.0, -0.0), at->part, at->beta);
+    at->has_scalars = false;
+    at->sums = s.is_complex ? 2 : 1;
+    at->diagonal = 1.0;
+    at->k = s.k;
+    at->after = 0.0;
+}
+
 /* op(A) X - alpha B is to be 0; where alpha is 0, X itself, as nobody reads A and B then. An X that
  * is not finite is judged by what it follows from. */
 TD_DEVICE void set_residual(const td_sample &s, td_term x, element *at)
@@ -305,6 +331,7 @@ TD_DEVICE void set_residual(const td_sample &s, td_term x, element *at)
 /* What the call was told, and what it made of the real number at r's place. */
 TD_DEVICE_LARGE element load_element(const td_sample &s, element r)
 {
+    if (s.is_factored) r.row = s.rows[r.place];
     const td_term number = load_number(s, s.c, s.c_in_rows, r), none = td_term_of(0.0, 0.0);
     r.alpha_of_call = td_complex_scalar(s.alpha, !s.is_complex || s.alpha_is_real);
     r.beta_of_call = s.before && !s.is_solve ? multiplier_of_old(s) : none;
@@ -312,6 +339,8 @@ TD_DEVICE_LARGE element load_element(const td_sample &s, element r)
     r.left_out = -1;
     if (is_nought(s, r))
         set_nought(s, &r);
+    else if (s.is_factored)
+        set_factored(s, &r);
     else if (s.is_solve)
         set_residual(s, number, &r);
     else

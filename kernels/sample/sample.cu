@@ -170,6 +170,15 @@ TD_DEVICE void finish(const td_sample &s, const element &at, const double *magni
     __syncthreads();
 }
 
+/* Grid: blocks over places. */
+static __global__ void __launch_bounds__(THREADS) find_rows_kernel(TD_PARAMETER td_sample s)
+{
+    element at;
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < s.count;
+         i += (int64_t)gridDim.x * THREADS)
+        if (go_to(s, i, &at)) s.rows[i] = row_in_factors(s, at.row);
+}
+
 /* Grid: blocks over real numbers. */
 static __global__ void __launch_bounds__(THREADS) check_kernel(TD_PARAMETER td_sample s)
 {
@@ -334,12 +343,16 @@ static unsigned blocks_of(int64_t count)
     return (unsigned)(count < MOST_BLOCKS ? count : (int64_t)MOST_BLOCKS);
 }
 
+static dim3 blocks_over_places(const td_sample *s)
+{
+    return dim3(blocks_of((s->count + THREADS - 1) / THREADS));
+}
+
 cudaError_t td_sample_save_run(const td_sample *s, cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
     if (s->before)
-        error = TD_LAUNCH(save_kernel, dim3(blocks_of((s->count + THREADS - 1) / THREADS)),
-                          dim3(THREADS), 0, stream, *s);
+        error = TD_LAUNCH(save_kernel, blocks_over_places(s), dim3(THREADS), 0, stream, *s);
     if (error != cudaSuccess || s->kept < 0) return error;
     const int64_t lines = td_sample_kept_lines(s);
     return TD_LAUNCH(keep_kernel, dim3(blocks_of(lines)), dim3(THREADS), 0, stream, *s, lines);
@@ -348,6 +361,11 @@ cudaError_t td_sample_save_run(const td_sample *s, cudaStream_t stream)
 cudaError_t td_sample_check_run(const td_sample *s, cudaStream_t stream)
 {
     const int shares = td_sample_shares(s->k, s->count);
+    if (s->is_factored) {
+        const cudaError_t error =
+            TD_LAUNCH(find_rows_kernel, blocks_over_places(s), dim3(THREADS), 0, stream, *s);
+        if (error != cudaSuccess) return error;
+    }
     if (s->shares && shares > 1) return run_shares(s, shares, stream);
     return TD_LAUNCH_NEXT(check_kernel, dim3(blocks_of(s->count * td_sample_parts(s))),
                           dim3(THREADS), 0, stream, *s);
@@ -361,6 +379,6 @@ cudaError_t td_sample_move_run(td_sample_counts *from, td_sample_counts *to, cud
 cudaError_t td_sample_prepare(int which)
 {
     (void)which;
-    return td_load(cudaSuccess, save_kernel, keep_kernel, check_kernel, measure_shares_kernel,
-                   add_shares_kernel, finish_shares_kernel, move_kernel);
+    return td_load(cudaSuccess, save_kernel, keep_kernel, find_rows_kernel, check_kernel,
+                   measure_shares_kernel, add_shares_kernel, finish_shares_kernel, move_kernel);
 }

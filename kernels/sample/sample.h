@@ -1,8 +1,8 @@
 /* sample.h - elements of a product measured against the exact result, after it, on its stream
- * (TANDEM_VERIFY); and residuals of a triangular solve. What goes in are the operands, the result,
- * and, where they would be lost, elements as they were before; what comes out are counts, and the
- * first element that is off by more than its mode promises. Changes nothing of the call. Not
- * ../verify, which proves eigenvalues.
+ * (TANDEM_VERIFY); and residuals of a triangular solve or of LU factors. What goes in are the
+ * operands, the result, and, where they would be lost, elements as they were before; what comes out
+ * are counts, and the first element that is off by more than its mode promises. Changes nothing of
+ * the call. Not ../verify, which proves eigenvalues.
  *
  * A complex element is two: its real and its imaginary part, each a sum of real products. */
 #ifndef TD_SAMPLE_H
@@ -20,7 +20,8 @@ extern "C" {
 /* What was measured of a report line's calls. An element's error is |C - exact|; its size is
  * |alpha||A||B| + |beta||C|, the sum of the magnitudes of all real products that it consists of. Of
  * a solve op(A) X = alpha B the error is the residual |op(A) X - alpha B|, and the size
- * |op(A)||X| + |alpha||B|, of complex numbers of all products for both parts. */
+ * |op(A)||X| + |alpha||B|, of complex numbers of all products for both parts. LU factors are such a
+ * solve of L U = P A, where U stands for X and P A for B. */
 typedef struct {
     /* Elements that were compared; of these, NaN or infinite, as they have to be or may be: they
      * have no error; and off by more than the bound, NaN or infinite where they must not be, or
@@ -68,11 +69,20 @@ typedef struct {
 enum { TD_SAMPLE_LINES = 1 << 21 };
 
 /* A call, and which of its elements are measured. Of a solve the factors are op(A) and X, in the
- * order of the product that they make, and c is X, B before. */
+ * order of the product that they make, and c is X, B before; of LU factors they are L and U, and c
+ * is where these are, A before. */
 typedef struct {
     td_folded factor[2][2]; /* op(A) and op(B): `joined` matrices each, of k / joined terms */
     int joined;
     bool is_complex, is_solve;
+
+    /* Also is_solve: LU factors, whose product has A's rows exchanged, row l and row pivots[l] - 1
+     * for every l below `exchanges`, in this order. pivots, in device memory after the call, are
+     * int or int64_t; NULL: none is. */
+    bool is_factored, has_wide_pivots;
+    const void *pivots;
+    int64_t exchanges;
+    int64_t *rows; /* room for `count` of them: where the factors have each place's row of A */
 
     /* As ../unfold/scalars.h has them. */
     bool alpha_is_real, beta_is_real, adds_mirror, has_real_diagonal;

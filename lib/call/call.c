@@ -77,6 +77,7 @@ td_call td_call_begin(const td_options *o, const td_question *q, const td_decisi
     const td_report_key key =
         td_report_key_of(q->entry, q->called, decision, promise.bound, ordinal);
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
+                    .maker = td_entry_maker(q->entry),
                     .record = td_report_find(&key),
                     .stream = q->called->stream};
     if (call.record) name_device(ordinal);

@@ -19,6 +19,7 @@ typedef struct {
         TD_CALL_EMULATED, /* enqueued */
         TD_CALL_BROKEN    /* a launch failed after the result may have been written */
     } outcome;
+    td_maker maker; /* of the original function */
     td_record *record;
     td_timer *timer;
     bool is_to_be_timed; /* and is counted as not timed if it has no timer, or its time is lost */

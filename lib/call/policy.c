@@ -115,6 +115,16 @@ static td_decision choose_reproducibly(const td_options *o, const td_question *q
     return d;
 }
 
+/* True if some mode's time is known. */
+static bool is_timed(const td_way_forecast *by_way)
+{
+    int count;
+    (void)td_ways(&count);
+    for (int i = 1; i < count; i++)
+        if (by_way[i].seconds >= 0.0) return true;
+    return false;
+}
+
 /* What runs a call: a way, and its seconds and cut. */
 typedef struct {
     const td_way *way;
@@ -178,7 +188,8 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
     const td_way *way = td_ways(&count);
     q->method->predict(model, q, by_way);
     const int fastest = fastest_mode(o, q, by_way);
-    if (fastest == 0) return td_policy_native(td_reason_accuracy);
+    if (fastest == 0)
+        return td_policy_native(is_timed(by_way) ? td_reason_accuracy : td_reason_untimed);
     const candidate best =
         faster_products(o, q, model, (candidate){&way[fastest], by_way[fastest]});
     td_forecast forecast = {best.way->text, by_way[0].seconds, best.forecast.seconds, 0.0};

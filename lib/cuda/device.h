@@ -30,6 +30,7 @@ typedef struct td_device {
     cudaMemPool_t pool;       /* the GPU's, which no reset touches */
     struct td_cublas *cublas; /* of ../engines/ozaki/cublas.c */
     struct td_branches *branches;     /* of ../engines/ozaki/branch.c */
+    struct td_aheads *aheads;         /* of ../engines/factor/ahead.c */
     _Atomic(struct td_sites *) sites; /* of ../call/adaptive.c */
 
     /* For memory of graphs, once td_device_allow_graphs() has made them. */

@@ -40,8 +40,8 @@ typedef struct td_method {
     td_way_forecast (*predict_one)(const td_model *model, const td_question *q,
                                    const td_engine *engine, td_parameter parameter);
 
-    /* Seconds of cuBLAS's products in place of its own routine (dgemm/engine.c); negative: that is
-     * no way. NULL: nor is it for any call. */
+    /* Seconds of cuBLAS's products in place of its own routine (dgemm/engine.c) or of cuSOLVER's;
+     * negative: that is no way. NULL: nor is it for any call. */
     double (*by_native_products)(const td_model *model, const td_question *q);
 
     /* Seconds of a call whose data turn out to be bad for the way of that number. */
@@ -75,7 +75,7 @@ typedef struct td_method {
     int64_t (*tiles)(const td_question *q, const td_decision *decision);
 } td_method;
 
-extern const td_method td_method_product, td_method_solve, td_method_batched_lu;
+extern const td_method td_method_product, td_method_solve, td_method_batched_lu, td_method_lu;
 
 /* Sizes of a product from which residues take no longer than binary64 on a device that is fast at
  * both, 2048 cubed on an H100: m, n and k each, and m n k. */

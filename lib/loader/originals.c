@@ -25,12 +25,16 @@ static const char *const names[TD_ORIGINAL_COUNT] = {
 static const char *const sonames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
 static const char *const lt_sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12",
                                          "libcublasLt.so.11"};
+/* CUDA 11 and 12 have the same. */
+static const char *const solver_sonames[] = {"libcusolver.so.12", "libcusolver.so.11",
+                                             "libcusolver.so.11"};
 enum { SONAMES = sizeof sonames / sizeof *sonames, PATH_BYTES = 4096 };
 
 struct td_library {
     /* A reference is kept. NULL: not used yet. */
     _Atomic(const struct link_map *) map;
     _Atomic(uintptr_t) start, end; /* of its image in memory; 0: not looked for yet */
+    atomic_bool is_cublas;         /* or cublasLt, not cuSOLVER; known when `end` is */
     _Atomic(td_function) found[TD_ORIGINAL_COUNT];
 };
 
@@ -38,7 +42,7 @@ static td_library libraries[TD_MOST_LIBRARIES]; /* used ones first */
 static _Atomic(td_library *) own;
 static _Atomic(td_function) between[TD_ORIGINAL_COUNT]; /* of what is preloaded after Tandem */
 static pthread_once_t between_once = PTHREAD_ONCE_INIT;
-static _Thread_local int running; /* originals under way in this thread */
+static _Thread_local int running[TD_MAKERS]; /* originals under way in this thread */
 
 static td_function function_of(void *address)
 {
@@ -50,9 +54,21 @@ static td_function function_of(void *address)
 /* ---- libraries ---- */
 
 /* Number i of the versions, the newest first. */
-static bool is_version(const td_image *image, int i)
+static bool is_cublas_version(const td_image *image, int i)
 {
     return strcmp(image->name, sonames[i]) == 0 || strcmp(image->name, lt_sonames[i]) == 0;
+}
+
+static bool is_version(const td_image *image, int i)
+{
+    return is_cublas_version(image, i) || strcmp(image->name, solver_sonames[i]) == 0;
+}
+
+bool td_original_is_cublas(const td_image *image)
+{
+    for (int i = 0; i < SONAMES; i++)
+        if (is_cublas_version(image, i)) return true;
+    return false;
 }
 
 bool td_original_is_image(const td_image *image)
@@ -169,7 +185,7 @@ static td_library *take_bound(td_original which)
     return (call - 1) % TD_BOUND_STRIDE == which ? &libraries[(call - 1) / TD_BOUND_STRIDE] : NULL;
 }
 
-/* Where an address is: its image's path, "" if that is no cuBLAS. */
+/* Where an address is: its image's path, "" if that is none of these libraries. */
 typedef struct {
     const void *address;
     char path[PATH_BYTES];
@@ -198,6 +214,7 @@ td_library *td_library_at(const void *address)
 /* An image's place in memory: from the first byte of its segments to behind the last one. */
 typedef struct {
     const void *inside;
+    bool is_cublas;
     uintptr_t start, end;
 } extent;
 
@@ -205,6 +222,7 @@ static bool measure(const td_image *image, void *of)
 {
     extent *e = of;
     if (!td_image_holds(image, e->inside)) return false;
+    e->is_cublas = td_original_is_cublas(image);
     e->start = UINTPTR_MAX;
     for (int i = 0; i < image->segment_count; i++) {
         const ElfW(Phdr) *segment = &image->segments[i];
@@ -223,6 +241,7 @@ static bool holds(td_library *library, const void *address)
         extent e = {.inside = library->map->l_ld};
         td_images_each(measure, &e);
         atomic_store_explicit(&library->start, e.start, memory_order_relaxed);
+        atomic_store_explicit(&library->is_cublas, e.is_cublas, memory_order_relaxed);
         atomic_store_explicit(&library->end, end = e.end, memory_order_release);
     }
     const uintptr_t start = atomic_load_explicit(&library->start, memory_order_relaxed);
@@ -232,7 +251,8 @@ static bool holds(td_library *library, const void *address)
 bool td_library_is_caller(const void *caller)
 {
     td_library *library = td_library_at(caller);
-    return library && holds(library, caller);
+    return library && holds(library, caller) &&
+           atomic_load_explicit(&library->is_cublas, memory_order_relaxed);
 }
 
 /* ---- functions ---- */
@@ -302,24 +322,35 @@ td_library *td_library_of(const void *handle, const void *caller, td_original wh
     return library;
 }
 
+td_function td_original_look_for(td_library *library, td_original which)
+{
+    return library ? find(library, which) : NULL;
+}
+
+static bool is_of_cusolver(const char *name)
+{
+    return strncmp(name, "cusolver", strlen("cusolver")) == 0;
+}
+
 td_function td_original_find(td_library *library, td_original which)
 {
     static atomic_uint said[TD_ORIGINAL_COUNT];
-    td_function function = library ? find(library, which) : NULL;
+    td_function function = td_original_look_for(library, which);
     if (!function)
-        td_log_capped(&said[which], 1, TD_LOG_ERROR,
-                      "%s: no cuBLAS that has it is loaded (11 to 13)", names[which]);
+        td_log_capped(&said[which], 1, TD_LOG_ERROR, "%s: no %s that has it is loaded (%s)",
+                      names[which], is_of_cusolver(names[which]) ? "cuSOLVER" : "cuBLAS",
+                      is_of_cusolver(names[which]) ? "11 or 12" : "11 to 13");
     return function;
 }
 
 const char *td_original_name(td_original which) { return names[which]; }
 
-void td_original_enter(void) { running++; }
+void td_original_enter(td_maker maker) { running[maker]++; }
 
-void td_original_leave(void) { running--; }
+void td_original_leave(td_maker maker) { running[maker]--; }
 
-bool td_original_is_running(void)
+bool td_original_is_running(td_maker maker)
 {
-    if (running > 0 && !td_stack_has_tandem_above()) running = 0;
-    return running > 0;
+    if (running[maker] > 0 && !td_stack_has_tandem_above()) running[maker] = 0;
+    return running[maker] > 0;
 }

@@ -1,6 +1,7 @@
-/* entries.h - the intercepted functions of cuBLAS, which are the forms of the routines that Tandem
- * makes (routines.def), and their families (the values of TANDEM_ENTRY). The lookup of the
- * originals, the list of exported symbols, the option's parser and `tandem doctor` come from it. */
+/* entries.h - the intercepted functions of cuBLAS and cuSOLVER, which are the forms of the routines
+ * that Tandem makes (routines.def), and their families (the values of TANDEM_ENTRY). The lookup of
+ * the originals, the list of exported symbols, the option's parser and `tandem doctor` come from
+ * it. */
 #ifndef TD_ENTRIES_H
 #define TD_ENTRIES_H
 
@@ -25,10 +26,12 @@
     X(trmm, "cublasDtrmm and Ztrmm, also those of cublas.h")                                       \
     X(trsm, "cublasDtrsm and Ztrsm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
-          "docs/batched_lu.md")
+          "docs/batched_lu.md")                                                                    \
+    X(factor, "cusolverDn{D,Z}getrf, and cusolverDnXgetrf of real or complex binary64 matrices")
 
 /* X(function, family, name) of every function that is a form of a routine (routines.def): those
- * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h. */
+ * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h,
+ * those of `dense` are cuSOLVER's. */
 #define TD_FORMS_blas(X, name, family)                                                             \
     X(cublas##name##_v2, family, name)                                                             \
     X(cublas##name##_v2_64, family, name)                                                          \
@@ -37,6 +40,7 @@
     X(cublas##name, family, name)                                                                  \
     X(cublas##name##_64, family, name)
 #define TD_FORMS_alone(X, name, family) X(cublas##name, family, name)
+#define TD_FORMS_dense(X, name, family) X(cusolverDn##name, family, name)
 
 #define TD_FAMILY_ENUM(family, summary) TD_FAMILY_##family,
 typedef enum { TD_FAMILIES(TD_FAMILY_ENUM) TD_FAMILY_COUNT } td_family;
@@ -57,12 +61,21 @@ typedef struct {
 } td_family_info;
 
 typedef struct {
-    const char *name; /* the cuBLAS function */
+    const char *name; /* the function */
     td_family family;
     td_routine_id routine;
 } td_entry_info;
 
+/* Whose function an entry stands before. A library's calls of its own functions are its own affair;
+ * what cuSOLVER calls of cuBLAS is a program's call. */
+typedef enum { TD_CUBLAS, TD_CUSOLVER, TD_MAKERS } td_maker;
+
 extern const td_family_info td_families[TD_FAMILY_COUNT];
 extern const td_entry_info td_entries[TD_ENTRY_COUNT];
+
+static inline td_maker td_entry_maker(td_entry entry)
+{
+    return td_entries[entry].family == TD_FAMILY_factor ? TD_CUSOLVER : TD_CUBLAS;
+}
 
 #endif

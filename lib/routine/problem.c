@@ -57,6 +57,7 @@ const td_kind_info td_kinds[TD_KIND_COUNT] = {
     [TD_LU_SOLVE] = {.has_k = true, .operations = 1, .a = TD_N_ROWS, .b = TD_N_ROWS},
     [TD_LU_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
     [TD_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
+    [TD_FACTOR_LU] = {.has_m = true, .a = TD_M_ROWS},
 };
 
 /* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
@@ -181,6 +182,7 @@ bool td_scalar_counts(const td_scalar *s, td_type type)
 bool td_problem_only_scales(const td_problem *p)
 {
     const bool has_k = p->kind == TD_PRODUCT || td_kind_is_update(p->kind);
+    if (p->kind == TD_FACTOR_LU) return false; /* it has no scalars */
     return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
@@ -213,7 +215,11 @@ td_memory td_problem_memory(const td_problem *p)
         .alpha = p->alpha.device, .batch = p->batch, .element_bytes = size, .alpha_bytes = size};
     if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_SOLVE || p->kind == TD_LU_INVERT)
         memory.ints[0] = (td_ints){p->pivots, p->n * p->batch};
-    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT)
+    if (p->kind == TD_FACTOR_LU)
+        memory.ints[0] =
+            (td_ints){p->pivots, (p->m < p->n ? p->m : p->n) * (p->has_wide_pivots ? 2 : 1)};
+    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT ||
+        p->kind == TD_FACTOR_LU)
         memory.ints[1] = (td_ints){p->info, p->batch};
     switch (p->kind) {
     case TD_TRIANGULAR_SOLVE:
@@ -222,6 +228,9 @@ td_memory td_problem_memory(const td_problem *p)
         break;
     case TD_LU_FACTOR:
         memory.written = extent(&p->a, order, order);
+        break;
+    case TD_FACTOR_LU:
+        memory.written = extent(&p->a, p->m, p->n);
         break;
     case TD_LU_SOLVE:
         memory.written = extent(&p->b, p->n, p->k);

@@ -52,6 +52,10 @@ typedef enum {
     /* C <- A^-1, A being such factors, or any n x n matrix. [pivots, info] */
     TD_LU_INVERT,
     TD_INVERT,
+
+    /* A, m x n, becomes its triangular factors, P A = L U: L, m x min(m, n), below the diagonal, on
+     * which it is 1, and U, min(m, n) x n. [pivots, has_wide_pivots, info] */
+    TD_FACTOR_LU,
     TD_KIND_COUNT
 } td_kind;
 
@@ -114,9 +118,10 @@ typedef struct {
     td_matrix addend;
     /* Of a product: the matrix lies in rows. `c` or `addend` is its transpose in columns then. */
     bool c_in_rows, addend_in_rows;
-    /* of factors, n for each member: rows as LAPACK numbers them, from 1; NULL: no rows are
-     * exchanged */
-    int *pivots;
+    /* of factors, n for each member, or min(m, n) of an m x n matrix: rows as LAPACK numbers them,
+     * from 1; NULL: no rows are exchanged */
+    void *pivots;
+    bool has_wide_pivots; /* they are int64_t, not int */
     /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int *info;
     int64_t batch;

@@ -1,6 +1,6 @@
-/* routines.h - the routines of cuBLAS, cublasLt and cublasXt, as routines.def lists them: what
- * those compute that Tandem makes, and why the other FP64 ones stay native. For `tandem doctor
- * --entries` and docs/entries.md; a test compares them with the toolkit's headers. */
+/* routines.h - the routines of cuBLAS, cublasLt, cublasXt and cuSOLVER, as routines.def lists them:
+ * what those compute that Tandem makes, and why cuBLAS's other FP64 ones stay native. For `tandem
+ * doctor --entries` and docs/entries.md; a test compares them with the toolkit's headers. */
 #ifndef TD_ROUTINES_H
 #define TD_ROUTINES_H
 
@@ -28,7 +28,7 @@ typedef enum {
 } td_routine_id;
 
 typedef struct {
-    const char *name;            /* of cuBLAS's functions, but for their suffixes */
+    const char *name;            /* of the library's functions, but for their suffixes */
     const char *const *suffixes; /* end with NULL */
     td_cause cause;              /* why it stays native; TD_CAUSE_COUNT: Tandem makes it */
 
@@ -39,5 +39,8 @@ typedef struct {
 } td_routine;
 
 extern const td_routine td_routines[TD_ROUTINE_COUNT];
+
+/* A function's or routine's name without that of its library: "Dgemm_v2", "Dgetrf". */
+const char *td_name_in_library(const char *function);
 
 #endif

@@ -27,6 +27,16 @@ static int64_t count_of(const td_options *o, const td_product *product)
     return td_smaller(o->verify, product->m * product->n * product->batch);
 }
 
+/* Rows of A are where its factors have them. */
+static void set_exchanges(td_sample *s, const td_problem *called)
+{
+    if (called->kind != TD_FACTOR_LU) return;
+    s->is_factored = true;
+    s->pivots = called->pivots;
+    s->has_wide_pivots = called->has_wide_pivots;
+    s->exchanges = s->k;
+}
+
 /* The factor that a triangular product in place writes over; a solve's X is no operand. */
 static int kept_of(const td_product *product, bool is_solve)
 {
@@ -74,17 +84,22 @@ static size_t all_or_none(void *bytes, size_t limit)
     return *(const size_t *)bytes <= limit ? *(const size_t *)bytes : 0;
 }
 
-/* Room for elements that blocks share, for what is to be lost and is kept: lines, and elements.
- * False if it cannot be counted. */
-static bool count_room(const td_sample *s, bool has_before, size_t *shares, size_t *lines,
-                       size_t *before)
+/* Room for elements that blocks share, for what is to be lost and is kept: lines, and elements, and
+ * for rows that factors have exchanged. */
+typedef struct {
+    size_t shares, lines, before, rows;
+} room;
+
+/* False if it cannot be counted. */
+static bool count_room(const td_sample *s, bool has_before, room *r)
 {
     const size_t number = (size_t)td_sample_parts(s) * sizeof(double);
     const int64_t kept = s->kept < 0 ? 0 : td_sample_kept_lines(s);
     if ((double)kept * (double)s->k > 0x1p50 || s->count > INT64_C(1) << 50) return false;
-    *shares = td_sample_share_bytes(s);
-    *lines = (size_t)(kept * s->k) * number;
-    *before = has_before ? (size_t)s->count * number : 0;
+    *r = (room){.shares = td_sample_share_bytes(s),
+                .lines = (size_t)(kept * s->k) * number,
+                .before = has_before ? (size_t)s->count * number : 0,
+                .rows = s->is_factored ? (size_t)s->count * sizeof *s->rows : 0};
     return true;
 }
 
@@ -92,18 +107,19 @@ static bool count_room(const td_sample *s, bool has_before, size_t *shares, size
  * may use. */
 static bool save(td_sampling *s, td_device *device, const td_product *p)
 {
-    size_t shares, lines, before;
+    room r;
     const bool has_before = s->sample.is_solve || td_product_has_beta(p);
-    if (!count_room(&s->sample, has_before, &shares, &lines, &before)) return false;
-    size_t bytes = shares + lines + before;
+    if (!count_room(&s->sample, has_before, &r)) return false;
+    size_t bytes = r.shares + r.lines + r.before + r.rows;
     if (bytes == 0) return true;
     if (td_workspace_acquire(&s->workspace, device, p->stream, NULL, SIZE_MAX, all_or_none,
                              &bytes) != TD_RUN_DONE)
         return false;
     char *const memory = s->workspace.memory;
-    if (shares) s->sample.shares = memory;
-    if (lines) s->sample.lines = (double *)(memory + shares);
-    if (before) s->sample.before = (double *)(memory + shares + lines);
+    if (r.shares) s->sample.shares = memory;
+    if (r.lines) s->sample.lines = (double *)(memory + r.shares);
+    if (r.before) s->sample.before = (double *)(memory + r.shares + r.lines);
+    if (r.rows) s->sample.rows = (int64_t *)(memory + r.shares + r.lines + r.before);
     if (td_cuda_ok(td_sample_save_run(&s->sample, p->stream))) return true;
     td_workspace_release(&s->workspace, p->stream);
     return false;
@@ -146,6 +162,7 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q
     const int64_t count = is_product ? count_of(o, &product) : 0;
     if (count == 0 || !td_device_load(device, td_sample_prepare, 0)) return;
     s->sample = sample_of(&product, method->has_residuals, count);
+    set_exchanges(&s->sample, p);
     s->sample.bound = promise->bound;
     s->sample.of_scalars = promise->of_scalars;
     s->sample.is_native = promise->is_native;

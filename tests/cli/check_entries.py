@@ -1,5 +1,5 @@
 """The table of FP64 routines, lib/routine/routines.def, against the toolkit's headers: a routine
-of a new toolkit that is not in it fails by name.
+of cuBLAS of a new toolkit that is not in it fails by name.
 
 usage: check_entries.py TANDEM PAGE FOLDER_OF_WRITE_STUBS COMPILER...
 """
@@ -69,10 +69,21 @@ class Entries(unittest.TestCase):
         # Functions of other types are in no table, but listed where they are intercepted.
         others = {
             row["function"]
-            for row in self.rows if row["family"] and re.match("cublas[SC][a-z]", row["function"])
+            for row in self.rows
+            if row["family"] and re.match("cublas[SC][a-z]|cusolver", row["function"])
         }
         self.assertEqual(differences(self.declared, set(names) - others), [])
         self.assertGreater(len(self.declared), 300)
+
+    def test_functions_of_cusolver_are_declared(self):
+        try:
+            lines = "\n".join(line for _, line in preprocess(compiler, "cusolverDn.h"))
+        except subprocess.CalledProcessError:
+            self.skipTest("the toolkit has no header of cuSOLVER")
+        solver = [row["function"] for row in self.rows if row["function"].startswith("cusolver")]
+        self.assertIn("cusolverDnXgetrf", solver)
+        for function in solver:
+            self.assertRegex(lines, rf"\b{function}\b")
 
     def test_new_routine_is_named(self):
         new = declared_in(

@@ -261,6 +261,24 @@ class Commands(Case):
         self.assertEqual(sizes('zher2k', 40, 50, '--op', 'C'), [40, 40, 50])
         self.assertEqual(sizes('zgemm', 40, 50, 60, '--op', 'CT'), [40, 50, 60])
 
+    def test_plan_of_factors(self):
+        plan = json.loads(self.shown('plan', '--json', '--routine', 'zgetrf', 500, 300))
+        self.assertEqual([plan[name] for name in ('routine', 'm', 'n', 'k', 'op')],
+                         ['zgetrf', 500, 300, 300, ''])
+        self.assertEqual({mode['route'] for mode in plan['modes']}, {None})
+        h200 = ('--device', 'NVIDIA H200', '--routine', 'dgetrf')
+        _, times, (mode, why) = self.plan(8192, 8192, *h200)
+        self.assertEqual(times['native'], '37.5000')
+        self.assertEqual((mode, why.split(' (')[0]), ('dgemm', 'predicted fastest'))
+        self.assertRegex(self.shown('plan', 8192, 8192, *h200),
+                         r'^factors: +8192 x 8192 x 8192 \(m, n, k\), op , batch 1\n')
+        self.assertEqual(self.plan(100, 100, *h200)[2][0], 'native')
+        # Nobody knows of panels on cards that have no clusters of blocks.
+        self.assertEqual(self.plan(8192, 8192, '--device', 'NVIDIA GeForce RTX 4090', '--routine',
+                                   'dgetrf')[2][0], 'native')
+        self.assert_refused(self.tandem('plan', '--routine', 'dgetrf', 8), 2, 'N is missing')
+        self.assert_refused(self.tandem('plan', '--routine', 'xgetrf', 8, 8), 2, 'dgetrf')
+
     def test_a_complex_product_is_four_real_ones(self):
         h200 = ('--device', 'NVIDIA H200')
         one = self.plan(4096, 4096, 4096, *h200)[1]

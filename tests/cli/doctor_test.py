@@ -96,6 +96,22 @@ class Doctor(Case):
             'those that import from cuBLAS are intercepted, '
             'functions looked up with dlsym (ctypes) too', self.doctor(program, 0))
 
+    def test_cusolver(self):
+        """Its factorisations are intercepted, where they are imported or looked up; its other
+        functions are no functions of cuBLAS."""
+        solver = library(self.folder, 'real/libcusolver.so.12',
+                         'void cusolverDnDgetrf(void) {} void cusolverDnCreate(void) {}')
+        program = compile_c(
+            self.folder, 'program', 'void cusolverDnDgetrf(void); void cusolverDnCreate(void);'
+            'int main(void) { cusolverDnCreate(); cusolverDnDgetrf(); return 0; }', solver,
+            f'-Wl,-rpath,{self.folder}/real')
+        shown = self.doctor(program, 0, 'intercepted: cusolverDnDgetrf (in program)')
+        self.assertNotIn('left alone', shown)
+        program = compile_c(
+            self.folder, 'program', '#include <dlfcn.h>\nint main(void) {'
+            ' return !dlsym(dlopen("libcusolver.so.12", RTLD_NOW), "cusolverDnZgetrf"); }', '-ldl')
+        self.doctor(program, 1, 'looked up:   cusolverDnZgetrf (in program): not seen')
+
     def test_dlopen_of_cublas(self):
         """Which way it goes: by names that it holds, by what the library stands before, and by
         TANDEM_DLSYM."""

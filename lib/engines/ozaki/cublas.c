@@ -39,14 +39,14 @@ static bool find_functions(functions *f)
 /* cuBLAS may load kernels and allocate. */
 static td_capture_mode enter(void)
 {
-    td_original_enter();
+    td_original_enter(TD_CUBLAS);
     return td_capture_allow();
 }
 
 static void leave(td_capture_mode mode)
 {
     td_capture_restore(mode);
-    td_original_leave();
+    td_original_leave(TD_CUBLAS);
 }
 
 static void create_handle(context *c, const functions *f)

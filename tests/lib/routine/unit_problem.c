@@ -59,6 +59,7 @@ static const looks table[] = {
     {TD_LU_SOLVE, "ab", 'b', "nkz"},
     {TD_LU_INVERT, "ac", 'c', "nz"},
     {TD_INVERT, "ac", 'c', "nz"},
+    {TD_FACTOR_LU, "a", 'a', "mnz"},
 };
 
 static td_matrix *matrix_of(td_problem *p, char name)
@@ -189,6 +190,7 @@ TEST(leading_dimensions_cover_stored_rows)
         {TD_LU_SOLVE, TD_OP_T, TD_OP_N, TD_LEFT, {8, 8, 0}},
         {TD_LU_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
         {TD_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
+        {TD_FACTOR_LU, TD_OP_N, TD_OP_N, TD_LEFT, {5, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int x = 0; x < 3; x++) {
@@ -392,6 +394,48 @@ TEST(solves_with_one_triangle_are_the_modes)
     }
     p = stack_of(TD_TRIANGULAR_SOLVE, 64);
     assert_false(td_problem_is_solve(&p));
+}
+
+/* The products between their panels are the mode's, whatever the scalars that the call has not. */
+TEST(factors_of_one_matrix_are_the_modes)
+{
+    static int numbers[2];
+    td_problem p = valid(TD_FACTOR_LU);
+    p.batch = 1;
+    p.alpha.value.binary64 = 0.0;
+    p.pivots = &numbers[0];
+    p.info = &numbers[1];
+    assert_false(td_problem_only_scales(&p));
+    const td_decision d = decision_for(&p);
+    assert_null(d.reason);
+    assert_string_equal(d.text, "slices:12");
+    p.pivots = NULL;
+    assert_null(decision_for(&p).reason);
+    p.info = NULL;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.info = &numbers[1];
+    p.n = 0;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_empty);
+}
+
+/* As many pivots as the matrix has steps, and of twice as many ints if they are wide. */
+TEST(memory_of_factors_has_their_pivots)
+{
+    static int numbers[32];
+    td_problem p = valid(TD_FACTOR_LU);
+    p.batch = 1;
+    p.pivots = numbers;
+    p.info = &numbers[16];
+    td_memory memory = td_problem_memory(&p);
+    assert_int_equal(memory.written.rows, 5);
+    assert_int_equal(memory.written.columns, 8);
+    assert_int_equal(memory.ints[0].count, 5);
+    assert_ptr_equal(memory.ints[1].data, p.info);
+    assert_int_equal(memory.ints[1].count, 1);
+    p.m = 9;
+    p.has_wide_pivots = true;
+    memory = td_problem_memory(&p);
+    assert_int_equal(memory.ints[0].count, 16);
 }
 
 int main(void) { return test_run(); }

@@ -1,0 +1,203 @@
+/* cusolver.c - wrappers of cuSOLVER's factorisations, and of the functions that tell what no getter
+ * does: which cuSOLVER made a handle, and which algorithms a program asks for. A factorisation is
+ * as deterministic as cuSOLVER's is by default, so that the deterministic mode is not asked. */
+#include <cusolverDn.h>
+
+#include "notes.h"
+#include "shapes.h"
+#include "wrap.h"
+
+/* CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
+enum { FP64_EMULATED = 4 };
+
+/* ---- parameters of the functions with 64-bit sizes ---- */
+
+/* The functions, as bits by cusolverDnFunction_t, that shall not use their default algorithm. */
+typedef struct {
+    cusolverDnParams_t params;
+    unsigned others;
+} wish;
+
+static td_notes wishes = {.size = sizeof(wish)};
+
+static bool asks_for_other(cusolverDnParams_t params, cusolverDnFunction_t function)
+{
+    wish w;
+    return td_notes_find(&wishes, params, &w) && (w.others >> function & 1u);
+}
+
+TD_EXPORT cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params,
+                                                   cusolverDnFunction_t function,
+                                                   cusolverAlgMode_t algo)
+{
+    enum { BITS = 32 };
+    td_library *library = TD_LIBRARY_OF(NULL, cusolverDnSetAdvOptions);
+    __typeof__(&cusolverDnSetAdvOptions) original = TD_ORIGINAL(library, cusolverDnSetAdvOptions);
+    if (!original) return CUSOLVER_STATUS_NOT_INITIALIZED;
+    const cusolverStatus_t status = original(params, function, algo);
+    if (status != CUSOLVER_STATUS_SUCCESS || (unsigned)function >= BITS) return status;
+    wish w = {.params = params};
+    (void)td_notes_find(&wishes, params, &w);
+    const unsigned bit = 1u << function;
+    w.others = algo == CUSOLVER_ALG_0 ? w.others & ~bit : w.others | bit;
+    if (w.others)
+        td_notes_set(&wishes, &w);
+    else
+        td_notes_forget(&wishes, params);
+    return status;
+}
+
+/* ---- handles ---- */
+
+TD_DEFINE_CREATE(cusolver, cusolverDnCreate, cusolverDnHandle_t)
+TD_DEFINE_DESTROY(cusolver, cusolverDnDestroy, cusolverDnHandle_t, &wishes)
+TD_DEFINE_DESTROY(cusolver, cusolverDnDestroyParams, cusolverDnParams_t, &wishes)
+
+/* Sets what the handle says about *p; false if it is no handle. */
+static bool query_handle(td_library *library, cusolverDnHandle_t handle, td_problem *p)
+{
+    __typeof__(&cusolverDnGetStream) get_stream = TD_ORIGINAL(library, cusolverDnGetStream);
+    __typeof__(&cusolverDnGetMathMode) get_math_mode =
+        (__typeof__(&cusolverDnGetMathMode))td_original_look_for(library,
+                                                                 TD_ORIGINAL_cusolverDnGetMathMode);
+    cusolverMathMode_t math;
+    if (!handle || !get_stream || get_stream(handle, &p->stream) != CUSOLVER_STATUS_SUCCESS)
+        return false;
+    p->allows_emulation = get_math_mode &&
+                          get_math_mode(handle, &math) == CUSOLVER_STATUS_SUCCESS &&
+                          ((int)math & FP64_EMULATED);
+    return true;
+}
+
+/* ---- calls ---- */
+
+/* A call's handle, and what is asked of it beside its problem. */
+typedef struct {
+    td_library *library;
+    cusolverDnHandle_t handle;
+    cusolverDnParams_t params;     /* NULL: those of a function that has none, or the usual ones */
+    cusolverDnFunction_t function; /* that the call is of */
+    size_t needed_bytes;           /* of workspace on the device */
+} asked;
+
+/* Starts a wrapped call whose matrix and sizes are in *p. Arguments that cuSOLVER refuses are for
+ * cuSOLVER to refuse. True if the original function must run. */
+static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
+{
+    const bool has_all =
+        p->info && (p->lent.memory || a->needed_bytes == 0) && p->lent.bytes >= a->needed_bytes;
+    if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
+    const char *reason = !query_handle(a->library, a->handle, p)  ? td_reason_invalid
+                         : !has_all                               ? td_reason_invalid
+                         : asks_for_other(a->params, a->function) ? td_reason_algorithm
+                                                                  : NULL;
+    if (!reason) return td_wrap_begin_legacy(entry, true, p, call);
+    td_wrap_begin_native(entry, p, reason, call);
+    return true;
+}
+
+/* What a call that ran no original function returns. */
+static cusolverStatus_t status_of(const td_call *call)
+{
+    return call->outcome == TD_CALL_BROKEN ? CUSOLVER_STATUS_EXECUTION_FAILED
+                                           : CUSOLVER_STATUS_SUCCESS;
+}
+
+/* The rest of a wrapper, once `p` describes the factorisation and `a` the call. */
+#define WRAP(function, a, p, ...)                                                                  \
+    (p).caller = __builtin_return_address(0);                                                      \
+    td_call call;                                                                                  \
+    if (!begin(TD_ENTRY_##function, &(a), &(p), &call)) return status_of(&call);                   \
+    __typeof__(&(function)) original = TD_ORIGINAL((a).library, function);                         \
+    const cusolverStatus_t status =                                                                \
+        original ? original((a).handle, __VA_ARGS__) : CUSOLVER_STATUS_NOT_INITIALIZED;            \
+    td_wrap_end(&call, status == CUSOLVER_STATUS_SUCCESS);                                         \
+    return status
+
+/* ---- LU ---- */
+
+/* The workspace is as large as `function`_bufferSize says: the program does not tell. */
+#define DEFINE_FACTOR_LU(function, number, alpha_type, beta_type, type_, hermitian)                \
+    static size_t needed_by_##function(td_library *library, cusolverDnHandle_t handle, int m,      \
+                                       int n, number *A, int lda)                                  \
+    {                                                                                              \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(library, function##_bufferSize);    \
+        int elements = 0;                                                                          \
+        const bool is_known =                                                                      \
+            ask && ask(handle, m, n, A, lda, &elements) == CUSOLVER_STATUS_SUCCESS;                \
+        return is_known && elements > 0 ? (size_t)elements * sizeof *A : 0;                        \
+    }                                                                                              \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
+                                        int lda, number *Workspace, int *devIpiv, int *devInfo)    \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_GETRF, 0};            \
+        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+            a.needed_bytes = needed_by_##function(a.library, handle, m, n, A, lda);                \
+        td_problem p = {.kind = TD_FACTOR_LU,                                                      \
+                        .type = type_,                                                             \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .pivots = devIpiv,                                                         \
+                        .info = devInfo,                                                           \
+                        .batch = 1,                                                                \
+                        .lent = {Workspace, a.needed_bytes}};                                      \
+        WRAP(function, a, p, m, n, A, lda, Workspace, devIpiv, devInfo);                           \
+    }
+
+/* The types that are among the arguments; TD_TYPE_COUNT: others than binary64. */
+static td_type type_of(cudaDataType matrices, cudaDataType computations)
+{
+    if (matrices != computations) return TD_TYPE_COUNT;
+    return matrices == CUDA_R_64F   ? TD_BINARY64
+           : matrices == CUDA_C_64F ? TD_COMPLEX_BINARY64
+                                    : TD_TYPE_COUNT;
+}
+
+/* The program tells how large its workspace is; cuSOLVER refuses one that is too small. */
+static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
+                               cusolverDnParams_t params, const td_problem *p, cudaDataType type)
+{
+    __typeof__(&cusolverDnXgetrf_bufferSize) ask =
+        TD_ORIGINAL(library, cusolverDnXgetrf_bufferSize);
+    size_t on_device = 0, on_host = 0;
+    const bool is_known = ask && ask(handle, params, p->m, p->n, type, p->a.data, p->a.ld, type,
+                                     &on_device, &on_host) == CUSOLVER_STATUS_SUCCESS;
+    return is_known ? on_device : 0;
+}
+
+#define DEFINE_FACTOR_LU_TYPED(function, ...)                                                      \
+    TD_EXPORT cusolverStatus_t function(                                                           \
+        cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,                \
+        cudaDataType dataTypeA, void *A, int64_t lda, int64_t *ipiv, cudaDataType computeType,     \
+        void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                 \
+        size_t workspaceInBytesOnHost, int *info)                                                  \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_GETRF, 0};          \
+        td_problem p = {.kind = TD_FACTOR_LU,                                                      \
+                        .type = type_of(dataTypeA, computeType),                                   \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .pivots = ipiv,                                                            \
+                        .has_wide_pivots = true,                                                   \
+                        .info = info,                                                              \
+                        .batch = 1,                                                                \
+                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
+        if (p.type == TD_TYPE_COUNT) {                                                             \
+            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
+            return other ? other(handle, params, m, n, dataTypeA, A, lda, ipiv, computeType,       \
+                                 bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,           \
+                                 workspaceInBytesOnHost, info)                                     \
+                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
+        }                                                                                          \
+        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+            a.needed_bytes = needed_by_Xgetrf(a.library, handle, params, &p, dataTypeA);           \
+        WRAP(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType, bufferOnDevice,   \
+             workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
+    }
+
+#define FACTOR_OF_TYPES(shape, ...) DEFINE_##shape(__VA_ARGS__)
+#define FACTOR(name, forms, shape, kind, types, family)                                            \
+    FACTOR_OF_TYPES(shape, cusolverDn##name, types)
+#include "../lib/routine/routines.def"

@@ -1,0 +1,311 @@
+/* lu.c - a panel of columns is factored, and the columns behind it are updated: first those of the
+ * next panel, then all others. On devices whose panels are factored by a cluster of blocks, what the
+ * next panel waits for goes ahead in a stream beside the program's (ahead.h): it is factored while
+ * the others are updated.
+ *
+ *     ahead     panel 0 | next 0 | panel 1 ............ | next 1 | panel 2 ......
+ *     program                    | others 0 | left 0             | others 1 | left 1
+ *
+ * The cut into panels and products depends on sizes alone, so that the bits are the same on every
+ * device whose products have the same. */
+#include "lu.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "../../../kernels/factor/cluster.h"
+#include "../../cuda/workspace.h"
+#include "../../options/log.h"
+#include "../../routine/decision.h"
+#include "../../routine/sizes.h"
+#include "../ozaki/cublas.h"
+#include "../solve/solve.h"
+#include "ahead.h"
+
+/* Where the steps of one call run. */
+typedef struct {
+    const td_problem *problem;
+    const td_factor_products *products;
+    td_device *device;
+    size_t workspace_limit;
+    td_counters *counters;
+    int64_t width;       /* columns of a panel */
+    td_workspace orders; /* of the last panels (cluster.h), if memory is not NULL */
+    td_ahead *ahead;     /* NULL: all is in the program's stream */
+    cudaStream_t stream; /* of what the next panel waits for */
+} run;
+
+static cudaError_t load(int which)
+{
+    (void)which;
+    const cudaError_t error = td_one_block_prepare();
+    return error == cudaSuccess ? td_cluster_prepare() : error;
+}
+
+const char *td_factor_lu_refusal(const td_problem *p)
+{
+    return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
+}
+
+static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
+
+/* A column of a narrow panel takes less time, and a wide one leaves longer products behind. */
+static int64_t width_of(const td_problem *p)
+{
+    enum { SMALL = 2048, MIDDLE = 4096 };
+    const int64_t order = order_of(p);
+    return order <= SMALL    ? TD_CLUSTER_COLUMNS / 2
+           : order <= MIDDLE ? 3 * TD_CLUSTER_COLUMNS / 4
+                             : TD_CLUSTER_COLUMNS;
+}
+
+/* The matrix from an element on. */
+static td_matrix part_of(const td_problem *p, int64_t row, int64_t column)
+{
+    const int64_t bytes = td_types[p->type].size;
+    return (td_matrix){.data = (char *)p->a.data + (row + column * p->a.ld) * bytes, .ld = p->a.ld};
+}
+
+/* The number 1 or -1 of the matrix's type. */
+static td_scalar unit_of(const td_problem *p, double value)
+{
+    td_scalar s = {.device = NULL};
+    if (p->type == TD_COMPLEX_BINARY64)
+        s.value.complex_binary64 = (td_complex_binary64){value, 0.0};
+    else
+        s.value.binary64 = value;
+    return s;
+}
+
+/* The panel that begins at column `first`. */
+static td_one_block_panel panel_at(const run *r, int64_t first)
+{
+    const td_problem *p = r->problem;
+    const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
+    return (td_one_block_panel){
+        .is_complex = p->type == TD_COMPLEX_BINARY64,
+        .a = part_of(p, first, first).data,
+        .ld = p->a.ld,
+        .rows = p->m - first,
+        .columns = td_smaller(r->width, order_of(p) - first),
+        .before = first,
+        .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
+        .has_wide_pivots = p->has_wide_pivots,
+        .info = p->info,
+    };
+}
+
+/* While a panel is factored, columns left of it still go by the order of the panel before the last
+ * one. */
+enum { ORDERS = 3 };
+
+/* What a panel leaves for other columns. */
+static void *order_at(const run *r, int64_t first)
+{
+    const size_t number = (size_t)(first / r->width % ORDERS);
+    return r->orders.memory ? (char *)r->orders.memory + number * td_cluster_order_bytes() : NULL;
+}
+
+/* ---- products ---- */
+
+static td_run_status multiply(const run *r, const td_product *product)
+{
+    const td_factor_products *by = r->products;
+    if (by->engine)
+        return td_engine_run(by->engine, product, by->parameter, r->device, r->workspace_limit,
+                             r->counters);
+    const td_problem call = td_call_of_product(product);
+    return td_cublas_run(r->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+/* A has been written, so that a mode that cannot make the product has another one in its place. */
+static td_run_status multiply_somehow(const run *r, const td_product *product)
+{
+    static atomic_uint said;
+    const td_run_status status = multiply(r, product);
+    if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
+    td_log_capped(&said, 1, TD_LOG_WARN,
+                  "a product of a factorisation could not run in its mode; it runs in mode fp64 "
+                  "(said once)");
+    return td_engine_run(&td_engine_fp64, product, (td_parameter){0}, r->device, r->workspace_limit,
+                         r->counters);
+}
+
+/* Takes the panel's products away from columns from..to - 1 below it. */
+static td_run_status update(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
+                            cudaStream_t stream)
+{
+    const td_problem *p = r->problem;
+    const int64_t first = panel->before, behind = first + panel->columns;
+    const td_product product = {.routine = TD_PRODUCT,
+                                .type = p->type,
+                                .m = p->m - behind,
+                                .n = to - from,
+                                .k = panel->columns,
+                                .alpha = unit_of(p, -1.0),
+                                .beta = unit_of(p, 1.0),
+                                .a = part_of(p, behind, first),
+                                .b = part_of(p, first, from),
+                                .c = part_of(p, behind, from),
+                                .batch = 1,
+                                .stream = stream};
+    return product.m > 0 ? multiply_somehow(r, &product) : TD_RUN_DONE;
+}
+
+/* ---- columns beside a panel ---- */
+
+/* U's rows of columns from..to - 1, whose rows have been exchanged. */
+static td_run_status solve(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
+                           cudaStream_t stream)
+{
+    const td_problem *p = r->problem;
+    const int64_t first = panel->before;
+    const td_problem system = {.kind = TD_TRIANGULAR_SOLVE,
+                               .type = p->type,
+                               .triangle = TD_LOWER,
+                               .diagonal = TD_UNIT_DIAGONAL,
+                               .m = panel->columns,
+                               .n = to - from,
+                               .alpha = unit_of(p, 1.0),
+                               .a = part_of(p, first, first),
+                               .b = part_of(p, first, from),
+                               .batch = 1,
+                               .stream = stream,
+                               .caller = p->caller};
+    const td_solve_products by = {&td_engine_fp64, {0}, {td_solve_most_rows(p->type), INT64_MAX}};
+    return td_solve_run(&system, &by, r->device, r->workspace_limit, r->counters);
+}
+
+/* Rows of columns from..to - 1 go to their places; then, if `solves`, those beside the panel become
+ * U's. */
+static td_run_status exchange(const run *r, const td_one_block_panel *panel, int64_t from,
+                              int64_t to, bool solves, cudaStream_t stream)
+{
+    void *const columns = part_of(r->problem, panel->before, from).data;
+    if (r->orders.memory)
+        return td_cuda_ok(td_cluster_exchange_run(panel, order_at(r, panel->before), columns,
+                                                  to - from, solves, stream))
+                   ? TD_RUN_DONE
+                   : TD_RUN_FAILED;
+    if (panel->pivots && !td_cuda_ok(td_one_block_exchange_run(panel, columns, to - from, stream)))
+        return TD_RUN_FAILED;
+    return solves ? solve(r, panel, from, to, stream) : TD_RUN_DONE;
+}
+
+/* All that a panel does to columns from..to - 1 behind it. */
+static td_run_status apply(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
+                           cudaStream_t stream)
+{
+    if (from >= to) return TD_RUN_DONE;
+    const td_run_status status = exchange(r, panel, from, to, true, stream);
+    return status == TD_RUN_DONE ? update(r, panel, from, to, stream) : status;
+}
+
+/* ---- steps ---- */
+
+/* Has one stream wait for what the other one has been given so far. */
+static bool wait_for(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other)
+{
+    return td_cuda_ok(cudaEventRecord(event, other)) &&
+           td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
+}
+
+static td_run_status factor(const run *r, int64_t first)
+{
+    const td_one_block_panel panel = panel_at(r, first);
+    const cudaError_t error =
+        r->orders.memory ? td_cluster_factor_run(&panel, order_at(r, first),
+                                                 r->ahead ? r->ahead->begun : NULL, r->stream)
+                         : td_one_block_factor_run(&panel, r->stream);
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+/* The next panel is begun; the program's stream goes on as soon as it has its places on the device,
+ * which it would have to wait for behind a large product. */
+static td_run_status factor_next(const run *r, int64_t first)
+{
+    const cudaStream_t stream = r->problem->stream;
+    if (r->ahead && !wait_for(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    if (first >= order_of(r->problem)) return TD_RUN_DONE;
+    const td_run_status status = factor(r, first);
+    if (status != TD_RUN_DONE || !r->ahead) return status;
+    return td_cuda_ok(cudaStreamWaitEvent(stream, r->ahead->begun, 0)) ? TD_RUN_DONE
+                                                                       : TD_RUN_FAILED;
+}
+
+/* The panel at `first` is enqueued. */
+static td_run_status step(const run *r, int64_t first)
+{
+    const td_problem *p = r->problem;
+    const td_one_block_panel panel = panel_at(r, first);
+    const int64_t behind = first + panel.columns, next = td_smaller(behind + r->width, p->n);
+    td_run_status status = apply(r, &panel, behind, next, r->stream);
+    if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, behind);
+    if (status == TD_RUN_DONE) status = apply(r, &panel, next, p->n, p->stream);
+    if (status == TD_RUN_DONE && r->ahead &&
+        !(td_cuda_ok(cudaEventRecord(r->ahead->step, p->stream)) &&
+          td_cuda_ok(cudaStreamWaitEvent(r->stream, r->ahead->step, 0))))
+        status = TD_RUN_FAILED;
+    if (status == TD_RUN_DONE && first > 0 && p->pivots)
+        status = exchange(r, &panel, 0, first, false, p->stream);
+    if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, behind);
+    return status;
+}
+
+static td_run_status run_steps(const run *r)
+{
+    const td_problem *p = r->problem;
+    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) ||
+        (r->ahead && !wait_for(r->stream, r->ahead->step, p->stream)))
+        return TD_RUN_FAILED;
+    td_run_status status = factor(r, 0);
+    for (int64_t first = 0; first < order_of(p) && status == TD_RUN_DONE; first += r->width)
+        status = step(r, first);
+    if (r->ahead && !wait_for(p->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+}
+
+/* ---- what is needed ---- */
+
+static size_t all_or_none(void *bytes, size_t limit)
+{
+    const size_t all = *(size_t *)bytes;
+    return all <= limit ? all : 0;
+}
+
+/* Panels by a cluster need memory, which others do without. */
+static td_run_status prepare(run *r)
+{
+    const td_problem *p = r->problem;
+    const td_one_block_panel first = panel_at(r, 0);
+    size_t bytes = ORDERS * td_cluster_order_bytes();
+    r->stream = p->stream;
+    if (!td_cluster_fits(&first)) return TD_RUN_DONE;
+    const td_run_status status =
+        td_workspace_acquire(&r->orders, r->device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
+    r->ahead = td_ahead_take(r->device);
+    if (r->ahead) r->stream = r->ahead->stream;
+    return TD_RUN_DONE;
+}
+
+static void clean_up(run *r)
+{
+    if (r->ahead) td_ahead_give_back(r->ahead);
+    if (r->orders.memory) td_workspace_release(&r->orders, r->problem->stream);
+}
+
+td_run_status td_factor_lu(const td_problem *p, const td_factor_products *products,
+                           td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    run r = {p, products, device, workspace_limit, counters, .width = width_of(p)};
+    td_run_status status = td_engine_check(p);
+    if (status != TD_RUN_DONE) return status;
+    if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
+    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
+    status = prepare(&r);
+    if (status != TD_RUN_DONE) return status;
+    status = run_steps(&r);
+    clean_up(&r);
+    return status;
+}

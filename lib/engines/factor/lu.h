@@ -1,0 +1,23 @@
+/* lu.h - P A = L U in place of A, by panels of columns, and by products of a mode between them. */
+#ifndef TD_ENGINES_FACTOR_LU_H
+#define TD_ENGINES_FACTOR_LU_H
+
+#include "../../cuda/device.h"
+#include "../engine.h"
+
+/* What makes the products. */
+typedef struct {
+    const td_engine *engine; /* NULL: cuBLAS's own product, by a handle of Tandem's own */
+    td_parameter parameter;
+} td_factor_products;
+
+/* Enqueues the factorisation on p->stream; never waits. p is a valid problem of kind TD_FACTOR_LU,
+ * binary64 or complex, with elements and an info. TD_RUN_DONE or TD_RUN_BROKEN, or, if nothing of A
+ * has been touched, the reason. The rest as for td_engine_run. */
+td_run_status td_factor_lu(const td_problem *p, const td_factor_products *products,
+                           td_device *device, size_t workspace_limit, td_counters *counters);
+
+/* Why such a problem stays cuSOLVER's: a string that stays. NULL: it does not. */
+const char *td_factor_lu_refusal(const td_problem *p);
+
+#endif

@@ -1,0 +1,149 @@
+/* method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
+#include <math.h>
+
+#include "../../model/cost.h"
+#include "../../model/factor_model.h"
+#include "../../model/found_out.h"
+#include "../../routine/real.h"
+#include "../../routine/sizes.h"
+#include "../methods.h"
+#include "../proven.h"
+#include "lu.h"
+
+static bool accepts(const td_question *q) { return q->called->kind == TD_FACTOR_LU; }
+
+static const char *refusal(const td_question *q)
+{
+    return q->called->info ? td_factor_lu_refusal(q->called) : td_reason_invalid;
+}
+
+static int64_t terms(const td_question *q) { return td_smaller(q->called->m, q->called->n); }
+
+/* Its panels are factored in binary64. */
+static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
+
+static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
+{
+    td_model_predict_lu(model, q->called, by_way);
+}
+
+static td_way_forecast predict_one(const td_model *model, const td_question *q,
+                                   const td_engine *engine, td_parameter parameter)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    if (engine == td_engines[0])
+        return (td_way_forecast){.seconds = td_model_native_lu(model, q->called)};
+    td_model_predict_lu(model, q->called, by_way);
+    return by_way[td_way_of(engine, parameter)];
+}
+
+static double by_native_products(const td_model *model, const td_question *q)
+{
+    return td_model_lu_by_native_products(model, q->called);
+}
+
+/* Every product of the mode is probed, and mode fp64's sums make it. */
+static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
+                        int way)
+{
+    (void)model, (void)way;
+    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    td_real_product largest;
+    if (!td_lu_largest(q->called, &largest)) return by_fp64;
+    return by_fp64 + (double)td_lu_updates(q->called) * td_model_seconds_to_find_out(&largest);
+}
+
+static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
+{
+    (void)cut;
+    return td_lu_largest(q->called, product);
+}
+
+/* Panels are as they are in every mode. */
+static td_solve_cut cut_of(const td_question *q)
+{
+    (void)q;
+    return (td_solve_cut){0};
+}
+
+/* Where the largest product is large by the rule of method `product`. */
+static bool is_large(const td_question *q, td_solve_cut *cut)
+{
+    td_real_product largest;
+    *cut = (td_solve_cut){0};
+    return td_lu_largest(q->called, &largest) && largest.m >= TD_LARGE_SIDE &&
+           largest.n >= TD_LARGE_SIDE && largest.k >= TD_LARGE_SIDE &&
+           (double)largest.m * (double)largest.n * (double)largest.k >= TD_LARGE_PRODUCTS;
+}
+
+/* Engine `dgemm` stands for cuBLAS's own products. */
+static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    const bool is_native = decision->engine == &td_engine_dgemm;
+    const td_factor_products by = {is_native ? NULL : decision->engine, decision->parameter};
+    return td_factor_lu(q->called, &by, device, workspace_limit, counters);
+}
+
+/* No bound of a factorisation's residuals is proven yet: they are measured, and not judged. */
+static td_promise promised(const td_question *q, const td_decision *decision)
+{
+    (void)q;
+    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+}
+
+/* L U, of which both factors are where A has been. */
+static bool sample(const td_question *q, td_product *product)
+{
+    const td_problem *p = q->called;
+    *product = (td_product){.routine = TD_PRODUCT,
+                            .type = p->type,
+                            .form_a = {TD_STORED_TRIANGULAR, .triangle = TD_LOWER, .is_unit = true},
+                            .form_b = {TD_STORED_TRIANGULAR, .triangle = TD_UPPER},
+                            .m = p->m,
+                            .n = p->n,
+                            .k = terms(q),
+                            .a = p->a,
+                            .b = p->a,
+                            .c = p->a,
+                            .batch = 1,
+                            .stream = p->stream};
+    if (p->type == TD_COMPLEX_BINARY64)
+        product->alpha.value.complex_binary64.re = 1.0;
+    else
+        product->alpha.value.binary64 = 1.0;
+    return true;
+}
+
+static int64_t tiles(const td_question *q, const td_decision *decision)
+{
+    int64_t tiles = 0;
+    (void)decision;
+    for (int64_t i = 0; i < td_lu_updates(q->called); i++) {
+        const td_product update = td_lu_update(q->called, i);
+        td_real_product real;
+        td_to_real(&update, &real);
+        if (update.m > 0 && update.n > 0) tiles += td_tiles_of_product(&real);
+    }
+    return tiles;
+}
+
+const td_method td_method_lu = {
+    .name = "lu",
+    .accepts = accepts,
+    .refusal = refusal,
+    .terms = terms,
+    .most_bits = most_bits,
+    .predict = predict,
+    .predict_one = predict_one,
+    .by_native_products = by_native_products,
+    .found_out = found_out,
+    .priced = priced,
+    .cut = cut_of,
+    .is_large = is_large,
+    .run = run,
+    .promised = promised,
+    .sample = sample,
+    .has_residuals = true,
+    .tiles = tiles,
+};
