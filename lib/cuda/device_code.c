@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "built_archs.h"
-
 #ifdef TD_HOSTGPU
 const char td_device_code_built[] = TD_DEVICE_CODE_MARK;
 #else
+#include "built_archs.h"
 const char td_device_code_built[] = TD_DEVICE_CODE_MARK TD_BUILT_ARCHS;
 #endif
 
