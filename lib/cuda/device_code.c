@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../options/environment.h"
+
 #ifdef TD_HOSTGPU
 const char td_device_code_built[] = TD_DEVICE_CODE_MARK;
 #else
-#include "built_archs.h"
 const char td_device_code_built[] = TD_DEVICE_CODE_MARK TD_BUILT_ARCHS;
 #endif
 
@@ -54,7 +55,7 @@ td_device_code td_device_code_for(const char *archs, int capability, bool ptx_on
 
 static bool is_set(const char *variable)
 {
-    const char *value = getenv(variable);
+    const char *value = td_environment_value(variable);
     return value && *value && strcmp(value, "0") != 0;
 }
 
@@ -63,7 +64,8 @@ bool td_device_code_is_forced(void) { return is_set("CUDA_FORCE_PTX_JIT"); }
 /* Where the driver keeps what it has compiled. */
 static void print_cache(char *text, size_t bytes)
 {
-    const char *path = getenv("CUDA_CACHE_PATH"), *home = getenv("HOME");
+    const char *path = td_environment_value("CUDA_CACHE_PATH"),
+               *home = td_environment_value("HOME");
     if (is_set("CUDA_CACHE_DISABLE"))
         snprintf(text, bytes, "each time, since CUDA_CACHE_DISABLE is set");
     else if (path && *path)
