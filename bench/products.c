@@ -1,10 +1,15 @@
 /* products - binary64 products of the sizes that programs ask for, by cuBLAS and by modes of
  * Tandem, in one run.
  *
- * Usage: products [--csv FILE] [--burst] [--family NAME] [MODE ...]     (default ozaki2 faithful)
+ * Usage: products [--csv FILE] [--burst] [--portable] [--family NAME] [--most N] [MODE ...]
+ *                                                                       (default ozaki2 faithful)
  *
  * --burst: without the second time, and the device rests before each product; --family: square,
- * update, update+C0, transposed, other or batch alone.
+ * update, update+C0, transposed, other or batch alone; --most: no m, n or k above N.
+ *
+ * --portable: by the kernels that devices without instructions of their own run, as a proxy for
+ * these: the driver compiles PTX for this device, though there are binaries (CUDA_FORCE_PTX_JIT).
+ * cuBLAS has no such PTX: its times and the transposes that it makes are left out.
  *
  * Squares, updates of rank 256 to 1024 with and without C0, all operations, shapes that are much
  * longer one way, and a batch. For each: the median time of single calls ("burst"), and the mean of
@@ -21,6 +26,7 @@
 #include "../examples/common.h"
 #include "../include/tandem.h"
 #include "../lib/cuda/device.h"
+#include "../lib/cuda/device_code.h"
 #include "harness/modes.h"
 #include "harness/options.h"
 #include "harness/table.h"
@@ -178,10 +184,10 @@ static bool measure_error(const product *p, const exact_product *exact, double *
 
 /* What is asked for. */
 typedef struct {
-    const char *csv, *family;
-    bool is_burst;
-    int modes;
-    bench_mode *mode; /* cuBLAS first */
+    const char *csv, *family, *most_text;
+    bool is_burst, is_portable;
+    int modes, most;
+    bench_mode *mode; /* cuBLAS first, but for portable ones */
 } request;
 
 static bool print_line(const table *out, const request *asked, const product *p,
@@ -275,21 +281,50 @@ static bool run_shape(const table *out, const request *asked, product p)
     return good;
 }
 
+/* What Tandem's kernels are on this device. */
+static bool describe_code(const table *out)
+{
+    char text[TD_DEVICE_CODE_TEXT];
+    int major = 0, minor = 0;
+    bool described = false;
+    CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    const td_device_code code =
+        td_device_code_for(td_device_code_built + sizeof TD_DEVICE_CODE_MARK - 1,
+                           10 * major + minor, td_device_code_is_forced());
+    if (code.capability)
+        table_remark(out, "Kernels: %s for compute capability %d.%d.",
+                     code.is_ptx ? "PTX" : "a binary", code.capability / 10, code.capability % 10);
+    else
+        complain("on this device %s", td_device_code_print(code, text));
+    described = code.capability != 0;
+out:
+    return described;
+}
+
+/* Without a handle the version of cuBLAS stays 0. */
 static bool describe(const table *out, cublasHandle_t handle)
 {
     device_name name;
     int cublas = 0, runtime = 0, driver = 0;
     bool described = false;
     if (!query_device_name(&name)) goto out;
-    CHECK_CUBLAS(cublasGetVersion(handle, &cublas));
+    if (handle) CHECK_CUBLAS(cublasGetVersion(handle, &cublas));
     CHECK_CUDA(cudaRuntimeGetVersion(&runtime));
     CHECK_CUDA(cudaDriverGetVersion(&driver));
     table_remark(out, "Device: %s. cuBLAS %d; CUDA runtime %d, driver's %d. Tandem %s.", name.text,
                  cublas, runtime, driver, tandem_version());
     table_remark(out, "Data (u-.5)exp(g/2), alpha 1.");
-    described = true;
+    described = describe_code(out);
 out:
     return described;
+}
+
+static bool is_wanted(const request *asked, const shape *s)
+{
+    if (asked->family && strcmp(asked->family, s->family) != 0) return false;
+    if (asked->is_portable && (is_transposed(s, 0) || is_transposed(s, 1))) return false;
+    return !asked->most || (s->m <= asked->most && s->n <= asked->most && s->k <= asked->most);
 }
 
 static bool run(const request *asked)
@@ -300,7 +335,7 @@ static bool run(const request *asked)
     product p = {0};
     bool good = false;
     if (!table_open(&out, asked->csv)) return false;
-    CHECK_CUBLAS(cublasCreate(&p.handle));
+    if (!asked->is_portable) CHECK_CUBLAS(cublasCreate(&p.handle));
     p.device = td_device_current();
     if (!p.device) {
         complain("no device that runs Tandem's kernels");
@@ -310,8 +345,7 @@ static bool run(const request *asked)
     if (good) table_print_head(&out);
     for (int i = 0; i < SHAPES && good; i++) {
         p.s = &shapes[i];
-        if (!asked->family || strcmp(asked->family, p.s->family) == 0)
-            good = run_shape(&out, asked, p);
+        if (is_wanted(asked, p.s)) good = run_shape(&out, asked, p);
     }
 out:
     if (p.handle) cublasDestroy(p.handle);
@@ -328,9 +362,21 @@ static bool parse_modes(int count, char **texts, request *asked)
             complain("mode '%s' emulates nothing", modes[i].text);
             return false;
         }
-    asked->modes = 1 + count;
-    asked->mode = modes;
+    asked->modes = count + !asked->is_portable;
+    asked->mode = modes + asked->is_portable;
     return true;
+}
+
+/* False, with a message, if the most of a size is no such number. */
+static bool parse_most(request *asked)
+{
+    char *end = NULL;
+    if (!asked->most_text) return true;
+    const long most = strtol(asked->most_text, &end, 10);
+    asked->most = (int)most;
+    if (end != asked->most_text && !*end && most >= 1 && most <= 1000000) return true;
+    complain("--most is '%s'; allowed: 1 to 1000000", asked->most_text);
+    return false;
 }
 
 int main(int argc, char **argv)
@@ -339,11 +385,15 @@ int main(int argc, char **argv)
     request asked = {.csv = NULL};
     const bench_option known[] = {{"--csv", "FILE", &asked.csv, NULL},
                                   {"--family", "NAME", &asked.family, NULL},
+                                  {"--most", "N", &asked.most_text, NULL},
                                   {"--burst", NULL, NULL, &asked.is_burst},
+                                  {"--portable", NULL, NULL, &asked.is_portable},
                                   {NULL, NULL, NULL, NULL}};
     int words;
-    if (!bench_options(known, argc, argv, &words) ||
+    if (!bench_options(known, argc, argv, &words) || !parse_most(&asked) ||
         !(words ? parse_modes(words, argv, &asked) : parse_modes(2, usual, &asked)))
         return BAD_OPTIONS;
+    /* Before the driver starts, which reads it then. */
+    if (asked.is_portable) setenv("CUDA_FORCE_PTX_JIT", "1", 1);
     return run(&asked) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/cuda/device_code.h"
 #include "lib/report/json_text.h"
 #include "tools/doctor.h"
+#include "tools/elf_file.h"
 #include "tools/entries.h"
 #include "tools/examine.h"
 #include "tools/loader.h"
@@ -86,6 +88,36 @@ static bool print_placement(FILE *out, const char *label, const char *name)
     return is_found;
 }
 
+/* The names of the device code in the library for GPUs, which the caller frees; NULL if it does not
+ * say. */
+static char *read_archs(void)
+{
+    char path[PATH_MAX], *archs = NULL;
+    elf_file file;
+    elf_position position = {NULL};
+    if (!placement_find(PLACEMENT_CUDA, path) || !elf_file_open(&file, path)) return NULL;
+    const char *text = elf_file_next_text(&file, TD_DEVICE_CODE_MARK, &position);
+    if (text) archs = strdup(text + sizeof TD_DEVICE_CODE_MARK - 1);
+    elf_file_close(&file);
+    return archs;
+}
+
+/* What of it each device runs. False if there is a device that runs none. */
+static bool print_code(FILE *out, const machine *m)
+{
+    bool is_there = true;
+    char *archs = read_archs(), text[TD_DEVICE_CODE_TEXT];
+    for (int i = 0; archs && i < m->device_count; i++) {
+        const td_card *card = &m->devices[i].card;
+        const td_device_code code =
+            td_device_code_for(archs, 10 * card->major + card->minor, td_device_code_is_forced());
+        fprintf(out, "code %d:      %s\n", i, td_device_code_print(code, text));
+        if (!code.capability) is_there = false;
+    }
+    free(archs);
+    return is_there;
+}
+
 /* What was concluded holds only where the libraries can be preloaded from where they are. */
 static void check_preload(finding *f, bool on_host_device)
 {
@@ -106,8 +138,11 @@ static void examine_machine(finding *f)
     print_libraries(f->facts);
     print_emulation(f->facts);
     const bool has_cuda = print_placement(f->facts, "CUDA:", PLACEMENT_CUDA);
+    const bool has_code = print_code(f->facts, &m);
     print_placement(f->facts, "host device:", PLACEMENT_HOST);
-    if (m.device_count > 0 && has_cuda)
+    if (m.device_count > 0 && has_cuda && !has_code)
+        conclude(f, PRELOAD_FAILS, "this build has no code for a device: its products stay native");
+    else if (m.device_count > 0 && has_cuda)
         conclude(f, PRELOAD_WORKS, "programs run on the GPU");
     else if (placement_has_host_device())
         conclude(f, PRELOAD_WORKS, "programs run on the host device, " NO_GPU_SPEED);

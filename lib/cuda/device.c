@@ -8,6 +8,7 @@
 
 #include "../options/launcher.h"
 #include "../options/log.h"
+#include "device_code.h"
 
 pthread_mutex_t td_devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -133,10 +134,28 @@ bool td_device_name(int ordinal, td_device_text *name)
     return true;
 }
 
+/* Before the driver is asked for any kernel: compiling PTX keeps the program waiting. */
+static void say_what_is_compiled(int ordinal)
+{
+    const char *const archs = td_device_code_built + sizeof TD_DEVICE_CODE_MARK - 1;
+    int major = 0, minor = 0;
+    char text[TD_DEVICE_CODE_TEXT];
+    if (!*archs ||
+        !td_cuda_ok(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal)) ||
+        !td_cuda_ok(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal)))
+        return;
+    const td_device_code code =
+        td_device_code_for(archs, 10 * major + minor, td_device_code_is_forced());
+    td_log(code.capability && !code.is_ptx ? TD_LOG_DEBUG : TD_LOG_WARN,
+           "device %d, of compute capability %d.%d: %s", ordinal, major, minor,
+           td_device_code_print(code, text));
+}
+
 /* Under the lock. */
 static cudaError_t set_up(td_device *d)
 {
     const td_capture_mode mode = td_capture_allow();
+    say_what_is_compiled(d->ordinal);
     cudaError_t error = d->ordinal < TD_MAX_DEVICES ? query(d) : cudaErrorInvalidDevice;
     if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
     if (error == cudaSuccess) d->pool = pools[d->ordinal];

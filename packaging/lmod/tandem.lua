@@ -11,5 +11,6 @@ local root = "/opt/tandem/0.2.0"
 
 prepend_path("PATH", pathJoin(root, "bin"))
 prepend_path("MANPATH", pathJoin(root, "share/man"))
+append_path("MANPATH", "") -- and the system's pages
 prepend_path("PKG_CONFIG_PATH", pathJoin(root, "lib/pkgconfig"))
 setenv("TANDEM_ROOT", root)

@@ -1,3 +1,5 @@
+# From the sources that are here, once Spack has a repository with this file, in their folder:
+#   spack dev-build tandem@main +cuda cuda_arch=90
 from spack.package import *
 
 

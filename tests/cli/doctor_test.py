@@ -455,6 +455,31 @@ class DoctorOfMachine(Case):
         ]:
             self.assertIn(line, result.stdout.splitlines())
 
+    def doctor_of_code(self, archs, **variables):
+        self.add_cuda(f'const char built[] = "tandem has device code for: {archs}";')
+        self.add_driver()
+        return self.tandem('doctor', **variables)
+
+    @STARTS_SYSTEM_PROGRAMS
+    def test_device_code(self):
+        said = self.doctor_of_code('80,90,ptx80').stdout
+        self.assertIn('code 0:      a binary for compute capability 9.0', said.splitlines())
+        said = self.doctor_of_code('80,90a,ptx80', CUDA_CACHE_PATH='/scratch').stdout
+        self.assertIn('code 0:      no binary: the driver compiles PTX for compute capability 8.0,',
+                      said)
+        self.assertIn('keeps it in /scratch (CUDA_CACHE_PATH)', said)
+        said = self.doctor_of_code('90,ptx75', CUDA_FORCE_PTX_JIT='1').stdout
+        self.assertIn('PTX for compute capability 7.5', said)
+
+    @STARTS_SYSTEM_PROGRAMS
+    def test_no_device_code(self):
+        result = self.doctor_of_code('80')
+        self.assertEqual(result.returncode, 1)
+        self.assertIn('code 0:      neither a binary nor PTX of this build runs on it',
+                      result.stdout)
+        self.assertIn('verdict:     will not work: this build has no code for a device',
+                      result.stdout)
+
 
 if __name__ == '__main__':
     unittest.main(argv=sys.argv[:1])

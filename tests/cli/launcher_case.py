@@ -112,8 +112,8 @@ class Case(unittest.TestCase):
         (self.folder / HOSTDEVICE).symlink_to(real)
         return self.folder / HOSTDEVICE
 
-    def add_cuda(self):
-        library(self.folder, CUDA_LIBRARY)
+    def add_cuda(self, source=''):
+        library(self.folder, CUDA_LIBRARY, source)
 
     def add_driver(self, init=0, version=13000):
         library(self.folder, 'driver/libcuda.so.1', DRIVER, f'-DINIT={init}',
