@@ -277,15 +277,21 @@ def logged_calls(blas, lt):
     return calls
 
 
-def reported_calls(report):
+def counts_of_calls(calls):
+    """Calls of level 3 in a report, by function: all, and those that were emulated."""
     seen, emulated = collections.Counter(), collections.Counter()
-    for call in json.load(open(report))["calls"]:
+    for call in calls:
         if not (LEVEL3.match(call["function"]) or "Lt" in call["function"]):
             continue
         seen[call["function"]] += call["count"]
         if call["mode"] != "native":
             emulated[call["function"]] += call["count"]
     return seen, emulated
+
+
+def reported_calls(report):
+    with open(report, encoding="utf-8") as file:
+        return counts_of_calls(json.load(file)["calls"])
 
 
 def compare(name, options):
