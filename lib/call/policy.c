@@ -253,7 +253,8 @@ td_decision td_policy_decide(const td_options *o, const td_question *q, const td
         return refusal ? td_policy_native(refusal)
                        : (td_decision){.engine = method->engine, .text = method->engine->name};
     if (q->called->is_pedantic) return td_policy_native(td_reason_pedantic);
-    if (q->called->asks_emulation) return td_policy_native(td_reason_emulates);
+    if (q->called->asks_emulation && !(o->families & TD_ALSO_EMULATED))
+        return td_policy_native(td_reason_emulates);
     if (!method) return td_policy_native(td_reason_routine);
     return refusal ? td_policy_native(refusal) : answer(o, q, model);
 }

@@ -26,7 +26,7 @@ const char td_reason_invariance[] = "batch invariance is asked for";
 const char td_reason_rule[] = "a rule of TANDEM_RULES";
 const char td_reason_rules[] = "faults in TANDEM_RULES";
 const char td_reason_emulates[] = "the call asks for cuBLAS's own emulation";
-const char td_reason_allows[] = "mode native, and the handle lets cuBLAS emulate";
+const char td_reason_allows[] = "mode native, and cuBLAS may emulate";
 const char td_reason_lost[] = "the site's last call has not won";
 
 const char td_choice_fastest[] = "predicted fastest";
