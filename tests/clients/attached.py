@@ -16,6 +16,8 @@ regions     two threads at a time, of whose equal products those in a `with` blo
 arrays      tandem.matmul and tandem.verified_eigh of the framework's own arrays
 graph       a CUDA graph of PyTorch keeps the mode of its capture
 compiled    a function of torch.compile has the mode that counts where it is called
+emulation   calls that ask for cuBLAS's own emulation, or whose handle allows it, are told apart
+answered    with TANDEM_ENTRY=emulated, Tandem answers them
 
 Prints a line for each, and leaves them in FILE as JSON. The status is 1 if one is wrong or a
 framework that is needed is missing, and 77, skipped, if there is none at all.
@@ -45,6 +47,9 @@ SKIPPED = 77
 M, N, K = 700, 600, 900
 MODES = ("ts", "ozaki2:14")
 ROUNDS = 10
+REAL = 1  # CUDA_R_64F
+EMULATED_FIXEDPOINT = 79  # CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT
+EMULATED_MATH = 8  # CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH
 
 
 def operands():
@@ -139,19 +144,33 @@ class Cublas:
         assert self.cudart.cudaMemcpy(pointer, data, size, 1) == 0
         return pointer
 
-    def multiply(self, terms):
-        """A tenth of the rows of A times a tenth of the columns of B; cuBLAS sees B' A'."""
+    def multiply(self, terms, asks_emulation=False):
+        """A tenth of the rows of A times a tenth of the columns of B; cuBLAS sees B' A'. Raises
+        RuntimeError with the status if cuBLAS refuses that."""
         m, n = M // 10, N // 10
-        one, zero = ctypes.c_double(1.0), ctypes.c_double(0.0)
+        one, zero = ctypes.byref(ctypes.c_double(1.0)), ctypes.byref(ctypes.c_double(0.0))
         if not self.handle:
             assert self.cublas.cublasCreate_v2(ctypes.byref(self.handle)) == 0
         c = numpy.empty((m, n))
         device_c, data = self.to_device(c), ctypes.c_void_p(c.ctypes.data)
-        assert self.cublas.cublasDgemm_v2(self.handle, 0, 0, n, m, terms, ctypes.byref(one), self.b,
-                                          N, self.a, K, ctypes.byref(zero), device_c, n) == 0
+        if asks_emulation:
+            status = self.cublas.cublasGemmEx(self.handle, 0, 0, n, m, terms, one, self.b, REAL, N,
+                                              self.a, REAL, K, zero, device_c, REAL, n,
+                                              EMULATED_FIXEDPOINT, -1)
+        else:
+            status = self.cublas.cublasDgemm_v2(self.handle, 0, 0, n, m, terms, one, self.b, N,
+                                                self.a, K, zero, device_c, n)
         assert self.cudart.cudaMemcpy(data, device_c, ctypes.c_size_t(c.nbytes), 2) == 0
         assert self.cudart.cudaFree(device_c) == 0
+        if status != 0:
+            raise RuntimeError(f"status {status}")
         return c
+
+    def multiply_asking(self):
+        return self.multiply(K, asks_emulation=True)
+
+    def allow_emulation(self):
+        assert self.cublas.cublasSetMathMode(self.handle, EMULATED_MATH) == 0
 
     def products(self):
         return [lambda terms=terms: self.multiply(terms) for terms in (K, K // 3)]
@@ -295,6 +314,35 @@ def compiled(frameworks):
     return told
 
 
+def emulation(frameworks):
+    """Reason, count and mantissa bits of two native calls; a number where cuBLAS refuses one."""
+    import tandem
+    framework = frameworks["cublas"]
+    tandem.enable("native")
+    told = {}
+
+    def observe(name, call):
+        tandem.reset()
+        try:
+            call()
+        except RuntimeError as refusal:
+            told[name] = {"refused": str(refusal)}
+        row, = tandem.report()["calls"]
+        told.setdefault(name, {}).update(
+            {member: row[member] for member in ("native_reason", "count", "mantissa_bits")})
+
+    observe("asks", framework.multiply_asking)
+    framework.allow_emulation()
+    observe("allows", framework.products()[0])
+    return told
+
+
+def answered(frameworks):
+    import tandem
+    tandem.enable("ts")
+    return {"ts": digest(frameworks["cublas"].multiply_asking())}
+
+
 CHECKS = {
     "plain": plain,
     "run": plain,
@@ -303,7 +351,9 @@ CHECKS = {
     "regions": regions,
     "arrays": arrays,
     "graph": graph,
-    "compiled": compiled
+    "compiled": compiled,
+    "emulation": emulation,
+    "answered": answered
 }
 
 
@@ -336,6 +386,8 @@ def start(check, names, folder):
     command = [sys.executable, __file__, "--child", check.split(":")[0], *names]
     environment = {"CUBLAS_LOGINFO_DBG": "1", "CUBLAS_LOGDEST_DBG": blas, "CUBLASLT_LOG_LEVEL": "5",
                    "CUBLASLT_LOG_FILE": lt}
+    if check == "answered":
+        environment["TANDEM_ENTRY"] = "emulated"
     if check.startswith("run:"):
         command = ["tandem", "run", "--mode", check.removeprefix("run:"), "--", *command]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True,
@@ -353,6 +405,7 @@ def plan(names):
               for check in ("plain", *(f"run:{mode}" for mode in MODES), "attached", "regions")]
     checks += [("arrays", (name,)) for name in names if name != "cublas"]
     checks += [(check, ("torch",)) for check in ("compiled", "graph") if "torch" in names]
+    checks += [(check, ("cublas",)) for check in ("emulation", "answered") if "cublas" in names]
     if len(names) > 1:
         checks.append(("together", tuple(names)))
     # Those that take longest go first.
@@ -424,6 +477,17 @@ class Judge:
         assert told["captured in ts"] == self.run("ts", "torch")[0], "captured in ts"
         assert told["captured natively"] == self.plain("torch")["digests"][0], "captured natively"
         return "graphs keep the mode of their capture"
+
+    def judge_emulation(self, names, told):
+        asks, allows = told["asks"], told["allows"]
+        assert asks["native_reason"] == "the call asks for cuBLAS's own emulation", asks
+        assert allows["native_reason"] == "mode native, and cuBLAS may emulate", allows
+        return ", ".join(f"{name}: {row.get('refused') or row['mantissa_bits']}"
+                         for name, row in (("asks", asks), ("allows", allows))) + " (mantissa bits; 0: not emulated)"
+
+    def judge_answered(self, names, told):
+        assert told["ts"] == self.run("ts", "cublas")[0], "the product is not Tandem's"
+        return "a call that asks for cuBLAS's emulation has the bits of mode ts"
 
     def judge_compiled(self, names, told):
         for mode in MODES:
