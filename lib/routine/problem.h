@@ -128,6 +128,10 @@ typedef struct {
      * its result. */
     double unfolded_bytes;
 
+    /* What is copied between host and device round the call, if it is emulated: its matrices are on
+     * the host. */
+    double copied_bytes;
+
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;

@@ -35,6 +35,9 @@ typedef struct td_xt_call {
 const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
                       const td_decision *decision, cublasStatus_t *status);
 
+/* Bytes that td_xt_run would copy from and to the host at the least, or managed memory. */
+double td_xt_copied_bytes(const td_problem *p);
+
 /* Runs one stage of the call, a product or a triangular solve, with what td_xt_run returns. */
 const char *td_xt_run_tiles(const td_xt_call *x, const td_xt_selection *devices,
                             const td_decision *decision, const td_problem *stage,

@@ -264,12 +264,19 @@ def process(name, options, environment):
     raise RuntimeError(skipped.group(0) if skipped else done.stderr[-400:])
 
 
+def logged_functions(path):
+    """(function, what cuBLAS's log says of the call) of each call: arguments have lines of their
+    own, behind the function's."""
+    with open(path, errors="replace") as file:
+        parts = re.split(r"function (?:cublasStatus_t )?(cublas\w+)\(", file.read())
+    return list(zip(parts[1::2], parts[2::2]))
+
+
 def logged_calls(blas, lt):
     calls = collections.Counter()
-    for line in open(blas, errors="replace"):
-        found = re.search(r"function (?:cublasStatus_t )?(cublas\w+)\(", line)
-        if found and LEVEL3.match(found.group(1)) and ("Ex" not in found.group(1) or "64F" in line):
-            calls[found.group(1)] += 1
+    for function, arguments in logged_functions(blas):
+        if LEVEL3.match(function) and ("Ex" not in function or "64F" in arguments):
+            calls[function] += 1
     if os.path.exists(lt):
         for line in open(lt, errors="replace"):
             if "[cublasLtMatmul]" in line and "COMPUTE_64F" in line:
