@@ -40,8 +40,8 @@ td_call td_call_begin(const td_options *o, const td_question *q, const td_decisi
 /* Where the call's kernels may count, in device memory; NULL: nowhere. */
 td_counters *td_call_counters(td_call *call, const td_decision *decision, const td_device *device);
 
-/* Where cuBLAS's own emulation may write the mantissa bits that it keeps in a native call, in memory
- * that the current device reaches; NULL: nowhere. */
+/* Where cuBLAS's own emulation may write the mantissa bits that it keeps in a native call, in
+ * memory that the current device reaches; NULL: nowhere. */
 int *td_call_mantissa_bits(td_call *call);
 
 /* Counts a call that happens as was decided, and says so in the log. */

@@ -98,8 +98,8 @@ static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
 }
 
 /* Seconds of the copies round an emulated call whose matrices are on the host, beside none of
- * cuBLAS's call: cublasXt copies while it multiplies, and nobody knows how fast. The rate is that of
- * pageable memory, rounded down: 402 MB in 44 ms (docs/results/h200-2026-11-28-nvblas). */
+ * cuBLAS's call: cublasXt copies while it multiplies, and nobody knows how fast. The rate is that
+ * of pageable memory, rounded down: 402 MB in 44 ms (docs/results/h200-2026-11-28-nvblas). */
 static double copying_seconds(const td_question *q)
 {
     const double bytes_per_second = 8e9;
