@@ -81,10 +81,10 @@ static td_matrix matrix_of(double *data, int rows, int columns, bool transposed)
         .data = data, .ld = transposed ? columns : rows, .stride = elements(rows, columns)};
 }
 
-static td_problem problem_of(const product *p)
+static td_product product_of(const product *p)
 {
     const shape *s = p->s;
-    return (td_problem){.kind = TD_PRODUCT,
+    return (td_product){.routine = TD_PRODUCT,
                         .type = TD_BINARY64,
                         .op_a = is_transposed(s, 0) ? TD_OP_T : TD_OP_N,
                         .op_b = is_transposed(s, 1) ? TD_OP_T : TD_OP_N,
@@ -99,7 +99,7 @@ static td_problem problem_of(const product *p)
                         .batch = s->batch};
 }
 
-static bool multiply_native(const product *p, const td_problem *x)
+static bool multiply_native(const product *p, const td_product *x)
 {
     const double one = 1.0;
     const cublasOperation_t op_a = x->op_a == TD_OP_T ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -119,7 +119,7 @@ static bool multiply_native(const product *p, const td_problem *x)
 static bool multiply(const void *context)
 {
     const product *p = context;
-    const td_problem x = problem_of(p);
+    const td_product x = product_of(p);
     if (!p->way->engine) return multiply_native(p, &x);
     if (td_engine_run(p->way->engine, &x, p->way->parameter, p->device,
                       td_device_limit(p->device, 0), NULL) == TD_RUN_DONE)

@@ -338,6 +338,31 @@ static cudaError_t multiply(void *arguments)
     return multiply_members(&p) ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
+/* What a product says of its emulation, and where. */
+typedef struct {
+    int *where, bits;
+} told_bits;
+
+static cudaError_t write_bits(void *arguments)
+{
+    const told_bits *told = arguments;
+    *told->where = told->bits;
+    return cudaSuccess;
+}
+
+/* A product that may be emulated is made in binary64, and said to have been: with as many bits as
+ * the handle fixes, or else with those of binary64. */
+static cudaError_t tell_bits(cublasHandle_t handle, const product *p)
+{
+    const bool is_fixed = handle->mantissa_control == CUDA_EMULATION_MANTISSA_CONTROL_FIXED,
+               is_emulated = (p->type == PRODUCT_F64 || p->type == PRODUCT_C64) &&
+                             (p->asks_emulation ||
+                              (handle->math_mode & CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH));
+    const int bits = is_fixed ? handle->most_mantissa_bits : 53 + handle->mantissa_bit_offset;
+    told_bits told = {handle->emulated_bits, is_emulated ? bits : -1};
+    return hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, write_bits, &told, sizeof told);
+}
+
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
 {
     cublasStatus_t status = hostgpu_check_product(handle, p);
@@ -349,6 +374,7 @@ cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
     REQUIRE(p->c.data || p->c.array, CUBLAS_STATUS_INVALID_VALUE);
     kept = keep(handle, p);
     error = hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
+    if (!error && handle->emulated_bits) error = tell_bits(handle, p);
     if (error == cudaErrorMemoryAllocation) return CUBLAS_STATUS_ALLOC_FAILED;
     return error ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;
 }

@@ -38,10 +38,12 @@ static product_operand listed(const void *const *array, int64_t ld)
 }
 
 /* What all functions have in common, for arguments of the usual names. */
-#define RUN(name, element_type, matrix_a, matrix_b, matrix_c, count)                               \
+#define RUN(name, element_type, ...) RUN_COMPUTED(name, element_type, false, __VA_ARGS__)
+#define RUN_COMPUTED(name, element_type, is_asking, matrix_a, matrix_b, matrix_c, count)           \
     do {                                                                                           \
         const product p = {.function = name,                                                       \
                            .type = element_type,                                                   \
+                           .asks_emulation = is_asking,                                            \
                            .op_a = op_a,                                                           \
                            .op_b = op_b,                                                           \
                            .m = m,                                                                 \
@@ -105,8 +107,9 @@ FOR_BOTH_WIDTHS(DEFINE_PLAINS)
         cublasGemmAlgo_t algorithm)                                                                \
     {                                                                                              \
         (void)algorithm;                                                                           \
-        RUN("cublasGemmEx" #width, type_of(type_a, type_b, type_c, compute), single(a, lda),       \
-            single(b, ldb), single(c, ldc), 1);                                                    \
+        RUN_COMPUTED("cublasGemmEx" #width, type_of(type_a, type_b, type_c, compute),              \
+                     compute == CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, single(a, lda),            \
+                     single(b, ldb), single(c, ldc), 1);                                           \
     }                                                                                              \
     cublasStatus_t cublasGemmStridedBatchedEx##width(                                              \
         cublasHandle_t handle, SIZES(integer), const void *alpha, const void *a,                   \
@@ -116,9 +119,10 @@ FOR_BOTH_WIDTHS(DEFINE_PLAINS)
         cublasGemmAlgo_t algorithm)                                                                \
     {                                                                                              \
         (void)algorithm;                                                                           \
-        RUN("cublasGemmStridedBatchedEx" #width, type_of(type_a, type_b, type_c, compute),         \
-            strided(a, lda, stride_a), strided(b, ldb, stride_b), strided(c, ldc, stride_c),       \
-            batch);                                                                                \
+        RUN_COMPUTED("cublasGemmStridedBatchedEx" #width,                                          \
+                     type_of(type_a, type_b, type_c, compute),                                     \
+                     compute == CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, strided(a, lda, stride_a), \
+                     strided(b, ldb, stride_b), strided(c, ldc, stride_c), batch);                 \
     }                                                                                              \
     cublasStatus_t cublasGemmBatchedEx##width(                                                     \
         cublasHandle_t handle, SIZES(integer), const void *alpha, const void *const a[],           \
@@ -127,8 +131,9 @@ FOR_BOTH_WIDTHS(DEFINE_PLAINS)
         cublasComputeType_t compute, cublasGemmAlgo_t algorithm)                                   \
     {                                                                                              \
         (void)algorithm;                                                                           \
-        RUN("cublasGemmBatchedEx" #width, type_of(type_a, type_b, type_c, compute),                \
-            listed(a, lda), listed(b, ldb), listed((const void *const *)c, ldc), batch);           \
+        RUN_COMPUTED("cublasGemmBatchedEx" #width, type_of(type_a, type_b, type_c, compute),       \
+                     compute == CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, listed(a, lda),            \
+                     listed(b, ldb), listed((const void *const *)c, ldc), batch);                  \
     }
 FOR_BOTH_WIDTHS(DEFINE_EX)
 

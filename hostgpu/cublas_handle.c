@@ -75,8 +75,11 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     pthread_mutex_lock(&lock);
     *handle = take_handle();
     if (*handle) /* all properties start as 0 */
-        **handle = (struct cublasContext){
-            .next = (*handle)->next, .is_handle = IS_HANDLE, .context = context};
+        **handle =
+            (struct cublasContext){.next = (*handle)->next,
+                                   .is_handle = IS_HANDLE,
+                                   .context = context,
+                                   .special_values = CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT};
     pthread_mutex_unlock(&lock);
     return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
@@ -123,6 +126,21 @@ static bool is_pointer_mode(cublasPointerMode_t mode) { return (unsigned)mode <=
 static bool is_atomics_mode(cublasAtomicsMode_t mode) { return (unsigned)mode <= 1; }
 static bool is_strategy(cublasEmulationStrategy_t strategy) { return (unsigned)strategy <= 2; }
 static bool is_sm_count(int count) { return count >= 0; }
+static bool is_special_values(cudaEmulationSpecialValuesSupport mask) { return mask <= 0xFFFF; }
+static bool is_mantissa_control(cudaEmulationMantissaControl c) { return (unsigned)c <= 1; }
+static bool is_bit_count(int count) { return count >= 0; }
+
+static bool is_bit_offset(int offset)
+{
+    (void)offset;
+    return true;
+}
+
+static bool is_bits_pointer(const int *bits)
+{
+    (void)bits;
+    return true;
+}
 
 static bool is_math_mode(cublasMath_t mode)
 {
@@ -135,7 +153,14 @@ static bool is_math_mode(cublasMath_t mode)
     X(AtomicsMode, cublasAtomicsMode_t, atomics_mode, is_atomics_mode)                             \
     X(MathMode, cublasMath_t, math_mode, is_math_mode)                                             \
     X(SmCountTarget, int, sm_count_target, is_sm_count)                                            \
-    X(EmulationStrategy, cublasEmulationStrategy_t, emulation_strategy, is_strategy)
+    X(EmulationStrategy, cublasEmulationStrategy_t, emulation_strategy, is_strategy)               \
+    X(EmulationSpecialValuesSupport, cudaEmulationSpecialValuesSupport, special_values,            \
+      is_special_values)                                                                           \
+    X(FixedPointEmulationMantissaControl, cudaEmulationMantissaControl, mantissa_control,          \
+      is_mantissa_control)                                                                         \
+    X(FixedPointEmulationMaxMantissaBitCount, int, most_mantissa_bits, is_bit_count)               \
+    X(FixedPointEmulationMantissaBitOffset, int, mantissa_bit_offset, is_bit_offset)               \
+    X(FixedPointEmulationMantissaBitCountPointer, int *, emulated_bits, is_bits_pointer)
 
 #define DEFINE_PROPERTY(name, type, field, is_valid)                                               \
     cublasStatus_t cublasGet##name(cublasHandle_t handle, type *value)                             \

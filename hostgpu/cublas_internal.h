@@ -26,6 +26,12 @@ struct cublasContext {
     cublasAtomicsMode_t atomics_mode;
     int sm_count_target;
     cublasEmulationStrategy_t emulation_strategy;
+    /* Of the emulation of binary64. `emulated_bits` is where a product writes the bits that it has
+     * kept, -1 where it was not emulated; NULL: nowhere. */
+    cudaEmulationSpecialValuesSupport special_values;
+    cudaEmulationMantissaControl mantissa_control;
+    int most_mantissa_bits, mantissa_bit_offset;
+    int *emulated_bits;
 };
 
 enum { IS_HANDLE = 0x7a9d3c51 };
@@ -91,6 +97,7 @@ typedef struct {
 typedef struct {
     const char *function;
     product_type type;
+    bool asks_emulation; /* by its type of computation */
     cublasOperation_t op_a, op_b;
     int64_t m, n, k, batch;
     const void *alpha, *beta; /* of the matrices' type, or int32 for int8 products */

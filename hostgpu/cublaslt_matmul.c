@@ -82,7 +82,8 @@ static cublasStatus_t read_call(cublasLtMatmulDesc_t operation,
         if (!is_supported_layout(&l[i], o)) return CUBLAS_STATUS_NOT_SUPPORTED;
         if (!is_valid_layout(&l[i])) return CUBLAS_STATUS_INVALID_VALUE;
     }
-    if (o->compute != CUBLAS_COMPUTE_64F && o->compute != CUBLAS_COMPUTE_64F_PEDANTIC)
+    if (o->compute != CUBLAS_COMPUTE_64F && o->compute != CUBLAS_COMPUTE_64F_PEDANTIC &&
+        o->compute != CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (o->epilogue != CUBLASLT_EPILOGUE_DEFAULT || o->op_c != CUBLAS_OP_N ||
         o->pointer_mode > CUBLASLT_POINTER_MODE_DEVICE)

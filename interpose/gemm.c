@@ -50,14 +50,11 @@
 
 /* ---- functions whose types are arguments ---- */
 
-/* CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, which older headers lack. */
-static bool asks_emulation(cublasComputeType_t compute) { return (int)compute == 79; }
-
 /* TD_TYPE_COUNT: no product for Tandem. The pedantic compute type is none: it asks for no
  * replacement of the arithmetic. */
 static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasComputeType_t compute)
 {
-    if (a != b || a != c || (compute != CUBLAS_COMPUTE_64F && !asks_emulation(compute)))
+    if (a != b || a != c || (compute != CUBLAS_COMPUTE_64F && !td_wrap_asks_emulation(compute)))
         return TD_TYPE_COUNT;
     return a == CUDA_R_64F ? TD_BINARY64 : a == CUDA_C_64F ? TD_COMPLEX_BINARY64 : TD_TYPE_COUNT;
 }
@@ -70,7 +67,7 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
     {                                                                                              \
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
                                STRIDED(A, lda, 0), STRIDED(B, ldb, 0), STRIDED(C, ldc, 0), 1);     \
-        p.asks_emulation = asks_emulation(computeType);                                            \
+        p.asks_emulation = td_wrap_asks_emulation(computeType);                                    \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype, ldc, computeType,    \
                    algo);                                                                          \
@@ -86,7 +83,7 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
                                STRIDED(A, lda, strideA), STRIDED(B, ldb, strideB),                 \
                                STRIDED(C, ldc, strideC), batchCount);                              \
-        p.asks_emulation = asks_emulation(computeType);                                            \
+        p.asks_emulation = td_wrap_asks_emulation(computeType);                                    \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, A, Atype, lda, strideA, B, Btype, ldb, strideB, beta, C, Ctype,    \
                    ldc, strideC, batchCount, computeType, algo);                                   \
@@ -102,7 +99,7 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
         td_problem p = PRODUCT(type_of(Atype, Btype, Ctype, computeType), transa, transb, m, n, k, \
                                MATRICES(Aarray, lda), MATRICES(Barray, ldb),                       \
                                MATRICES(Carray, ldc), batchCount);                                 \
-        p.asks_emulation = asks_emulation(computeType);                                            \
+        p.asks_emulation = td_wrap_asks_emulation(computeType);                                    \
         TD_WRAP_IF(p.type != TD_TYPE_COUNT, function, handle, alpha, beta, p, transa, transb, m,   \
                    n, k, alpha, Aarray, Atype, lda, Barray, Btype, ldb, beta, Carray, Ctype, ldc,  \
                    batchCount, computeType, algo);                                                 \

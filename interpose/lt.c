@@ -35,13 +35,14 @@ typedef struct {
 } operation;
 
 /* True if a pointer that only some types and epilogues have is set; a version that does not know
- * it has none. */
+ * it has none. What says how cuBLAS emulates (CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR) changes no
+ * product. */
 static bool has_pointers(const readers *r, cublasLtMatmulDesc_t from)
 {
     static const cublasLtMatmulDescAttributes_t pointers[] = {
         CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER,
         CUBLASLT_MATMUL_DESC_C_SCALE_POINTER, CUBLASLT_MATMUL_DESC_D_SCALE_POINTER,
-        CUBLASLT_MATMUL_DESC_AMAX_D_POINTER,  CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR};
+        CUBLASLT_MATMUL_DESC_AMAX_D_POINTER};
     for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
         const void *value = NULL;
         if (read_operation(r, from, pointers[i], &value, sizeof value) && value) return true;
@@ -79,7 +80,8 @@ static bool read_product(const readers *r, cublasLtMatmulDesc_t from, operation 
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (!read_operation(r, from, fields[i].which, fields[i].value, sizeof(int32_t)))
             return false;
-        if (o->compute != CUBLAS_COMPUTE_64F) return false; /* read first: most calls are others */
+        /* read first: most calls are others */
+        if (o->compute != CUBLAS_COMPUTE_64F && !td_wrap_asks_emulation(o->compute)) return false;
     }
     return is_operation(o->op_a) && is_operation(o->op_b) && type_of(o->scale) != TD_TYPE_COUNT &&
            o->op_c == CUBLAS_OP_N && o->fill == CUBLAS_FILL_MODE_FULL &&
@@ -197,6 +199,7 @@ static td_problem describe(const operation *o, const operands *x)
         .addend = x->c != x->d ? matrix_of(x->c, &x->of_c) : (td_matrix){.data = NULL},
         .addend_in_rows = x->c != x->d && is_in_rows(&x->of_c),
         .batch = x->of_d.batch,
+        .asks_emulation = td_wrap_asks_emulation(o->compute),
     };
 }
 

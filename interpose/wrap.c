@@ -5,6 +5,7 @@
 
 #include "../lib/call/dispatch.h"
 #include "../lib/call/process.h"
+#include "../lib/options/environment.h"
 #include "attach.h"
 
 /* This thread's native calls whose original functions run, one of cuBLAS and one of cuSOLVER, which
@@ -14,6 +15,44 @@ static _Thread_local struct {
     const td_call *at;
     td_call call;
 } unfinished[TD_MAKERS];
+
+/* ---- what cuBLAS tells of its own emulation ---- */
+
+#if CUBLAS_VERSION < 130100 /* its headers lack these */
+cublasStatus_t cublasGetFixedPointEmulationMantissaBitCountPointer(cublasHandle_t, int **);
+cublasStatus_t cublasSetFixedPointEmulationMantissaBitCountPointer(cublasHandle_t, int *);
+#endif
+
+static bool set_teller(td_library *library, cublasHandle_t handle, int *bits)
+{
+    __typeof__(&cublasSetFixedPointEmulationMantissaBitCountPointer) set =
+        TD_ORIGINAL(library, cublasSetFixedPointEmulationMantissaBitCountPointer);
+    return set && set(handle, bits) == CUBLAS_STATUS_SUCCESS;
+}
+
+/* Has the handle write the mantissa bits of the native call to the report, unless the program has
+ * them written elsewhere. */
+static void start_telling(td_library *library, cublasHandle_t handle, td_call *call)
+{
+    __typeof__(&cublasGetFixedPointEmulationMantissaBitCountPointer) get =
+        TD_ORIGINAL(library, cublasGetFixedPointEmulationMantissaBitCountPointer);
+    int *now = NULL;
+    if (!get || get(handle, &now) != CUBLAS_STATUS_SUCCESS || now) return;
+    int *bits = td_call_mantissa_bits(call);
+    if (!bits || !set_teller(library, handle, bits)) return;
+    call->teller = handle;
+    call->library = library;
+}
+
+/* Not of a call whose original function was left: its handle may be gone, and what the handle
+ * writes to stays. */
+static void stop_telling(td_call *call)
+{
+    if (call->teller) (void)set_teller(call->library, call->teller, NULL);
+    call->teller = NULL;
+}
+
+/* ---- a call of an original function ---- */
 
 bool td_wrap_pass(td_entry entry, td_call *call)
 {
@@ -85,6 +124,22 @@ static bool is_pedantic(cublasMath_t mode) { return ((int)mode & 0x3) == CUBLAS_
 /* CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
 static bool allows_emulation(cublasMath_t mode) { return (int)mode & 0x8; }
 
+/* True if the environment lets cuBLAS emulate products of binary64 on all handles. */
+static bool environment_allows_emulation;
+
+static void read_environment(void)
+{
+    const char *value = td_environment_value("CUBLAS_EMULATE_DOUBLE_PRECISION");
+    environment_allows_emulation = value && value[0] && strcmp(value, "0") != 0;
+}
+
+static bool may_emulate(cublasMath_t mode)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, read_environment);
+    return environment_allows_emulation || allows_emulation(mode);
+}
+
 /* Sets what the handle says about *p, and *mode, its pointer mode; false if it is no handle. */
 static bool query_handle(td_library *library, cublasHandle_t handle, td_problem *p,
                          cublasPointerMode_t *mode)
@@ -99,7 +154,7 @@ static bool query_handle(td_library *library, cublasHandle_t handle, td_problem 
         get_math_mode(handle, &math) != CUBLAS_STATUS_SUCCESS)
         return false;
     p->is_pedantic = is_pedantic(math);
-    p->allows_emulation = allows_emulation(math);
+    p->allows_emulation = may_emulate(math);
     return true;
 }
 
@@ -115,6 +170,8 @@ static bool begin(const td_options *o, td_entry entry, td_library *library, cubl
     td_wrap_set_scalars(p, alpha, beta, mode == CUBLAS_POINTER_MODE_DEVICE);
     td_wrap_find_loan(handle, p);
     *call = td_dispatch(o, entry, p);
+    if (call->outcome == TD_CALL_NATIVE && (p->asks_emulation || p->allows_emulation))
+        start_telling(library, handle, call);
     return decide(call);
 }
 
@@ -190,6 +247,7 @@ void td_wrap_end(td_call *call, bool is_done)
 {
     const int state = td_wrap_hold_off_cancellation();
     leave(call);
+    stop_telling(call);
     td_call_end(call, is_done);
     td_wrap_allow_cancellation(state);
 }

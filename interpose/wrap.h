@@ -23,6 +23,9 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
  * none, of cublasLt and of cuSOLVER. *p is complete, stream_known says if p->stream is. */
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call);
 
+/* True of CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, a type of computation that older headers lack. */
+static inline bool td_wrap_asks_emulation(int compute) { return compute == 79; }
+
 /* Sets the scalars of *p, which has all that their types follow from: numbers in device memory or
  * on the host. */
 void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device);

@@ -101,6 +101,15 @@ td_counters *td_call_counters(td_call *call, const td_decision *decision, const 
     return call->counts.from;
 }
 
+int *td_call_mantissa_bits(td_call *call)
+{
+    const td_device *device = call->record ? td_device_current() : NULL;
+    const unsigned slot = device ? td_record_number(call->record) : TD_COUNTER_SLOTS;
+    if (slot >= TD_COUNTER_SLOTS) return NULL;
+    td_report_add_mantissa_bits(call->record, &device->mantissa_bits[slot]);
+    return &device->mapped_mantissa_bits[slot];
+}
+
 /* What runs the call and why, and the times that decided. */
 static void log_decision(const td_question *q, const td_decision *decision)
 {

@@ -5,6 +5,7 @@
 
 #include "../../kernels/device/counts.h"
 #include "../cuda/device.h"
+#include "../loader/originals.h"
 #include "../routine/entries.h"
 #include "policy.h"
 #include "../routine/problem.h"
@@ -27,6 +28,9 @@ typedef struct {
     td_counts_move counts; /* of kernels, and where these go; from NULL: not counted */
     td_sampling sampling;
     bool has_range; /* one for profilers is to be ended */
+    /* a handle that tells mantissa bits until the call ends, and its cuBLAS; NULL: none does */
+    void *teller;
+    td_library *library;
 } td_call;
 
 /* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL
@@ -36,6 +40,10 @@ td_call td_call_begin(const td_options *o, const td_question *q, const td_decisi
 
 /* Where the call's kernels may count, in device memory; NULL: nowhere. */
 td_counters *td_call_counters(td_call *call, const td_decision *decision, const td_device *device);
+
+/* Where cuBLAS's own emulation may write the mantissa bits that it keeps in a native call, in
+ * memory that the current device reaches; NULL: nowhere. */
+int *td_call_mantissa_bits(td_call *call);
 
 /* Counts a call that happens as was decided, and says so in the log. */
 void td_call_count(const td_call *call, const td_question *q, const td_decision *decision);

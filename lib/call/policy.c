@@ -95,6 +95,15 @@ static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
     return is_too_slow_at_worst(model, f) && !is_adaptive(o);
 }
 
+/* Seconds of the copies round an emulated call whose matrices are on the host, beside none of
+ * cuBLAS's call: cublasXt copies while it multiplies, and nobody knows how fast. The rate is that
+ * of pageable memory, rounded down: 402 MB in 44 ms (docs/results/h200-2026-11-28-nvblas). */
+static double copying_seconds(const td_question *q)
+{
+    const double bytes_per_second = 8e9;
+    return q->called->copied_bytes / bytes_per_second;
+}
+
 /* A decision to emulate what cuBLAS might make as well. */
 static td_decision heed_site(const td_options *o, const td_model *model, td_decision d)
 {
@@ -192,11 +201,13 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
         return td_policy_native(is_timed(by_way) ? td_reason_accuracy : td_reason_untimed);
     const candidate best =
         faster_products(o, q, model, (candidate){&way[fastest], by_way[fastest]});
-    td_forecast forecast = {best.way->text, by_way[0].seconds, best.forecast.seconds, 0.0};
+    td_forecast forecast = {best.way->text, by_way[0].seconds,
+                            best.forecast.seconds + copying_seconds(q), 0.0};
     const bool may_be_native =
         is_performant(o) && td_policy_serves(&way[0], by_way[0].seconds, bits, terms);
     if (may_be_native && best.way->engine->takes_prices)
         forecast.found_out = q->method->found_out(model, q, by_way, fastest);
+    if (forecast.found_out > 0.0) forecast.found_out += copying_seconds(q);
     if (may_be_native && is_slower(model, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
     if (forgoes(o, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
@@ -229,7 +240,7 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
                               q->method->predict_one(model, q, td_engines[0], (td_parameter){0}),
                           emulated = q->method->predict_one(model, q, d.engine, d.parameter);
     if (emulated.seconds < 0.0) return d;
-    d.forecast = (td_forecast){d.text, native.seconds, emulated.seconds, 0.0};
+    d.forecast = (td_forecast){d.text, native.seconds, emulated.seconds + copying_seconds(q), 0.0};
     if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = emulated.cut;
     d.choice = td_choice_faster;
@@ -264,7 +275,8 @@ td_decision td_policy_decide(const td_options *o, const td_question *q, const td
         return refusal ? td_policy_native(refusal)
                        : (td_decision){.engine = method->engine, .text = method->engine->name};
     if (q->called->is_pedantic) return td_policy_native(td_reason_pedantic);
-    if (q->called->asks_emulation) return td_policy_native(td_reason_emulates);
+    if (q->called->asks_emulation && !(o->families & TD_ALSO_EMULATED))
+        return td_policy_native(td_reason_emulates);
     if (!method) return td_policy_native(td_reason_routine);
     return refusal ? td_policy_native(refusal) : answer(o, q, model);
 }

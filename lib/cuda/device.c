@@ -68,7 +68,9 @@ static cudaError_t find_counters(td_device *d)
     d->mapped_counters = map_memory((void **)&d->counters, TD_COUNTER_SLOTS * sizeof *d->counters);
     d->mapped_samples = map_memory((void **)&d->samples, TD_SAMPLE_SLOTS * sizeof *d->samples);
     d->mapped_failure = map_memory((void **)&d->failure, sizeof *d->failure);
-    if (!d->mapped_counters || !d->mapped_samples || !d->mapped_failure)
+    d->mapped_mantissa_bits =
+        map_memory((void **)&d->mantissa_bits, TD_COUNTER_SLOTS * sizeof *d->mantissa_bits);
+    if (!d->mapped_counters || !d->mapped_samples || !d->mapped_failure || !d->mapped_mantissa_bits)
         return cudaErrorMemoryAllocation;
     cudaError_t error = td_counters_find(&d->device_counters);
     if (error == cudaSuccess) error = td_sample_find(&d->device_samples);

@@ -53,6 +53,9 @@ typedef struct td_device {
      * for the lines of A and B that it is of, NULL until td_device_keep_lines() has made it. */
     td_sample_counts *samples, *mapped_samples, *device_samples;
     td_sample_failure *failure, *mapped_failure;
+    /* Mantissa bits that cuBLAS's own emulation tells, for a line of the report each,
+     * TD_COUNTER_SLOTS of them: 0: not told, -1: it did not emulate. */
+    int *mantissa_bits, *mapped_mantissa_bits;
     double *lines, *mapped_lines;
 } td_device;
 

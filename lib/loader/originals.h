@@ -24,6 +24,8 @@
     X(cublasSetWorkspace_v2)                                                                       \
     X(cublasSetMathMode)                                                                           \
     X(cublasSetEmulationStrategy)                                                                  \
+    X(cublasGetFixedPointEmulationMantissaBitCountPointer)                                         \
+    X(cublasSetFixedPointEmulationMantissaBitCountPointer)                                         \
     X(cublasXtCreate)                                                                              \
     X(cublasXtDestroy)                                                                             \
     X(cublasXtDeviceSelect)                                                                        \

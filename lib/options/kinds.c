@@ -245,22 +245,42 @@ static void print_flag(const void *value, char *text, size_t bytes)
 
 /* ---- families of entry points ---- */
 
-static const uint32_t all_families = (UINT32_C(1) << TD_FAMILY_COUNT) - 1;
+static const uint32_t all_families = TD_ALSO_EMULATED - 1;
+static const char also_emulated[] = "emulated";
 
 static void list_families(char *text, size_t bytes)
 {
     for (int f = 0; f < TD_FAMILY_COUNT; f++)
-        td_option_append(text, bytes, "%s%s", f ? ", " : "", td_families[f].name);
+        td_option_append(text, bytes, "%s, ", td_families[f].name);
+    td_option_append(text, bytes, "%s", also_emulated);
 }
 
-/* The bit of the family with this name, 0 if there is none. */
-static uint32_t family_bit(const char *name, size_t length)
+static bool is_word(const char *word, const char *text, size_t length)
 {
+    return strlen(word) == length && strncmp(word, text, length) == 0;
+}
+
+/* The bit of a word of the list, 0 if it is none. */
+static uint32_t bit_of_word(const char *text, size_t length)
+{
+    if (is_word(also_emulated, text, length)) return TD_ALSO_EMULATED;
     for (int f = 0; f < TD_FAMILY_COUNT; f++)
-        if (strlen(td_families[f].name) == length &&
-            strncmp(td_families[f].name, name, length) == 0)
-            return UINT32_C(1) << f;
+        if (is_word(td_families[f].name, text, length)) return UINT32_C(1) << f;
     return 0;
+}
+
+/* The bits of a list of words with commas between, 0 if one is none. */
+static uint32_t bits_of_list(const char *text)
+{
+    uint32_t bits = 0;
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        const uint32_t bit = bit_of_word(text, length);
+        bits |= bit;
+        if (!bit) return 0;
+        if (text[length] == '\0') return bits;
+        text += length + 1;
+    }
 }
 
 static bool parse_families(const char *text, void *value)
@@ -268,28 +288,24 @@ static bool parse_families(const char *text, void *value)
     td_option_families *families = value;
     *families = all_families;
     if (strcmp(text, "all") == 0) return true;
-    *families = 0;
-    for (;;) {
-        const size_t length = strcspn(text, ",");
-        const uint32_t bit = family_bit(text, length);
-        if (!bit) return false;
-        *families |= bit;
-        if (text[length] == '\0') return true;
-        text += length + 1;
-    }
+    if (strcmp(text, "all,emulated") == 0)
+        *families |= TD_ALSO_EMULATED;
+    else
+        *families = bits_of_list(text);
+    if (*families == TD_ALSO_EMULATED) *families |= all_families;
+    return *families != 0;
 }
 
 static void print_families(const void *value, char *text, size_t bytes)
 {
     const td_option_families families = *(const td_option_families *)value;
     text[0] = '\0';
-    if (families == all_families) {
-        td_option_append(text, bytes, "all");
-        return;
-    }
-    for (int f = 0; f < TD_FAMILY_COUNT; f++)
+    const bool has_all = (families & all_families) == all_families;
+    if (has_all) td_option_append(text, bytes, "all");
+    for (int f = 0; f < TD_FAMILY_COUNT && !has_all; f++)
         if (families >> f & 1)
             td_option_append(text, bytes, "%s%s", text[0] ? "," : "", td_families[f].name);
+    if (families & TD_ALSO_EMULATED) td_option_append(text, bytes, ",%s", also_emulated);
 }
 
 /* ---- seconds ---- */

@@ -41,7 +41,10 @@ typedef struct {
 typedef bool td_option_flag;
 enum { TD_NEVER = -1 };
 typedef int td_option_seconds;       /* TD_NEVER: never */
-typedef uint32_t td_option_families; /* bit 1 << f for each td_family f */
+typedef uint32_t td_option_families; /* bit 1 << f for each td_family f, and TD_ALSO_EMULATED */
+
+/* Set if Tandem answers products that ask cuBLAS for its own emulation, too. */
+#define TD_ALSO_EMULATED (UINT32_C(1) << TD_FAMILY_COUNT)
 
 enum { TD_VALUE_NAME_BYTES = 64 }; /* of the longest name that a value may have */
 

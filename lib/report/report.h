@@ -93,6 +93,10 @@ void td_report_add_counters(td_record *record, const volatile td_counters *count
 bool td_report_wants_native(const td_record *record);
 void td_report_set_native(td_record *record, double seconds);
 
+/* cuBLAS writes to *bits how many mantissa bits its own emulation keeps in the record's calls, as
+ * td_device has it. */
+void td_report_add_mantissa_bits(td_record *record, const volatile int *bits);
+
 /* What TANDEM_VERIFY measures in the record's calls is added to *samples by kernels: it is read
  * when the report is written and stays until then. */
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples);

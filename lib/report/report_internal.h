@@ -17,7 +17,7 @@
 
 enum { TD_REPORT_DEVICES = 16, TD_REPORT_DEVICE_BYTES = 128 };
 
-/* What the kernels of one context count: td_counters, or td_sample_counts. */
+/* What the kernels of one context count: td_counters, td_sample_counts, or mantissa bits. */
 typedef struct td_counted {
     const volatile void *counts;
     struct td_counted *next;
@@ -32,9 +32,10 @@ struct td_record {
     /* Of one call in cuBLAS, predicted; negative: nobody can say. Valid if has_native. */
     _Atomic double native_seconds;
     atomic_bool has_native;
-    const td_site *site;  /* of the caller; NULL: not told apart */
-    td_counted *counters; /* NULL: kernels have counted nothing */
-    td_counted *samples;  /* NULL: nothing was verified */
+    const td_site *site;       /* of the caller; NULL: not told apart */
+    td_counted *counters;      /* NULL: kernels have counted nothing */
+    td_counted *samples;       /* NULL: nothing was verified */
+    td_counted *mantissa_bits; /* an int each; NULL: cuBLAS tells nothing */
 };
 
 typedef struct {
@@ -92,6 +93,10 @@ long long td_record_tiles(const td_record *record);
 
 /* The most slices or moduli that operands were cut into; TD_UNKNOWN for modes without them. */
 long long td_record_planes(const td_record *record);
+
+/* The mantissa bits that cuBLAS's own emulation kept, the most of all contexts: 0: it did not
+ * emulate; TD_UNKNOWN: it has not told. */
+long long td_record_mantissa_bits(const td_record *record);
 
 /* What was measured of the record's calls in all contexts; zeros if nothing was. */
 td_sample_counts td_record_samples(const td_record *record);

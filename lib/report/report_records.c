@@ -94,6 +94,7 @@ static void drop_counters(td_record *record)
 {
     drop_list(&record->counters);
     drop_list(&record->samples);
+    drop_list(&record->mantissa_bits);
 }
 
 static void free_record(void *record)
@@ -181,6 +182,11 @@ static void add_counts(td_counted **list, const volatile void *counts)
 void td_report_add_counters(td_record *record, const volatile td_counters *counters)
 {
     if (record) add_counts(&record->counters, counters);
+}
+
+void td_report_add_mantissa_bits(td_record *record, const volatile int *bits)
+{
+    if (record) add_counts(&record->mantissa_bits, bits);
 }
 
 void td_report_add_samples(td_record *record, const volatile td_sample_counts *samples)

@@ -38,6 +38,16 @@ long long td_record_planes(const td_record *record)
     return most ? (long long)most : TD_UNKNOWN;
 }
 
+long long td_record_mantissa_bits(const td_record *record)
+{
+    long long most = TD_UNKNOWN;
+    for (const td_counted *c = record->mantissa_bits; c; c = c->next) {
+        const int told = *(const volatile int *)c->counts, bits = told < 0 ? 0 : told;
+        if (told != 0 && bits > most) most = bits;
+    }
+    return most;
+}
+
 td_sample_counts td_record_samples(const td_record *record)
 {
     td_sample_counts sum = {0};

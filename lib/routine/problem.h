@@ -111,6 +111,10 @@ typedef struct {
     /* Of a product: the elements of A or B stand for their complex conjugates. */
     bool is_conjugate_a, is_conjugate_b;
 
+    /* What is copied between host and device round the call, if it is emulated: its matrices are on
+     * the host. */
+    double copied_bytes;
+
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;

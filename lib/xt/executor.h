@@ -41,6 +41,9 @@ void td_xt_ask(const td_xt_call *x, const td_tile *tile, td_problem *call, td_qu
 const char *td_xt_run(const td_xt_call *x, const td_xt_selection *devices,
                       const td_decision *decision, cublasStatus_t *status);
 
+/* Bytes that td_xt_run would copy from and to the host at the least, or managed memory. */
+double td_xt_copied_bytes(const td_problem *p);
+
 /* Runs one stage of the call, a product or a triangular solve, with what td_xt_run returns. */
 const char *td_xt_run_tiles(const td_xt_call *x, const td_xt_selection *devices,
                             const td_decision *decision, const td_tile *stage,

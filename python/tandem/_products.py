@@ -53,12 +53,14 @@ def _check_shapes(a: View, b: View) -> tuple[int, int, int]:
 
 def _result(out: Any, like: Any, shape: tuple[int, int]) -> tuple[Any, View]:
     if out is None:
+        # Arrays of JAX say that they are read-only; nobody else has this one yet.
         out = _arrays.empty(like, shape, FLOAT64, "out")
+        return out, _matrix(out, "out")
     of = _matrix(out, "out")
     if of.shape != shape:
         raise ValueError(f"out has shape {of.shape}; allowed: {shape}")
     if of.is_read_only:
-        raise ValueError("out is read-only")
+        raise ValueError("out is read-only; allowed: an array that may be written")
     if _layout(of, "out")[0] != _N:
         raise ValueError(f"out has strides of {of.strides} elements; allowed: rows in one piece")
     return out, of

@@ -129,6 +129,18 @@ class Report(unittest.TestCase):
             "Begun 2026-11-28T09:00:00Z, written 2026-11-28T09:00:07Z, on node1",
             "Command: a -x 1"])
 
+    def test_bits_of_another_emulation(self):
+        """The most that cuBLAS kept; 0 where it did not emulate, and nothing where it tells
+        nothing."""
+        def bits_of(*counts):
+            paths = [self.write(str(i), report([call(mantissa_bits=bits)]))
+                     for i, bits in enumerate(counts)]
+            (row,) = self.rows(*paths)
+            return row.get("cuBLAS's bits")
+        self.assertEqual(bits_of(39, 55, 0, None), "55")
+        self.assertEqual(bits_of(0, None), "0")
+        self.assertIsNone(bits_of(None, None))
+
     def test_ranks_are_merged(self):
         worse = dict(VERIFIED, worst=5e-16, mean=4e-17, outside=2, elements=24, special=4)
         paths = [

@@ -264,12 +264,19 @@ def process(name, options, environment):
     raise RuntimeError(skipped.group(0) if skipped else done.stderr[-400:])
 
 
+def logged_functions(path):
+    """(function, what cuBLAS's log says of the call) of each call: arguments have lines of their
+    own, behind the function's."""
+    with open(path, errors="replace") as file:
+        parts = re.split(r"function (?:cublasStatus_t )?(cublas\w+)\(", file.read())
+    return list(zip(parts[1::2], parts[2::2]))
+
+
 def logged_calls(blas, lt):
     calls = collections.Counter()
-    for line in open(blas, errors="replace"):
-        found = re.search(r"function (?:cublasStatus_t )?(cublas\w+)\(", line)
-        if found and LEVEL3.match(found.group(1)) and ("Ex" not in found.group(1) or "64F" in line):
-            calls[found.group(1)] += 1
+    for function, arguments in logged_functions(blas):
+        if LEVEL3.match(function) and ("Ex" not in function or "64F" in arguments):
+            calls[function] += 1
     if os.path.exists(lt):
         for line in open(lt, errors="replace"):
             if "[cublasLtMatmul]" in line and "COMPUTE_64F" in line:
@@ -277,15 +284,21 @@ def logged_calls(blas, lt):
     return calls
 
 
-def reported_calls(report):
+def counts_of_calls(calls):
+    """Calls of level 3 in a report, by function: all, and those that were emulated."""
     seen, emulated = collections.Counter(), collections.Counter()
-    for call in json.load(open(report))["calls"]:
+    for call in calls:
         if not (LEVEL3.match(call["function"]) or "Lt" in call["function"]):
             continue
         seen[call["function"]] += call["count"]
         if call["mode"] != "native":
             emulated[call["function"]] += call["count"]
     return seen, emulated
+
+
+def reported_calls(report):
+    with open(report, encoding="utf-8") as file:
+        return counts_of_calls(json.load(file)["calls"])
 
 
 def compare(name, options):

@@ -19,7 +19,9 @@ STAND_INS = [
 WAYS = ("linked", "looked-up")
 PRODUCTS = 195  # of client_lt.c
 COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c
-REFUSED = ("C is D in another layout", "a scalar for each member", "batch invariance is asked for")
+EMULATED = "the call asks for cuBLAS's own emulation"
+REFUSED = ("C is D in another layout", "a scalar for each member", "batch invariance is asked for",
+           EMULATED)
 # A program whose calls all come from one place, libffi's: of functions of either library, whose
 # handle is not there.
 ONE_PLACE = """import ctypes, sys
@@ -123,6 +125,16 @@ class Lt(unittest.TestCase):
                            if call["native_reason"]), sorted(REFUSED))
                 operations = {call[op] for call in report["calls"] for op in ("op_a", "op_b")}
                 self.assertEqual(operations, set("NTCR"))
+
+    def test_calls_for_another_emulation_are_answered(self):
+        for entry in ("emulated", "all,emulated", "lt,emulated"):
+            process = run("df", "linked", TANDEM_MODE="df", TANDEM_REPORT=self.report,
+                          TANDEM_ENTRY=entry)
+            self.assert_ran(process)
+            asked = {f"refused: {EMULATED}": ("status 0", "df")}
+            self.assertEqual(parse(process), self.expected("df") | asked)
+            reasons = {call["native_reason"] for call in self.calls()["calls"]}
+            self.assertEqual(reasons, {None, *REFUSED} - {EMULATED})
 
     def test_products_are_verified(self):
         """What beta multiplies may be another matrix than the result."""

@@ -14,10 +14,11 @@ import sys
 client, library, hostgpu = sys.argv[1:4]
 
 
-def run(test, late, is_preloaded, *, mode="native"):
+def run(test, late, is_preloaded, *, mode="native", **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_LIBRARY_PATH"] = hostgpu
     environment["TANDEM_MODE"] = mode
+    environment |= variables
     if is_preloaded:
         stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"]
         environment["LD_PRELOAD"] = ":".join([library] +
@@ -33,6 +34,9 @@ def run_all(linked, unlinked):
     for test in ("refuses", "by_turns", "process", "captured", "emulated"):
         for is_preloaded in (False, True):
             yield run(test, linked, is_preloaded)
+    for is_preloaded in (False, True):
+        yield run("answered", linked, is_preloaded, TANDEM_ENTRY="gemm_ex,emulated")
+        yield run("by_environment", linked, is_preloaded, CUBLAS_EMULATE_DOUBLE_PRECISION="1")
     # What the environment says counts until something else is set.
     yield run("process", linked, False, mode="ts")
     yield run("later", linked, False)

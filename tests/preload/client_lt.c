@@ -56,6 +56,9 @@ static const way ordinary = {.members = 1,
 enum { ALPHA_BATCH_STRIDE = 39, BETA_BATCH_STRIDE = 40, BATCH_INVARIANCE_FLAGS = 41 };
 enum { BATCH_INVARIANCE_AUTO = 8 };
 
+/* CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, which older headers lack. */
+enum { EMULATED_FIXEDPOINT = 79 };
+
 /* A call's matrices: members behind one another in device memory. */
 typedef struct {
     problem host[MEMBERS];
@@ -367,6 +370,9 @@ static void run_refused(void)
     w = ordinary;
     w.invariance = BATCH_INVARIANCE_AUTO;
     run("refused: batch invariance is asked for", &w);
+    w = ordinary;
+    w.compute = (cublasComputeType_t)EMULATED_FIXEDPOINT;
+    run("refused: the call asks for cuBLAS's own emulation", &w);
 }
 
 /* Calls that stay native, whether cublasLt makes them or not. */

@@ -284,27 +284,73 @@ static int counted(const char *what)
     return count;
 }
 
+/* A product whose type of computation asks cuBLAS to emulate. */
+static result multiply_asking(const worker *w)
+{
+    const double one = 1.0, zero = 0.0;
+    poison(w);
+    CUBLAS(cublasGemmEx(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w->a, CUDA_R_64F, M,
+                        w->b, CUDA_R_64F, K, &zero, w->c, CUDA_R_64F, M,
+                        CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUBLAS_GEMM_DEFAULT));
+    return take(w);
+}
+
 /* A call that asks cuBLAS to emulate stays cuBLAS's, and the report says so; so does one that the
- * handle's math mode lets cuBLAS emulate, where the mode is native. The numbers are those of
- * CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT and CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH. */
+ * handle's math mode lets cuBLAS emulate, where the mode is native. The report has the mantissa
+ * bits that cuBLAS tells, unless it tells the program, and the handle is left as it was. */
 static void emulated(void)
 {
-    const cublasComputeType_t by_cublas = (cublasComputeType_t)79;
-    const double one = 1.0, zero = 0.0;
+    int bits = 0, *told = &bits;
     worker w = start();
     OK(tandem.count());
     OK(tandem.push("df"));
-    poison(&w);
-    CUBLAS(cublasGemmEx(w.handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w.a, CUDA_R_64F, M, w.b,
-                        CUDA_R_64F, K, &zero, w.c, CUDA_R_64F, M, by_cublas, CUBLAS_GEMM_DEFAULT));
-    REQUIRE(is(take(&w), &native));
+    CUBLAS(cublasSetFixedPointEmulationMantissaControl(w.handle,
+                                                       CUDA_EMULATION_MANTISSA_CONTROL_FIXED));
+    CUBLAS(cublasSetFixedPointEmulationMaxMantissaBitCount(w.handle, 39));
+    REQUIRE(is(multiply_asking(&w), &native));
     REQUIRE(counted("\"emulated\": ") == 0);
     REQUIRE(counted("\"native_reason\": \"the call asks for cuBLAS's own emulation\"") == 0);
-    CUBLAS(cublasSetMathMode(w.handle, (cublasMath_t)8));
+    REQUIRE(counted("\"mantissa_bits\": ") == 39);
+    CUBLAS(cublasGetFixedPointEmulationMantissaBitCountPointer(w.handle, &told));
+    REQUIRE(!told);
+    REQUIRE(is(multiply(&w), &df));
+    CUBLAS(cublasSetMathMode(w.handle, CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH));
     REQUIRE(is(multiply(&w), &df));
     OK(tandem.pop());
+    CUBLAS(cublasSetFixedPointEmulationMaxMantissaBitCount(w.handle, 47));
     (void)multiply(&w);
-    REQUIRE(counted("\"native_reason\": \"mode native, and the handle lets cuBLAS emulate\"") == 0);
+    REQUIRE(counted("\"native_reason\": \"mode native, and cuBLAS may emulate\"") == 0);
+    REQUIRE(counted("\"mantissa_bits\": 47") == 0);
+    CUBLAS(cublasSetFixedPointEmulationMantissaBitCountPointer(w.handle, &bits));
+    CUBLAS(cublasSetFixedPointEmulationMaxMantissaBitCount(w.handle, 55));
+    (void)multiply(&w);
+    REQUIRE(bits == 55 && counted("\"mantissa_bits\": 55") == -1);
+    CUBLAS(cublasGetFixedPointEmulationMantissaBitCountPointer(w.handle, &told));
+    REQUIRE(told == &bits);
+    stop(&w);
+}
+
+/* With TANDEM_ENTRY=emulated. */
+static void answered(void)
+{
+    worker w = start();
+    OK(tandem.count());
+    OK(tandem.push("df"));
+    REQUIRE(is(multiply_asking(&w), &df));
+    OK(tandem.pop());
+    REQUIRE(is(multiply_asking(&w), &native));
+    REQUIRE(counted("\"emulated\": ") == 1 && counted("\"native\": ") == 1);
+    stop(&w);
+}
+
+/* With CUBLAS_EMULATE_DOUBLE_PRECISION=1, which the stand-in for cuBLAS does not read. */
+static void by_environment(void)
+{
+    worker w = start();
+    OK(tandem.count());
+    (void)multiply(&w);
+    REQUIRE(counted("\"native_reason\": \"mode native, and cuBLAS may emulate\"") == 0);
+    REQUIRE(counted("\"mantissa_bits\": 0") == 0);
     stop(&w);
 }
 
@@ -426,10 +472,16 @@ int main(int count, char **arguments)
         const char *name;
         void (*run)(void);
         void (*run_with)(const char *library);
-    } tests[] = {{"refuses", refuses, NULL},   {"by_turns", by_turns, NULL},
-                 {"process", process, NULL},   {"captured", captured, NULL},
-                 {"emulated", emulated, NULL}, {"later", NULL, later},
-                 {"before", NULL, before},     {"beside_threads", beside_threads, NULL}};
+    } tests[] = {{"refuses", refuses, NULL},
+                 {"by_turns", by_turns, NULL},
+                 {"process", process, NULL},
+                 {"captured", captured, NULL},
+                 {"emulated", emulated, NULL},
+                 {"answered", answered, NULL},
+                 {"by_environment", by_environment, NULL},
+                 {"later", NULL, later},
+                 {"before", NULL, before},
+                 {"beside_threads", beside_threads, NULL}};
     if (count != 4) FAIL("usage: client_regions TANDEM LIBRARY TEST");
     for (int i = 0; i < M * K; i++) a[i] = 1.0 / (i + 3);
     for (int i = 0; i < K * N; i++) b[i] = 1.0 / (2 * i + 7);

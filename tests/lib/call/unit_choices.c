@@ -406,6 +406,26 @@ TEST(named_modes_are_weighed_if_asked)
     assert_null(d.engine);
 }
 
+/* On a card with much binary64 copies take longer than the product; on one with little, cuBLAS
+ * takes longer than copies and emulation together. */
+TEST(copies_of_host_memory_have_a_price)
+{
+    for (int64_t n = 4096; n <= 8192; n *= 2) {
+        td_problem there = product(n, n, n, 1), host = there;
+        host.copied_bytes = 3.0 * 8.0 * (double)(n * n);
+        assert_non_null(decide(H200, "auto", "fp64", "auto", &there).engine);
+        assert_ptr_equal(decide(H200, "auto", "fp64", "auto", &host).reason, td_reason_slower);
+        assert_ptr_equal(decide(H200, "ozaki2:14", "fp64", "performant", &host).reason,
+                         td_reason_slower);
+        assert_non_null(decide(H200, "auto", "fp64", "eager", &host).engine);
+        const td_decision d = decide(RTX4090, "auto", "fp64", "auto", &host),
+                          same = decide(RTX4090, "auto", "fp64", "auto", &there);
+        assert_ptr_equal(d.engine, same.engine);
+        assert_true(d.engine && d.forecast.emulated > same.forecast.emulated + 0.01 &&
+                    d.forecast.native == same.forecast.native);
+    }
+}
+
 TEST(what_cannot_be_predicted_stays_native)
 {
     td_options o = options_of_auto();

@@ -181,6 +181,31 @@ TEST(all_families_are_the_default)
     }
 }
 
+TEST(calls_for_another_emulation_are_answered_if_asked)
+{
+    const uint32_t all = TD_ALSO_EMULATED - 1;
+    static const struct {
+        const char *text, *printed;
+        uint32_t families;
+    } rows[] = {{"emulated", "all,emulated", (TD_ALSO_EMULATED - 1) | TD_ALSO_EMULATED},
+                {"all,emulated", "all,emulated", (TD_ALSO_EMULATED - 1) | TD_ALSO_EMULATED},
+                {"emulated,lt", "lt,emulated", 1 << TD_FAMILY_lt | TD_ALSO_EMULATED},
+                {"gemm,emulated,lt", "gemm,lt,emulated",
+                 1 << TD_FAMILY_gemm | 1 << TD_FAMILY_lt | TD_ALSO_EMULATED}};
+    td_options o;
+    td_options_set_defaults(&o);
+    assert_int_equal(o.families, all);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        assert_true(read_one(&o, "TANDEM_ENTRY", rows[i].text));
+        assert_int_equal(o.families, rows[i].families);
+        td_option_print(&o, TD_OPTION_ENTRY, text, sizeof text);
+        assert_string_equal(text, rows[i].printed);
+    }
+    assert_false(read_one(&o, "TANDEM_ENTRY", "emulated,"));
+    assert_false(read_one(&o, "TANDEM_ENTRY", "emulate"));
+}
+
 static const struct {
     td_option_id id;
     const char *text;

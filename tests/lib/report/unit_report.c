@@ -74,6 +74,7 @@ TEST(json_holds_what_was_counted)
 {
     static td_counters counters = {.repaired = 5, .tiles = 1, .planes = 15},
                        newer = {.repaired = 2, .tiles = 3, .planes = 14};
+    static const int bits[] = {39, 55, -1, 0};
     open_report(report_path);
     td_report_set_device(1, "a \"GPU\" \\ \x01 \xc3\xa9 \xff \xed\xa0\x80");
     td_report_set_device(1, "another");
@@ -89,12 +90,14 @@ TEST(json_holds_what_was_counted)
     td_report_add_counters(record, &newer); /* of another context */
     td_report_add_counters(record, &counters);
     newer.repaired = 2;
-    call(8, "mode is native");
+    for (int i = 0; i < 4; i++) td_report_add_mantissa_bits(record, &bits[i]);
+    td_report_add_mantissa_bits(call(8, "mode is native"), &bits[2]);
+    td_report_add_mantissa_bits(call(9, "mode is native"), &bits[3]);
     td_report_write();
 
     header_holds();
     assert_true(holds(
-        "r[\"totals\"] == {\"intercepted\": 3, \"emulated\": 2, \"native\": 1, \"unlisted\": 0, "
+        "r[\"totals\"] == {\"intercepted\": 4, \"emulated\": 2, \"native\": 2, \"unlisted\": 0, "
         "\"timed\": 2, \"unread\": 0, \"seconds\": 1.500000002, \"repaired\": 42, \"verified\": "
         "None, "
         "\"outside\": None}"));
@@ -104,11 +107,13 @@ TEST(json_holds_what_was_counted)
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, \"unread\": 0, "
         "\"seconds\": 1.500000002, \"repaired\": 42, \"tiles\": 4, \"planes\": 15, "
+        "\"mantissa_bits\": 55, "
         "\"native_reason\": None, "
         "\"choice\": None, "
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
     assert_true(holds(
-        "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 2"));
+        "r[\"calls\"][1][\"native_reason\"] == \"mode is native\" and len(r[\"calls\"]) == 3"));
+    assert_true(holds("[c[\"mantissa_bits\"] for c in r[\"calls\"]] == [55, 0, None]"));
     assert_true(holds(
         "all(r[\"calls\"][1][name] is None for name in (\"seconds\", \"repaired\", \"planes\"))"));
 }
@@ -234,7 +239,8 @@ TEST(a_key_takes_any_problem)
         "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
         "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"unread\": 0, \"seconds\": None, "
         "\"repaired\": None, "
-        "\"tiles\": None, \"planes\": None, \"native_reason\": None, \"choice\": None, "
+        "\"tiles\": None, \"planes\": None, \"mantissa_bits\": None, \"native_reason\": None, "
+        "\"choice\": None, "
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
 }
 

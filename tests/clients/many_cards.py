@@ -1,18 +1,24 @@
 """Products spread over two GPUs or more, native and emulated. With a process a GPU, float64 ones of
 PyTorch: DTensor's by rows, by columns and by terms, as tensor-parallel programs have them, and
 SUMMA with NCCL (van de Geijn and Watts, 1997). With one process for all GPUs: cublasXtDgemm of
-matrices in the host's memory, and complex128 ones of JAX, sharded by rows.
+matrices in the host's memory, and complex128 ones of JAX, sharded by rows. With --programs also the
+routines of cuBLASMp and cuSOLVERMp that many_cards/ calls.
 
-usage: two_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER] [SIZE]
+usage: many_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER]
+                     [--programs FOLDER] [--only python|programs] [SIZE]
 
 Starts a rank for each GPU by torchrun, and the process that has all of them, once without Tandem
 and once under `tandem run`. A line for each way has both median times in milliseconds and both
-errors (in the units of programs.py), and `tandem report` of all processes follows. The status is 1
-if an error is above what programs.py allows or a process emulated nothing, and 77, with one line,
-where there is no PyTorch or one GPU alone. Without JAX its line is missing.
+errors (in the units of programs.py, or n 2^-53), and `tandem report` of all processes follows.
+Ranks of FOLDER/mp_blas and FOLDER/mp_solver are started without torchrun. They run once more with
+small matrices, natively with cuBLAS's log and emulated, for what a rank's report lacks of its log.
+The status is 1 if an error is above what is allowed, a process emulated nothing or a logged call is
+missing, and 77, with one line, where there is no PyTorch or one GPU alone. Without JAX its line is
+missing.
 """
 
 import argparse
+import concurrent.futures
 import ctypes
 import importlib.util
 import json
@@ -24,6 +30,9 @@ import tempfile
 import time
 
 RUNS, PANEL = 5, 512
+PROGRAMS = ("mp_blas", "mp_solver")
+SMALL, BLOCK = 2048, 256  # of the programs' calls that are compared with cuBLAS's log
+WORST_OF_PROGRAMS = 1.0  # of n 2^-53
 
 
 def why_not(ranks):
@@ -202,45 +211,165 @@ def start_alone(options, launcher):
     ])
 
 
+# ---- programs of many_cards/ ----
+
+
+class Ranks:
+    """A program's ranks: each gets its number as torchrun's do."""
+
+    def __init__(self, options, program, launcher, words, environment_of):
+        self.folder = tempfile.TemporaryDirectory()
+        command = [*launcher, os.path.join(options.programs, program),
+                   os.path.join(self.folder.name, "id"), *map(str, words)]
+        self.processes = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=self.environment(rank, options.ranks, environment_of(rank)))
+            for rank in range(options.ranks)
+        ]
+
+    @staticmethod
+    def environment(rank, ranks, more):
+        return {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank),
+                "LOCAL_WORLD_SIZE": str(ranks), **more}
+
+    def wait(self, seconds):
+        """What the ranks printed. Where one fails or is late, all are ended."""
+        try:
+            with concurrent.futures.ThreadPoolExecutor(len(self.processes)) as pool:
+                said = list(pool.map(lambda process: self.wait_for(process, seconds),
+                                     self.processes))
+        finally:
+            self.folder.cleanup()
+        for process, (_, errors) in zip(self.processes, said):
+            if process.returncode != 0:
+                raise RuntimeError(f"a rank ended with {process.returncode}: {errors[-400:]}")
+        return "".join(output for output, _ in said)
+
+    def wait_for(self, process, seconds):
+        try:
+            output = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            output = process.communicate()
+        if process.returncode != 0:
+            self.kill()
+        return output
+
+    def kill(self):
+        for process in self.processes:
+            process.kill()
+
+
+def rows_of_program(options, program, launcher, words, environment_of=lambda rank: {}):
+    said = Ranks(options, program, launcher, words, environment_of).wait(seconds=120)
+    return {row["name"]: row for row in map(json.loads, said.splitlines())}
+
+
+def run_programs(options, launcher_of):
+    rows = {}
+    for program in PROGRAMS:
+        rows.update(rows_of_program(options, program, launcher_of(program), [options.size]))
+    return rows
+
+
+def missed_calls(options, run, folder):
+    """Calls of a rank that cuBLAS's log has and the rank's report lacks."""
+    from coverage import logged_calls, reported_calls
+
+    for program in PROGRAMS:
+        logs = [[os.path.join(folder, f"{program}-{rank}.{kind}") for kind in ("blas", "lt")]
+                for rank in range(options.ranks)]
+        for blas, _ in logs:
+            open(blas, "w", encoding="utf-8").close()
+        words = [SMALL, BLOCK]
+        rows_of_program(options, program, [], words, lambda rank: {
+            "CUBLAS_LOGINFO_DBG": "1", "CUBLAS_LOGDEST_DBG": logs[rank][0],
+            "CUBLASLT_LOG_LEVEL": "5", "CUBLASLT_LOG_FILE": logs[rank][1]})
+        report = os.path.join(folder, f"{program}-small-%r.json")
+        rows_of_program(options, program, [*run, report, "--"], words)
+        for rank, (blas, lt) in enumerate(logs):
+            logged = logged_calls(blas, lt)
+            seen, emulated = reported_calls(report.replace("%r", str(rank)))
+            print(f"{program}, rank {rank}: logged {sum(logged.values())}, seen "
+                  f"{sum(seen.values())}, emulated {sum(emulated.values())}")
+            missing = {f: n - seen.get(f, 0) for f, n in logged.items() if n > seen.get(f, 0)}
+            if missing or not logged:
+                yield f"{program}, rank {rank}: logged {dict(logged)}, missing {missing}"
+
+
 def emulated_of(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)["totals"]["emulated"]
 
 
-def compare(options, folder):
-    """The exit status."""
-    from programs import WORST
-
-    run = [options.tandem, "run", "--mode", options.mode, "--report"]
-    reports = [os.path.join(folder, f"rank-{rank}.json")
-               for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
-    native = {**start_ranks(options, []), **start_alone(options, [])}
-    emulated = {**start_ranks(options, [*run, os.path.join(folder, "rank-%r.json"), "--"]),
-                **start_alone(options, [*run, reports[-1], "--"])}
+def print_rows(options, native, emulated):
     print(f"{'n = ' + str(options.size):24}  native ms  {options.mode + ' ms':>12}  "
           "native error  error")
     for name, row in native.items():
         other = emulated[name]
         print(f"{name:24}  {row['ms']:9.2f}  {other['ms']:12.2f}  {row['error']:12.2f}  "
               f"{other['error']:5.2f}")
+
+
+def compare_python(options, run, folder):
+    """What is wrong, a line each."""
+    from programs import WORST
+
+    reports = [os.path.join(folder, f"rank-{rank}.json")
+               for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
+    native = {**start_ranks(options, []), **start_alone(options, [])}
+    emulated = {**start_ranks(options, [*run, os.path.join(folder, "rank-%r.json"), "--"]),
+                **start_alone(options, [*run, reports[-1], "--"])}
+    print_rows(options, native, emulated)
     subprocess.run([options.tandem, "report", *reports], check=True)
-    idle = [path for path in reports if emulated_of(path) == 0]
-    wrong = [
-        row["name"] for row in (*native.values(), *emulated.values()) if not row["error"] <= WORST
-    ]
-    for fault in [f"no product was emulated: {path}"
-                  for path in idle] + [f"wrong: {name}" for name in wrong]:
+    yield from faults_of(reports, (native, emulated), WORST)
+
+
+def compare_programs(options, run, folder):
+    """What is wrong, a line each."""
+    reports = [os.path.join(folder, f"{program}-{rank}.json") for program in PROGRAMS
+               for rank in range(options.ranks)]
+    native = run_programs(options, lambda program: [])
+    emulated = run_programs(
+        options, lambda program: [*run, os.path.join(folder, f"{program}-%r.json"), "--"])
+    print_rows(options, native, emulated)
+    subprocess.run([options.tandem, "report", *reports], check=True)
+    yield from faults_of(reports, (native, emulated), WORST_OF_PROGRAMS)
+    yield from missed_calls(options, run, folder)
+
+
+def faults_of(reports, tables, worst):
+    for path in reports:
+        if emulated_of(path) == 0:
+            yield f"no product was emulated: {path}"
+    for rows in tables:
+        for row in rows.values():
+            if not row["error"] <= worst:
+                yield f"wrong: {row}"
+
+
+def compare(options, folder):
+    """The exit status."""
+    run = [options.tandem, "run", "--mode", options.mode, "--report"]
+    faults = []
+    if options.only != "programs":
+        faults += compare_python(options, run, folder)
+    if options.programs and options.only != "python":
+        faults += compare_programs(options, run, folder)
+    for fault in faults:
         print(fault)
-    return 1 if idle or wrong else 0
+    return 1 if faults else 0
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n")[0])
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
     parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--tandem", default="tandem")
     parser.add_argument("--mode", default="ozaki2")
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--programs", help="the folder of mp_blas and mp_solver")
+    parser.add_argument("--only", choices=("python", "programs"))
     parser.add_argument("--reports", help="a folder that keeps the reports of the ranks")
     parser.add_argument("size", type=int, nargs="?", default=8192)
     options = parser.parse_args()
