@@ -106,6 +106,8 @@ template <class number> TD_DEVICE void factor(const td_one_block_panel &p, panel
     }
 }
 
+bool td_one_block_fits(void) { return !TD_HAS_CUDA_DEVICE; }
+
 /* Grid: one block. */
 static __global__ void __launch_bounds__(THREADS) factor_kernel(TD_PARAMETER td_one_block_panel p)
 {
@@ -123,29 +125,35 @@ cudaError_t td_one_block_factor_run(const td_one_block_panel *panel, cudaStream_
 
 /* ---- other columns ---- */
 
-template <class number> TD_DEVICE void exchange_column(const td_one_block_panel &p, number *column)
+template <class number>
+TD_DEVICE void exchange_column(const td_one_block_panel &p, number *column, bool solves)
 {
+    const number *const a = td_global(static_cast<const number *>(p.a));
     const int64_t count = p.rows < p.columns ? p.rows : p.columns;
-    for (int64_t j = 0; j < count; j++) exchange(column[j], column[load_pivot(p, j)]);
+    for (int64_t j = 0; p.pivots && j < count; j++) exchange(column[j], column[load_pivot(p, j)]);
+    for (int64_t j = 0; solves && j < count; j++)
+        for (int64_t i = j + 1; i < count; i++)
+            column[i] = td_minus(column[i], a[i + j * p.ld], column[j]);
 }
 
 /* Grid: blocks over columns, a thread for each. */
-static __global__ void exchange_kernel(TD_PARAMETER td_one_block_panel p, void *to, int64_t columns)
+static __global__ void exchange_kernel(TD_PARAMETER td_one_block_panel p, void *to, int64_t columns,
+                                       bool solves)
 {
     for (int64_t c = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; c < columns;
          c += (int64_t)gridDim.x * blockDim.x)
         if (p.is_complex)
-            exchange_column(p, td_global(static_cast<td_complex<double> *>(to)) + c * p.ld);
+            exchange_column(p, td_global(static_cast<td_complex<double> *>(to)) + c * p.ld, solves);
         else
-            exchange_column(p, td_global(static_cast<double *>(to)) + c * p.ld);
+            exchange_column(p, td_global(static_cast<double *>(to)) + c * p.ld, solves);
 }
 
 cudaError_t td_one_block_exchange_run(const td_one_block_panel *panel, void *to, int64_t columns,
-                                      cudaStream_t stream)
+                                      bool solves, cudaStream_t stream)
 {
     const int64_t blocks = (columns + THREADS - 1) / THREADS;
     return TD_LAUNCH(exchange_kernel, dim3((unsigned)min(blocks, (int64_t)MOST_BLOCKS)),
-                     dim3(THREADS), 0, stream, *panel, to, columns);
+                     dim3(THREADS), 0, stream, *panel, to, columns, solves);
 }
 
 cudaError_t td_one_block_prepare(void)

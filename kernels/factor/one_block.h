@@ -24,14 +24,18 @@ typedef struct {
     int *info; /* set if a pivot is 0 and it is 0 yet */
 } td_one_block_panel;
 
+/* True on the host device; others would wait for one block. */
+bool td_one_block_fits(void);
+
 /* P A = L U in place of the panel. The pivot of a column is the first of its largest elements, of
  * complex ones by |re| + |im| as LAPACK measures them; a column of zeros is left as it is. */
 cudaError_t td_one_block_factor_run(const td_one_block_panel *panel, cudaStream_t stream);
 
 /* Exchanges the rows of `columns` columns at `to`, which begin in the panel's first row, as the
- * panel's pivots say. */
+ * panel's pivots say; `solves`: and has L^-1 of the rows beside the panel's triangle there, each
+ * element a chain of fused multiply-adds in the order of the panel's columns. */
 cudaError_t td_one_block_exchange_run(const td_one_block_panel *panel, void *to, int64_t columns,
-                                      cudaStream_t stream);
+                                      bool solves, cudaStream_t stream);
 
 /* Loads the kernels on the current device: once, before the first launch. */
 cudaError_t td_one_block_prepare(void);

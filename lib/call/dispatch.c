@@ -50,6 +50,7 @@ static const struct {
                              "no device memory that a captured product could keep"},
     [TD_RUN_TOO_LARGE] = {td_reason_large,
                           "a product has more rows, columns or terms than the mode can count"},
+    [TD_RUN_NO_PANELS] = {td_reason_panels, NULL},
     [TD_RUN_NO_CUBLAS] = {td_reason_cublas, NULL},
     [TD_RUN_NO_STREAM] = {td_reason_refused, NULL},
     [TD_RUN_UNREACHABLE] = {td_reason_operand, NULL},

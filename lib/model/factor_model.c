@@ -146,7 +146,7 @@ static double native_seconds(const td_model *model, const td_problem *p, double 
 static double own_columns(const td_model *model, const td_problem *p)
 {
     const row *r = find(column_rows, COUNT(column_rows), model, p->type);
-    return r ? seconds_of_columns(r, p) : -1.0;
+    return r && p->m <= TD_FACTOR_MOST_ROWS ? seconds_of_columns(r, p) : -1.0;
 }
 
 static double sum_of(double products, double columns)

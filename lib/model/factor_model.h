@@ -9,6 +9,9 @@
  * product's. */
 enum { TD_FACTOR_BLOCK = 512 };
 
+/* Most rows of a matrix that panels have a time for. */
+enum { TD_FACTOR_MOST_ROWS = 16384 };
+
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of cuSOLVER, the others are
  * factorisations whose products go by that way; negative ones if nobody can say. Nothing is cut. */
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way);

@@ -27,6 +27,7 @@ const char td_reason_rule[] = "a rule of TANDEM_RULES";
 const char td_reason_rules[] = "faults in TANDEM_RULES";
 const char td_reason_emulates[] = "the call asks for cuBLAS's own emulation";
 const char td_reason_allows[] = "mode native, and cuBLAS may emulate";
+const char td_reason_panels[] = "no panels of such a matrix on this device";
 const char td_reason_untimed[] = "nobody knows its time on this device";
 const char td_reason_algorithm[] = "the call asks for another algorithm";
 const char td_reason_lost[] = "the site's last call has not won";

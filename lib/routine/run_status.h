@@ -9,6 +9,7 @@ typedef enum {
     TD_RUN_NO_MEMORY,    /* the device has not enough for the least workspace */
     TD_RUN_NOT_CAPTURED, /* or there is none for a product of a graph */
     TD_RUN_TOO_LARGE,    /* more lines or elements of k than the kernels can count */
+    TD_RUN_NO_PANELS,    /* it has no kernels for panels of such a matrix */
     TD_RUN_NO_CUBLAS,    /* the mode needs one for itself */
     TD_RUN_NO_STREAM,    /* the stream is none, or its capture has failed */
     TD_RUN_UNREACHABLE,  /* the device cannot reach an operand */

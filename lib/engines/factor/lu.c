@@ -15,12 +15,14 @@
 
 #include "../../../kernels/factor/cluster.h"
 #include "../../cuda/workspace.h"
+#include "../../model/factor_model.h"
 #include "../../options/log.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
 #include "../ozaki/cublas.h"
-#include "../solve/solve.h"
 #include "ahead.h"
+
+_Static_assert((int)TD_FACTOR_MOST_ROWS == (int)TD_CLUSTER_ROWS, "the model is of other panels");
 
 /* Where the steps of one call run. */
 typedef struct {
@@ -154,42 +156,17 @@ static td_run_status update(const run *r, const td_one_block_panel *panel, int64
 
 /* ---- columns beside a panel ---- */
 
-/* U's rows of columns from..to - 1, whose rows have been exchanged. */
-static td_run_status solve(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
-                           cudaStream_t stream)
-{
-    const td_problem *p = r->problem;
-    const int64_t first = panel->before;
-    const td_problem system = {.kind = TD_TRIANGULAR_SOLVE,
-                               .type = p->type,
-                               .triangle = TD_LOWER,
-                               .diagonal = TD_UNIT_DIAGONAL,
-                               .m = panel->columns,
-                               .n = to - from,
-                               .alpha = unit_of(p, 1.0),
-                               .a = part_of(p, first, first),
-                               .b = part_of(p, first, from),
-                               .batch = 1,
-                               .stream = stream,
-                               .caller = p->caller};
-    const td_solve_products by = {&td_engine_fp64, {0}, {td_solve_most_rows(p->type), INT64_MAX}};
-    return td_solve_run(&system, &by, r->device, r->workspace_limit, r->counters);
-}
-
 /* Rows of columns from..to - 1 go to their places; then, if `solves`, those beside the panel become
  * U's. */
 static td_run_status exchange(const run *r, const td_one_block_panel *panel, int64_t from,
                               int64_t to, bool solves, cudaStream_t stream)
 {
     void *const columns = part_of(r->problem, panel->before, from).data;
-    if (r->orders.memory)
-        return td_cuda_ok(td_cluster_exchange_run(panel, order_at(r, panel->before), columns,
-                                                  to - from, solves, stream))
-                   ? TD_RUN_DONE
-                   : TD_RUN_FAILED;
-    if (panel->pivots && !td_cuda_ok(td_one_block_exchange_run(panel, columns, to - from, stream)))
-        return TD_RUN_FAILED;
-    return solves ? solve(r, panel, from, to, stream) : TD_RUN_DONE;
+    const cudaError_t error =
+        r->orders.memory ? td_cluster_exchange_run(panel, order_at(r, panel->before), columns,
+                                                   to - from, solves, stream)
+                         : td_one_block_exchange_run(panel, columns, to - from, solves, stream);
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
 /* All that a panel does to columns from..to - 1 behind it. */
@@ -280,7 +257,7 @@ static td_run_status prepare(run *r)
     const td_one_block_panel first = panel_at(r, 0);
     size_t bytes = ORDERS * td_cluster_order_bytes();
     r->stream = p->stream;
-    if (!td_cluster_fits(&first)) return TD_RUN_DONE;
+    if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
     const td_run_status status =
         td_workspace_acquire(&r->orders, r->device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
     if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
