@@ -151,6 +151,7 @@ static tandem_status status_of(td_run_status run)
     case TD_RUN_UNREACHABLE:
         return td_fail(TANDEM_LAUNCH_FAILED,
                        "the current device cannot reach all of a, b, c and scalars");
+    case TD_RUN_NO_PANELS: /* of factorisations alone */
     case TD_RUN_FAILED:
     case TD_RUN_BROKEN:
         break;
