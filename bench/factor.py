@@ -6,7 +6,7 @@ For each order cuSOLVER's own cusolverDnXgetrf and, for each mode, Tandem's fact
 random matrix in turn, R times each. FOLDER gets factor.csv, a line for each order and mode: medians
 in milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|) by products
 with a random vector, and how many pivots are not cuSOLVER's. Each mode is a copy of the library,
-loaded with an environment of its own; it is not preloaded. Needs CuPy. Exit status 0 unless a call
+loaded with an environment of its own; it is not preloaded. Needs PyTorch. Exit status 0 unless a call
 failed or an error is above 30."""
 import argparse
 import csv
@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 
-import cupy as cp
+import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = [1, 16, 32, 64, 100, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4096, 6000, 8192,
@@ -31,45 +31,43 @@ class Solver:
     """cusolverDnXgetrf of a library, with a handle and a workspace of its own."""
 
     def __init__(self, cusolver):
-        self.cusolver, self.stream = cusolver, cp.cuda.Stream(non_blocking=True)
+        self.cusolver, self.stream = cusolver, torch.cuda.Stream()
         self.handle, self.params = ctypes.c_void_p(), ctypes.c_void_p()
         check(cusolver.cusolverDnCreate(ctypes.byref(self.handle)))
         check(cusolver.cusolverDnCreateParams(ctypes.byref(self.params)))
-        check(cusolver.cusolverDnSetStream(self.handle, ctypes.c_void_p(self.stream.ptr)))
+        check(cusolver.cusolverDnSetStream(self.handle, ctypes.c_void_p(self.stream.cuda_stream)))
 
     def prepare(self, a):
-        self.n = a.shape[0]
+        """For matrices of the size of a, which lies in columns: a tensor of its transpose."""
+        self.n, self.a = len(a), torch.empty_like(a)
         on_device, on_host = ctypes.c_size_t(), ctypes.c_size_t()
-        self.a = cp.empty_like(a, order="F")
         check(self.cusolver.cusolverDnXgetrf_bufferSize(
             *self.sizes(), REAL, ctypes.byref(on_device), ctypes.byref(on_host)))
-        self.work = cp.empty(max(1, on_device.value), dtype=cp.uint8)
+        self.work = torch.empty(max(1, on_device.value), dtype=torch.uint8, device="cuda")
         self.host = ctypes.create_string_buffer(max(1, on_host.value))
-        self.pivots = {}
-        self.info = cp.zeros(1, dtype=cp.int32)
+        self.info = torch.zeros(1, dtype=torch.int32, device="cuda")
         self.bytes = on_device, on_host
+        torch.cuda.synchronize()
 
     def sizes(self):
         n = ctypes.c_int64(self.n)
         return self.handle, self.params, n, n, REAL, pointer(self.a), n
 
-    def factor(self, library, pivots):
-        check(library.cusolverDnXgetrf(*self.sizes(), pointer(pivots), REAL, pointer(self.work),
-                                       self.bytes[0], self.host, self.bytes[1], pointer(self.info)))
-
     def milliseconds(self, library, a, pivots):
-        begin, end = cp.cuda.Event(), cp.cuda.Event()
-        with self.stream:
-            self.a[...] = a
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        with torch.cuda.stream(self.stream):
+            self.a.copy_(a)
             begin.record()
-            self.factor(library, pivots)
+            check(library.cusolverDnXgetrf(*self.sizes(), pointer(pivots), REAL, pointer(self.work),
+                                           self.bytes[0], self.host, self.bytes[1],
+                                           pointer(self.info)))
             end.record()
         end.synchronize()
-        return cp.cuda.get_elapsed_time(begin, end)
+        return begin.elapsed_time(end)
 
 
-def pointer(array):
-    return ctypes.c_void_p(array.data.ptr)
+def pointer(tensor):
+    return ctypes.c_void_p(tensor.data_ptr())
 
 
 def check(status):
@@ -78,16 +76,15 @@ def check(status):
 
 
 def error_of(a, factors, pivots):
-    """By products with a vector of random numbers."""
-    n = a.shape[0]
-    x = cp.random.default_rng(7).standard_normal(n)
+    """By products with a vector of random numbers; both matrices are transposed."""
+    n = len(a)
+    x = torch.randn(n, dtype=torch.float64, device="cuda")
     rows = list(range(n))
-    for i, pivot in enumerate(pivots.get().tolist()):
+    for i, pivot in enumerate(pivots.tolist()):
         rows[i], rows[pivot - 1] = rows[pivot - 1], rows[i]
-    ux = cp.triu(factors) @ x
-    lux = cp.tril(factors, -1) @ ux + ux
-    off = cp.linalg.norm((a @ x)[cp.asarray(rows)] - lux)
-    return float(off / (cp.linalg.norm(a) * cp.linalg.norm(x) * n * 2.0 ** -53))
+    ux = torch.triu(factors.T) @ x
+    off = (a.T @ x)[torch.tensor(rows, device="cuda")] - torch.tril(factors.T, -1) @ ux - ux
+    return float(off.norm() / (a.norm() * x.norm() * n * 2.0 ** -53))
 
 
 def load(library, mode, folder):
@@ -98,11 +95,12 @@ def load(library, mode, folder):
 
 
 def measure(solver, ways, order, rounds):
-    a = cp.asfortranarray(cp.random.default_rng(order).standard_normal((order, order)))
+    a = torch.randn(order, order, dtype=torch.float64, device="cuda")
     solver.prepare(a)
     times, results = {mode: [] for mode in ways}, {}
     for mode, library in ways.items():
-        pivots = cp.zeros(order, dtype=cp.int64)
+        pivots = torch.zeros(order, dtype=torch.int64, device="cuda")
+        torch.cuda.synchronize()
         solver.milliseconds(library, a, pivots)
         results[mode] = error_of(a, solver.a, pivots), pivots
     for _ in range(rounds):

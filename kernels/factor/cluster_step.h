@@ -279,15 +279,14 @@ TD_DEVICE void step(step_state<threads, rows, leaf> &s, int first, int column, i
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
         const double x = s.a[r][0];
-        is_below[r] = is_below[r] && pivot != 0.0;
         factor[r] = is_below[r] ? td_mul64(x, divisor) : 0.0;
-        if (is_below[r] && divisor == 0.0) factor[r] = x / pivot;
+        if (is_below[r] && divisor == 0.0) factor[r] = pivot == 0.0 ? x : x / pivot;
         if (s.place[r] >= first)
             static_cast<double *>(
                 s.panel.a)[s.base + r * threads + (int)threadIdx.x + column * s.panel.ld] =
                 is_below[r] ? factor[r] : x;
     }
-    update<live>(s, factor, is_below, row, is_shared && pivot != 0.0);
+    update<live>(s, factor, is_below, row, is_shared);
     if (threadIdx.x == 0) note_pivot(s, column, place, __double2loint(where), pivot);
     s.step++;
 }

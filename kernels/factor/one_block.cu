@@ -76,12 +76,14 @@ template <class number> TD_DEVICE void exchange(number &x, number &y)
 
 /* ---- the panel ---- */
 
-/* Divides column j by its pivot and takes its products away from the columns behind it. */
+/* Divides column j by its pivot, if that is not 0, and takes its products away from the columns
+ * behind it, as LAPACK does. */
 template <class number> TD_DEVICE void eliminate(const td_one_block_panel &p, number *a, int64_t j)
 {
     const number pivot = a[j + j * p.ld], divisor = td_divisor(pivot);
+    const bool divides = !td_is_zero(pivot);
     for (int64_t i = j + 1 + threadIdx.x; i < p.rows; i += THREADS) {
-        const number factor = td_quotient(a[i + j * p.ld], pivot, divisor);
+        const number x = a[i + j * p.ld], factor = divides ? td_quotient(x, pivot, divisor) : x;
         a[i + j * p.ld] = factor;
         for (int64_t c = j + 1; c < p.columns; c++)
             a[i + c * p.ld] = td_minus(a[i + c * p.ld], factor, a[j + c * p.ld]);
@@ -98,10 +100,9 @@ template <class number> TD_DEVICE void factor(const td_one_block_panel &p, panel
         for (int64_t c = threadIdx.x; row != j && c < p.columns; c += THREADS)
             exchange(a[j + c * p.ld], a[row + c * p.ld]);
         __syncthreads();
-        if (!td_is_zero(a[j + j * p.ld]))
-            eliminate(p, a, j);
-        else if (threadIdx.x == 0 && *p.info == 0)
+        if (threadIdx.x == 0 && td_is_zero(a[j + j * p.ld]) && *p.info == 0)
             *p.info = (int)(p.before + j + 1);
+        eliminate(p, a, j);
         __syncthreads();
     }
 }

@@ -28,7 +28,8 @@ typedef struct {
 bool td_one_block_fits(void);
 
 /* P A = L U in place of the panel. The pivot of a column is the first of its largest elements, of
- * complex ones by |re| + |im| as LAPACK measures them; a column of zeros is left as it is. */
+ * complex ones by |re| + |im| as LAPACK measures them; a pivot of 0 divides
+ * nothing. */
 cudaError_t td_one_block_factor_run(const td_one_block_panel *panel, cudaStream_t stream);
 
 /* Exchanges the rows of `columns` columns at `to`, which begin in the panel's first row, as the

@@ -164,12 +164,17 @@ double td_model_native_lu(const td_model *model, const td_problem *p)
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p)
 {
     double products[TD_MOST_WAYS];
+    if (order_of(p) < TD_FACTOR_LEAST_ORDER) return -1.0;
     predict_products(model, p, products);
     return sum_of(products[0], own_columns(model, p));
 }
 
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
+    if (order_of(p) < TD_FACTOR_LEAST_ORDER) {
+        for (int i = 0; i < TD_MOST_WAYS; i++) by_way[i] = (td_way_forecast){.seconds = -1.0};
+        return;
+    }
     const double columns = own_columns(model, p);
     double products[TD_MOST_WAYS];
     predict_products(model, p, products);

@@ -9,8 +9,9 @@
  * product's. */
 enum { TD_FACTOR_BLOCK = 512 };
 
-/* Most rows of a matrix that panels have a time for. */
-enum { TD_FACTOR_MOST_ROWS = 16384 };
+/* Most rows of a matrix that panels have a time for; and the least order: smaller matrices take
+ * cuSOLVER less time than most of them would gain. */
+enum { TD_FACTOR_MOST_ROWS = 16384, TD_FACTOR_LEAST_ORDER = 128 };
 
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of cuSOLVER, the others are
  * factorisations whose products go by that way; negative ones if nobody can say. Nothing is cut. */

@@ -150,8 +150,7 @@ static double quotient(double x, double pivot)
     return is_mild ? x * (1.0 / pivot) : x / pivot;
 }
 
-/* One column after the other; returns info. Of a column whose pivot is 0 nothing is taken away
- * within its panel, but it stays what L has there, by which U's columns behind are solved. */
+/* One column after the other; returns info. A pivot of 0 divides nothing. */
 static int factor(const matrix *x, double *a, int64_t *pivots)
 {
     const int64_t ld = x->ld;
@@ -170,7 +169,7 @@ static int factor(const matrix *x, double *a, int64_t *pivots)
         const double pivot = column[j];
         if (pivot == 0.0 && info == 0) info = j + 1;
         for (int i = j + 1; i < x->m && pivot != 0.0; i++) column[i] = quotient(column[i], pivot);
-        for (int c = pivot == 0.0 ? least_of(x) : j + 1; c < x->n; c++) {
+        for (int c = j + 1; c < x->n; c++) {
             double *const other = a + (int64_t)c * ld;
             for (int i = j + 1; i < x->m; i++) other[i] = fma(-column[i], other[j], other[i]);
         }
