@@ -36,6 +36,7 @@ struct td_library {
     _Atomic(uintptr_t) start, end; /* of its image in memory; 0: not looked for yet */
     atomic_bool is_cublas;         /* or cublasLt, not cuSOLVER; known when `end` is */
     _Atomic(td_function) found[TD_ORIGINAL_COUNT];
+    atomic_bool lacks[TD_ORIGINAL_COUNT]; /* it was looked for in vain */
 };
 
 static td_library libraries[TD_MOST_LIBRARIES]; /* used ones first */
@@ -296,12 +297,16 @@ static td_function find(td_library *library, td_original which)
 {
     td_function function = atomic_load_explicit(&library->found[which], memory_order_acquire);
     if (function) return function;
+    if (atomic_load_explicit(&library->lacks[which], memory_order_relaxed)) return NULL;
     pthread_once(&between_once, find_all_between);
     function = between[which];
     if (!function) {
         definition d = {.library = library, .name = names[which]};
         td_images_visit(find_definition, &d);
-        if (!d.address) return NULL;
+        if (!d.address) {
+            atomic_store_explicit(&library->lacks[which], true, memory_order_relaxed);
+            return NULL;
+        }
         function = function_of(d.address);
     }
     atomic_store_explicit(&library->found[which], function, memory_order_release);
