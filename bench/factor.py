@@ -3,11 +3,11 @@
     factor.py --out FOLDER [--library FILE] [--modes MODE,...] [--orders N,...] [--rounds R]
 
 For each order cuSOLVER's own cusolverDnXgetrf and, for each mode, Tandem's factor copies of one
-random matrix in turn, R times each. FOLDER gets factor.csv, a line for each order and mode: medians
-in milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|) by products
-with a random vector, and how many pivots are not cuSOLVER's. Each mode is a copy of the library,
-loaded with an environment of its own; it is not preloaded. Needs PyTorch. Exit status 0 unless a call
-failed or an error is above 30."""
+random matrix in turn, R times each. FOLDER gets factor.csv, a line for each order and mode:
+medians in milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|) by
+products with a random vector, and how many pivots are not cuSOLVER's. Each mode is a copy of the
+library, loaded with an environment of its own; it is not preloaded. Needs PyTorch. Exit status 0
+unless a call failed or an error is above 30."""
 import argparse
 import csv
 import ctypes
@@ -21,8 +21,8 @@ import tempfile
 import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
-ORDERS = [1, 16, 32, 64, 100, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4096, 6000, 8192,
-          12000, 16384]
+ORDERS = [1, 16, 32, 64, 100, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4096, 6000,
+          8192, 12000, 16384]
 REAL, MOST_ERROR = 1, 30.0  # CUDA_R_64F; what LAPACK's tests allow
 FIELDS = ["order", "mode", "native_ms", "ms", "ratio", "native_error", "error", "other_pivots"]
 

@@ -1,6 +1,6 @@
 /* cluster.cu - a panel's LU factors by one cluster of blocks: see cluster.h. The panel is cut into
- * leaves of columns that registers hold. Before a leaf, all that is left of it are products with the
- * leaves before (cluster_products.h); then its columns are eliminated one after another
+ * leaves of columns that registers hold. Before a leaf, all that is left of it are products with
+ * the leaves before (cluster_products.h); then its columns are eliminated one after another
  * (cluster_step.h). Nothing moves in memory until the panel is done: then its rows go to their
  * places, as those of all other columns do. */
 #include "cluster.h"
@@ -75,9 +75,9 @@ TD_DEVICE void keep_lower(const step_state<threads, rows, leaf> &s, double *lowe
 
 /* ---- places ---- */
 
-/* Rows of up to `most` columns, which begin at `a`, go to their places: a thread has the row of each
- * of the first places on its way there, and the first row of the same number. All threads of a block
- * take part, as many as a panel may have columns or more. */
+/* Rows of up to `most` columns, which begin at `a`, go to their places: a thread has the row of
+ * each of the first places on its way there, and the first row of the same number. All threads of a
+ * block take part, as many as a panel may have columns or more. */
 template <int most> struct moving_row {
     double *a;
     int64_t ld;

@@ -21,8 +21,8 @@ bool td_cluster_fits(const td_one_block_panel *panel);
 /* Bytes of what a panel leaves for other columns: its triangle, and where rows go. */
 size_t td_cluster_order_bytes(void);
 
-/* P A = L U in place of the panel; *order, in device memory, is written. `begun`, unless it is NULL,
- * is recorded as soon as all blocks of the cluster have their places. */
+/* P A = L U in place of the panel; *order, in device memory, is written. `begun`, unless it is
+ * NULL, is recorded as soon as all blocks of the cluster have their places. */
 cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, cudaEvent_t begun,
                                   cudaStream_t stream);
 

@@ -1,15 +1,15 @@
-/* cluster_step.h - steps of a panel's factorisation: for each column the blocks of the cluster agree
- * on the pivot, and every thread eliminates with its row.
+/* cluster_step.h - steps of a panel's factorisation: for each column the blocks of the cluster
+ * agree on the pivot, and every thread eliminates with its row.
  *
- * A thread has the same rows from the beginning to the end of a panel, and knows the place that each
- * has by the exchanges so far; a pivot's row stays where it is, and its place is less than the
- * column's number from then on. Of a leaf of columns a thread has its rows in registers. The current
- * column is always the first of them: a step moves the others to the left, so that one short loop
- * serves all steps, and fits the instruction cache.
+ * A thread has the same rows from the beginning to the end of a panel, and knows the place that
+ * each has by the exchanges so far; a pivot's row stays where it is, and its place is less than the
+ * column's number from then on. Of a leaf of columns a thread has its rows in registers. The
+ * current column is always the first of them: a step moves the others to the left, so that one
+ * short loop serves all steps, and fits the instruction cache.
  *
- * Each block finds its best candidate and sends it to all blocks: first what it is, then its row and
- * its reciprocal, by asynchronous stores that count as arrivals at a barrier of the receiver. (PTX
- * ISA 8.1: st.async.) */
+ * Each block finds its best candidate and sends it to all blocks: first what it is, then its row
+ * and its reciprocal, by asynchronous stores that count as arrivals at a barrier of the receiver.
+ * (PTX ISA 8.1: st.async.) */
 #ifndef TD_CLUSTER_STEP_H
 #define TD_CLUSTER_STEP_H
 

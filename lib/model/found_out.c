@@ -5,8 +5,7 @@
 /* The probe reads lines along all of k; kernels that come after it begin, and end at once. */
 double td_model_seconds_to_find_out(const td_real_product *p)
 {
-    const double micro = 1e-6, thousands = (double)p->k / 1024.0,
-                 further = (double)(p->batch - 1);
+    const double micro = 1e-6, thousands = (double)p->k / 1024.0, further = (double)(p->batch - 1);
     return micro * (td_tuned_probe + td_tuned_idle_kernels + td_tuned_idle_member * further +
                     td_tuned_probe_terms * thousands);
 }

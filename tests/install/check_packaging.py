@@ -110,7 +110,8 @@ class Packaging(unittest.TestCase):
         for path in [PACKAGING / "conda/recipe.yaml", PACKAGING / "debian/rules",
                      *PACKAGING.glob("easybuild/*.eb"), ROOT / "scripts/package"]:
             for name in re.findall(r"\B-D([a-z_]+)=", read(path)):
-                if not name.endswith("_args") and name not in ("prefer_static", "libdir"):  # Meson's own
+                # These are Meson's own.
+                if not name.endswith("_args") and name not in ("prefer_static", "libdir"):
                     self.assertIn(f"option('{name}'", known, path)
 
     def test_bad_arguments_are_refused(self):

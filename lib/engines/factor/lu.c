@@ -1,7 +1,7 @@
 /* lu.c - a panel of columns is factored, and the columns behind it are updated: first those of the
- * next panel, then all others. On devices whose panels are factored by a cluster of blocks, what the
- * next panel waits for goes ahead in a stream beside the program's (ahead.h): it is factored while
- * the others are updated.
+ * next panel, then all others. On devices whose panels are factored by a cluster of blocks, what
+ * the next panel waits for goes ahead in a stream beside the program's (ahead.h): it is factored
+ * while the others are updated.
  *
  *     ahead     panel 0 | next 0 | panel 1 ............ | next 1 | panel 2 ......
  *     program                    | others 0 | left 0             | others 1 | left 1

@@ -1,6 +1,6 @@
 /* check_paired.c - products of binary64 matrices that stand for complex ones
- * (td_real_product.is_paired), in the modes that make these by residues of complex numbers: C has the
- * bits of the definition, in whatever workspace, by whatever route, alone or in a batch. */
+ * (td_real_product.is_paired), in the modes that make these by residues of complex numbers: C has
+ * the bits of the definition, in whatever workspace, by whatever route, alone or in a batch. */
 #include "tests/support/test.h"
 
 #include <math.h>
