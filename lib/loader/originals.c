@@ -34,8 +34,8 @@ struct td_library {
     /* A reference is kept. NULL: not used yet. */
     _Atomic(const struct link_map *) map;
     _Atomic(uintptr_t) start, end; /* of its image in memory; 0: not looked for yet */
-    atomic_bool is_cublas;         /* or cublasLt, not cuSOLVER; known when `end` is */
     _Atomic(td_function) found[TD_ORIGINAL_COUNT];
+    atomic_bool is_cublas;                /* or cublasLt, not cuSOLVER; known when `end` is */
     atomic_bool lacks[TD_ORIGINAL_COUNT]; /* it was looked for in vain */
 };
 

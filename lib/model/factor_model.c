@@ -133,20 +133,29 @@ static double seconds_of_columns(const row *r, const td_problem *p)
 }
 
 /* A matrix that is not square takes as long as a square one of as many operations. */
-static double native_seconds(const td_model *model, const td_problem *p, double products)
+static double native_seconds(const td_model *model, const td_problem *p)
 {
     const row *measured = find(native_rows, COUNT(native_rows), model, p->type);
     const double order = (double)order_of(p), side = cbrt((double)p->m * (double)p->n * order);
+    double products[TD_MOST_WAYS];
     if (measured) return 1e-3 * figure_at(measured, side);
     const row *columns = find(native_column_rows, COUNT(native_column_rows), model, p->type);
-    return products + order * 1e-6 * figure_at(columns, side);
+    predict_products(model, p, products);
+    return products[0] + order * 1e-6 * figure_at(columns, side);
+}
+
+/* Devices with clusters of 16 blocks; GeForce and its like (12) have smaller ones. */
+static bool has_panels(const td_model *model)
+{
+    return model->card.major == 9 || model->card.major == 10;
 }
 
 /* A negative number if nobody can say. */
 static double own_columns(const td_model *model, const td_problem *p)
 {
     const row *r = find(column_rows, COUNT(column_rows), model, p->type);
-    return r && p->m <= TD_FACTOR_MOST_ROWS ? seconds_of_columns(r, p) : -1.0;
+    const bool fits = has_panels(model) && p->m <= TD_FACTOR_MOST_ROWS;
+    return r && fits ? seconds_of_columns(r, p) : -1.0;
 }
 
 static double sum_of(double products, double columns)
@@ -156,9 +165,7 @@ static double sum_of(double products, double columns)
 
 double td_model_native_lu(const td_model *model, const td_problem *p)
 {
-    double products[TD_MOST_WAYS];
-    predict_products(model, p, products);
-    return native_seconds(model, p, products[0]);
+    return native_seconds(model, p);
 }
 
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p)
@@ -171,14 +178,10 @@ double td_model_lu_by_native_products(const td_model *model, const td_problem *p
 
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
-    if (order_of(p) < TD_FACTOR_LEAST_ORDER) {
-        for (int i = 0; i < TD_MOST_WAYS; i++) by_way[i] = (td_way_forecast){.seconds = -1.0};
-        return;
-    }
-    const double columns = own_columns(model, p);
-    double products[TD_MOST_WAYS];
-    predict_products(model, p, products);
+    const double columns = order_of(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
+    double products[TD_MOST_WAYS] = {0.0};
+    if (columns >= 0.0) predict_products(model, p, products);
     for (int i = 0; i < TD_MOST_WAYS; i++)
         by_way[i] = (td_way_forecast){.seconds = sum_of(products[i], columns)};
-    by_way[0].seconds = native_seconds(model, p, products[0]);
+    by_way[0].seconds = native_seconds(model, p);
 }

@@ -201,7 +201,7 @@ static td_run_status factor(const run *r, int64_t first)
  * which it would have to wait for behind a large product. */
 static td_run_status factor_next(const run *r, int64_t first)
 {
-    const cudaStream_t stream = r->problem->stream;
+    cudaStream_t stream = r->problem->stream;
     if (r->ahead && !wait_for(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
     if (first >= order_of(r->problem)) return TD_RUN_DONE;
     const td_run_status status = factor(r, first);
