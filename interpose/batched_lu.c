@@ -1,5 +1,5 @@
-/* lu.c - wrappers of the batched LU routines: factors, solutions, inverses, and solutions with
- * triangles. Each one describes its arguments as a td_problem. */
+/* batched_lu.c - wrappers of the batched LU routines: factors, solutions, inverses, and solutions
+ * with triangles. Each one describes its arguments as a td_problem. */
 #include "wrap.h"
 
 #define HANDLE cublasHandle_t
