@@ -24,6 +24,7 @@ import importlib.util
 import json
 import os
 import statistics
+import signal
 import subprocess
 import sys
 import tempfile
@@ -240,9 +241,12 @@ class Ranks:
                                      self.processes))
         finally:
             self.folder.cleanup()
-        for process, (_, errors) in zip(self.processes, said):
-            if process.returncode != 0:
-                raise RuntimeError(f"a rank ended with {process.returncode}: {errors[-400:]}")
+        failed = [(process.returncode, errors) for process, (_, errors) in zip(self.processes, said)
+                  if process.returncode != 0]
+        if failed:
+            # A rank that was ended because another one failed says nothing of the reason.
+            status, errors = min(failed, key=lambda rank: rank[0] == -signal.SIGKILL)
+            raise RuntimeError(f"a rank ended with {status}: {errors[-400:]}")
         return "".join(output for output, _ in said)
 
     def wait_for(self, process, seconds):
