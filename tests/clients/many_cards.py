@@ -23,8 +23,8 @@ import ctypes
 import importlib.util
 import json
 import os
-import statistics
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
