@@ -82,6 +82,9 @@ extern const td_method td_method_product, td_method_solve, td_method_batched_lu,
 #define TD_LARGE_SIDE     512
 #define TD_LARGE_PRODUCTS 0x1p33
 
+/* True if residues take no longer than binary64 by that rule. */
+bool td_is_large_product(const td_real_product *real);
+
 /* Tiles of C of a product of real lines, in all members. */
 int64_t td_tiles_of_product(const td_real_product *real);
 

@@ -69,12 +69,16 @@ static td_solve_cut cut_of(const td_question *q)
 }
 
 /* By m, n and k alone: so a member of a batch has the bits of a single product. */
+bool td_is_large_product(const td_real_product *real)
+{
+    return real->m >= TD_LARGE_SIDE && real->n >= TD_LARGE_SIDE && real->k >= TD_LARGE_SIDE &&
+           (double)real->m * (double)real->n * (double)real->k >= TD_LARGE_PRODUCTS;
+}
+
 static bool is_large(const td_question *q, td_solve_cut *cut)
 {
-    const td_real_product *p = &q->real;
     *cut = cut_of(q);
-    return p->m >= TD_LARGE_SIDE && p->n >= TD_LARGE_SIDE && p->k >= TD_LARGE_SIDE &&
-           (double)p->m * (double)p->n * (double)p->k >= TD_LARGE_PRODUCTS;
+    return td_is_large_product(&q->real);
 }
 
 /* A stage of a solve is cut as the whole solve is: small ones are mode fp64's. */

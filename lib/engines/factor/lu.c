@@ -219,9 +219,7 @@ static td_run_status step(const run *r, int64_t first)
     td_run_status status = apply(r, &panel, behind, next, r->stream);
     if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, behind);
     if (status == TD_RUN_DONE) status = apply(r, &panel, next, p->n, p->stream);
-    if (status == TD_RUN_DONE && r->ahead &&
-        !(td_cuda_ok(cudaEventRecord(r->ahead->step, p->stream)) &&
-          td_cuda_ok(cudaStreamWaitEvent(r->stream, r->ahead->step, 0))))
+    if (status == TD_RUN_DONE && r->ahead && !wait_for(r->stream, r->ahead->step, p->stream))
         status = TD_RUN_FAILED;
     if (status == TD_RUN_DONE && first > 0 && p->pivots)
         status = exchange(r, &panel, 0, first, false, p->stream);

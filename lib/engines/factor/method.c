@@ -71,9 +71,7 @@ static bool is_large(const td_question *q, td_solve_cut *cut)
 {
     td_real_product largest;
     *cut = (td_solve_cut){0};
-    return td_lu_largest(q->called, &largest) && largest.m >= TD_LARGE_SIDE &&
-           largest.n >= TD_LARGE_SIDE && largest.k >= TD_LARGE_SIDE &&
-           (double)largest.m * (double)largest.n * (double)largest.k >= TD_LARGE_PRODUCTS;
+    return td_lu_largest(q->called, &largest) && td_is_large_product(&largest);
 }
 
 /* Engine `dgemm` stands for cuBLAS's own products. */
