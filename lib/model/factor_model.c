@@ -67,21 +67,17 @@ int64_t td_lu_updates(const td_problem *p)
 td_product td_lu_update(const td_problem *p, int64_t i)
 {
     const int64_t behind = td_smaller((i + 1) * TD_FACTOR_BLOCK, order_of(p));
-    td_product product = {.routine = TD_PRODUCT,
-                          .type = p->type,
-                          .m = p->m - behind,
-                          .n = p->n - behind,
-                          .k = TD_FACTOR_BLOCK,
-                          .a = p->a,
-                          .b = p->a,
-                          .c = p->a,
-                          .batch = 1};
-    if (p->type == TD_COMPLEX_BINARY64)
-        product.alpha.value.complex_binary64 = product.beta.value.complex_binary64 =
-            (td_complex_binary64){1.0, 0.0};
-    else
-        product.alpha.value.binary64 = product.beta.value.binary64 = 1.0;
-    return product;
+    return (td_product){.routine = TD_PRODUCT,
+                        .type = p->type,
+                        .m = p->m - behind,
+                        .n = p->n - behind,
+                        .k = TD_FACTOR_BLOCK,
+                        .alpha = td_scalar_of(p->type, 1.0),
+                        .beta = td_scalar_of(p->type, 1.0),
+                        .a = p->a,
+                        .b = p->a,
+                        .c = p->a,
+                        .batch = 1};
 }
 
 static td_real_product real_update(const td_problem *p, int64_t i)

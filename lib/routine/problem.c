@@ -174,6 +174,16 @@ static bool is_zero(const td_value *x, td_type type)
     return false;
 }
 
+td_scalar td_scalar_of(td_type type, double value)
+{
+    td_scalar s = {.device = NULL};
+    if (type == TD_COMPLEX_BINARY64)
+        s.value.complex_binary64 = (td_complex_binary64){value, 0.0};
+    else
+        s.value.binary64 = value;
+    return s;
+}
+
 bool td_scalar_counts(const td_scalar *s, td_type type)
 {
     return s->device || !is_zero(&s->value, type);

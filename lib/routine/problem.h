@@ -168,6 +168,9 @@ td_type td_problem_type_of_beta(const td_problem *p);
 /* The type of real numbers, or parts, of a type. */
 td_type td_real_type(td_type type);
 
+/* A number of binary64, as a scalar of the host for binary64 matrices, real or complex. */
+td_scalar td_scalar_of(td_type type, double value);
+
 /* True unless the host knows that the scalar is 0. */
 bool td_scalar_counts(const td_scalar *s, td_type type);
 

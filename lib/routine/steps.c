@@ -78,17 +78,6 @@ td_solve_block td_solve_block_of(const td_problem *p, int64_t block_rows, int64_
     };
 }
 
-/* The number 1 or -1 of a type. */
-static td_scalar unit_of(td_type type, double value)
-{
-    td_scalar s = {.device = NULL};
-    if (type == TD_COMPLEX_BINARY64)
-        s.value.complex_binary64 = (td_complex_binary64){value, 0.0};
-    else
-        s.value.binary64 = value;
-    return s;
-}
-
 td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block, int64_t blocks)
 {
     const rows r = rows_of(p, block * block_rows, blocks * block_rows);
@@ -96,7 +85,7 @@ td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block,
     part.a.data = at(p, &p->a, r.first, r.first);
     part.b = part_of_b(p, r.first);
     *(p->side == TD_LEFT ? &part.m : &part.n) = r.count;
-    if (block > 0) part.alpha = unit_of(p->type, 1.0);
+    if (block > 0) part.alpha = td_scalar_of(p->type, 1.0);
     return part;
 }
 
@@ -116,8 +105,8 @@ td_product td_solve_update(const td_problem *p, int64_t block_rows, int64_t know
         .m = is_left ? target.count : vectors,
         .n = is_left ? vectors : target.count,
         .k = source.count,
-        .alpha = unit_of(p->type, -1.0),
-        .beta = known == blocks ? p->alpha : unit_of(p->type, 1.0),
+        .alpha = td_scalar_of(p->type, -1.0),
+        .beta = known == blocks ? p->alpha : td_scalar_of(p->type, 1.0),
         .a = is_left ? a : x,
         .b = is_left ? x : a,
         .c = part_of_b(p, target.first),

@@ -21,16 +21,6 @@ static cudaError_t prepare(int unused)
     return error == cudaSuccess ? td_scalars_prepare() : error;
 }
 
-static td_scalar one_of(td_type type)
-{
-    td_scalar one = {.device = NULL};
-    if (type == TD_COMPLEX_BINARY64)
-        one.value.complex_binary64.re = 1.0;
-    else
-        one.value.binary64 = 1.0;
-    return one;
-}
-
 /* ---- parts of C, one after the other ---- */
 
 typedef struct {
@@ -74,7 +64,7 @@ static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
     const td_part rows = td_dgemm_rows(td_real_region(p), part);
     double *const t = (double *)(u->workspace + u->t);
     td_problem call = td_call_of_part(p, &rows);
-    call.alpha = one_of(TD_BINARY64);
+    call.alpha = td_scalar_of(TD_BINARY64, 1.0);
     call.beta = (td_scalar){.device = NULL};
     call.c = (td_matrix){.data = t, .ld = rows.m};
     (void)touched;
@@ -154,7 +144,7 @@ static bool multiply(const whole *w, td_device *device, const td_part *rows)
     call.m = rows->m;
     call.n = rows->n;
     call.k = td_product_has_rest(p) ? p->k / 2 : p->k;
-    call.alpha = one_of(p->type);
+    call.alpha = td_scalar_of(p->type, 1.0);
     call.beta = (td_scalar){.device = NULL};
     call.a = lines_from(p, 0, rows->i);
     call.b = lines_from(p, 1, rows->j);

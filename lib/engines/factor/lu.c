@@ -68,17 +68,6 @@ static td_matrix part_of(const td_problem *p, int64_t row, int64_t column)
     return (td_matrix){.data = (char *)p->a.data + (row + column * p->a.ld) * bytes, .ld = p->a.ld};
 }
 
-/* The number 1 or -1 of the matrix's type. */
-static td_scalar unit_of(const td_problem *p, double value)
-{
-    td_scalar s = {.device = NULL};
-    if (p->type == TD_COMPLEX_BINARY64)
-        s.value.complex_binary64 = (td_complex_binary64){value, 0.0};
-    else
-        s.value.binary64 = value;
-    return s;
-}
-
 /* The panel that begins at column `first`. */
 static td_one_block_panel panel_at(const run *r, int64_t first)
 {
@@ -144,8 +133,8 @@ static td_run_status update(const run *r, const td_one_block_panel *panel, int64
                                 .m = p->m - behind,
                                 .n = to - from,
                                 .k = panel->columns,
-                                .alpha = unit_of(p, -1.0),
-                                .beta = unit_of(p, 1.0),
+                                .alpha = td_scalar_of(p->type, -1.0),
+                                .beta = td_scalar_of(p->type, 1.0),
                                 .a = part_of(p, behind, first),
                                 .b = part_of(p, first, from),
                                 .c = part_of(p, behind, from),

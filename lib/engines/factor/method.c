@@ -101,15 +101,12 @@ static bool sample(const td_question *q, td_product *product)
                             .m = p->m,
                             .n = p->n,
                             .k = terms(q),
+                            .alpha = td_scalar_of(p->type, 1.0),
                             .a = p->a,
                             .b = p->a,
                             .c = p->a,
                             .batch = 1,
                             .stream = p->stream};
-    if (p->type == TD_COMPLEX_BINARY64)
-        product->alpha.value.complex_binary64.re = 1.0;
-    else
-        product->alpha.value.binary64 = 1.0;
     return true;
 }
 
