@@ -88,6 +88,9 @@ bool td_is_large_product(const td_real_product *real);
 /* Tiles of C of a product of real lines, in all members. */
 int64_t td_tiles_of_product(const td_real_product *real);
 
+/* Tiles of C of the products between blocks of a solve that is cut so. */
+int64_t td_tiles_of_solve(const td_problem *p, td_solve_cut cut);
+
 /* What the call asks for. *q is valid as long as *p is. */
 void td_ask(td_entry entry, const td_problem *p, td_question *q);
 

@@ -5,6 +5,7 @@
 
 #include "../routine/real.h"
 #include "../routine/sizes.h"
+#include "solve_model.h"
 
 /* ---- figures by order ---- */
 
@@ -58,74 +59,98 @@ static double figure_at(const row *r, double order)
 
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 
-/* Behind the last block of a square there is nothing. */
-int64_t td_lu_updates(const td_problem *p)
+static td_real_product real_of(const td_product *product)
 {
-    return order_of(p) > 0 ? (order_of(p) - (p->m == p->n)) / TD_FACTOR_BLOCK : 0;
-}
-
-td_product td_lu_update(const td_problem *p, int64_t i)
-{
-    const int64_t behind = td_smaller((i + 1) * TD_FACTOR_BLOCK, order_of(p));
-    return (td_product){.routine = TD_PRODUCT,
-                        .type = p->type,
-                        .m = p->m - behind,
-                        .n = p->n - behind,
-                        .k = TD_FACTOR_BLOCK,
-                        .alpha = td_scalar_of(p->type, 1.0),
-                        .beta = td_scalar_of(p->type, 1.0),
-                        .a = p->a,
-                        .b = p->a,
-                        .c = p->a,
-                        .batch = 1};
-}
-
-static td_real_product real_update(const td_problem *p, int64_t i)
-{
-    const td_product product = td_lu_update(p, i);
     td_real_product real;
-    td_to_real(&product, &real);
+    td_to_real(product, &real);
     return real;
 }
 
 bool td_lu_largest(const td_problem *p, td_real_product *product)
 {
-    if (td_lu_updates(p) == 0) return false;
-    *product = real_update(p, 0);
+    const td_lu_cut cut = td_lu_cut_of(p);
+    if (order_of(p) == 0 || td_lu_blocks(p, &cut) == 1) return false;
+    const td_product first = td_lu_block_product(p, &cut, 0);
+    *product = real_of(&first);
     return product->m > 0 && product->n > 0;
 }
 
-/* Seconds of all products by every way. Of many, so many stand for all. */
-static void predict_products(const td_model *model, const td_problem *p, double *seconds)
+/* Adds what a part takes by every way: negative numbers stay. */
+static void add(double seconds[TD_MOST_WAYS], const double part[TD_MOST_WAYS], double times)
 {
-    enum { MOST_LOOKED_AT = 8 };
-    const int64_t count = td_lu_updates(p), looked_at = td_smaller(count, MOST_LOOKED_AT);
     int ways;
     (void)td_ways(&ways);
+    for (int i = 0; i < ways; i++)
+        seconds[i] = seconds[i] < 0.0 || part[i] < 0.0 ? -1.0 : seconds[i] + times * part[i];
+}
+
+/* Seconds of all solves and products between blocks by every way. */
+static void predict_between(const td_model *model, const td_problem *p,
+                            double seconds[TD_MOST_WAYS])
+{
+    const td_lu_cut cut = td_lu_cut_of(p);
+    double part[TD_MOST_WAYS];
+    td_way_forecast solves[TD_MOST_WAYS];
+    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
+    for (int64_t i = 0; i + 1 < td_lu_blocks(p, &cut); i++) {
+        const td_product product = td_lu_block_product(p, &cut, i);
+        const td_real_product real = real_of(&product);
+        const td_problem solve = td_lu_block_solve(p, &cut, i);
+        if (real.n <= 0) continue;
+        td_model_predict_solve(model, &solve, solves);
+        for (int way = 0; way < TD_MOST_WAYS; way++) part[way] = solves[way].seconds;
+        add(seconds, part, 1.0);
+        if (real.m <= 0) continue;
+        td_model_predict(model, &real, part);
+        add(seconds, part, 1.0);
+    }
+}
+
+/* Seconds of the products that panels make within their blocks, by every way. Of many, so many
+ * stand for all. */
+static void predict_within(const td_model *model, const td_problem *p, double seconds[TD_MOST_WAYS])
+{
+    enum { MOST_LOOKED_AT = 16 };
+    const td_lu_cut cut = td_lu_cut_of(p);
+    const int64_t panels = td_ceil_div(order_of(p), cut.panel),
+                  looked_at = td_smaller(panels, MOST_LOOKED_AT);
+    double part[TD_MOST_WAYS];
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     for (int64_t at = 0; at < looked_at; at++) {
-        double once[TD_MOST_WAYS];
-        const td_real_product real = real_update(p, (2 * at + 1) * count / (2 * looked_at));
+        const int64_t first = (2 * at + 1) * panels / (2 * looked_at) * cut.panel,
+                      block = first / cut.block, behind = td_lu_block_at(p, &cut, block + 1);
+        const bool is_last = block + 1 == td_lu_blocks(p, &cut);
+        const int64_t columns = td_smaller(cut.panel, behind - first);
+        const td_product product =
+            td_lu_panel_product(p, first, columns, first + columns, is_last ? p->n : behind);
+        const td_real_product real = real_of(&product);
         if (real.m <= 0 || real.n <= 0) continue;
-        td_model_predict(model, &real, once);
-        for (int i = 0; i < ways; i++)
-            seconds[i] = once[i] < 0.0 || seconds[i] < 0.0
-                             ? -1.0
-                             : seconds[i] + once[i] * (double)count / (double)looked_at;
+        td_model_predict(model, &real, part);
+        add(seconds, part, (double)panels / (double)looked_at);
     }
 }
 
 /* ---- factorisations ---- */
 
-/* Seconds of all columns in panels: each has the rows from its diagonal on. */
+/* Seconds of all columns and of the products within their blocks: each has the rows from its
+ * diagonal on. */
 static double seconds_of_columns(const row *r, const td_problem *p)
 {
+    enum { AT_ONCE = 512 };
     const int64_t order = order_of(p);
     double seconds = 0.0;
-    for (int64_t first = 0; first < order; first += TD_FACTOR_BLOCK)
-        seconds += (double)td_smaller(TD_FACTOR_BLOCK, order - first) * 1e-6 *
+    for (int64_t first = 0; first < order; first += AT_ONCE)
+        seconds += (double)td_smaller(AT_ONCE, order - first) * 1e-6 *
                    figure_at(r, (double)(p->m - first));
     return seconds;
+}
+
+/* Real operations, an addition and a multiplication being two. */
+static double operations_of(const td_problem *p)
+{
+    const double m = (double)p->m, n = (double)p->n, order = (double)order_of(p),
+                 real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0;
+    return real * (2.0 * m * n * order - (m + n) * order * order + 2.0 / 3.0 * order * order * order);
 }
 
 /* A matrix that is not square takes as long as a square one of as many operations. */
@@ -133,11 +158,9 @@ static double native_seconds(const td_model *model, const td_problem *p)
 {
     const row *measured = find(native_rows, COUNT(native_rows), model, p->type);
     const double order = (double)order_of(p), side = cbrt((double)p->m * (double)p->n * order);
-    double products[TD_MOST_WAYS];
     if (measured) return 1e-3 * figure_at(measured, side);
     const row *columns = find(native_column_rows, COUNT(native_column_rows), model, p->type);
-    predict_products(model, p, products);
-    return products[0] + order * 1e-6 * figure_at(columns, side);
+    return operations_of(p) / model->rates.matrix64 + order * 1e-6 * figure_at(columns, side);
 }
 
 /* Devices with clusters of 16 blocks; GeForce and its like (12) have smaller ones. */
@@ -164,20 +187,37 @@ double td_model_native_lu(const td_model *model, const td_problem *p)
     return native_seconds(model, p);
 }
 
+/* Of a matrix that is large enough. */
+static double columns_worth_it(const td_model *model, const td_problem *p)
+{
+    return order_of(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
+}
+
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p)
 {
-    double products[TD_MOST_WAYS];
-    if (order_of(p) < TD_FACTOR_LEAST_ORDER) return -1.0;
-    predict_products(model, p, products);
-    return sum_of(products[0], own_columns(model, p));
+    double between[TD_MOST_WAYS];
+    predict_between(model, p, between);
+    return sum_of(between[0], columns_worth_it(model, p));
 }
 
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
-    const double columns = order_of(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
-    double products[TD_MOST_WAYS] = {0.0};
-    if (columns >= 0.0) predict_products(model, p, products);
+    const td_solve_cut cut = {td_solve_most_rows(p->type), TD_FACTOR_LEAST_TERMS};
+    const double columns = columns_worth_it(model, p);
+    double between[TD_MOST_WAYS] = {0.0};
+    if (columns >= 0.0) predict_between(model, p, between);
     for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i] = (td_way_forecast){.seconds = sum_of(products[i], columns)};
+        by_way[i] = (td_way_forecast){sum_of(between[i], columns), cut};
     by_way[0].seconds = native_seconds(model, p);
+}
+
+/* Columns have cuBLAS's products in their time. */
+double td_model_lu_by_one_way(const td_model *model, const td_problem *p, int way)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    double within[TD_MOST_WAYS];
+    td_model_predict_lu(model, p, by_way);
+    predict_within(model, p, within);
+    if (by_way[way].seconds < 0.0 || within[way] < 0.0) return -1.0;
+    return by_way[way].seconds + fmax(0.0, within[way] - within[0]);
 }

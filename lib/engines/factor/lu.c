@@ -1,13 +1,14 @@
-/* lu.c - a panel of columns is factored, and the columns behind it are updated: first those of the
- * next panel, then all others. On devices whose panels are factored by a cluster of blocks, what
- * the next panel waits for goes ahead in a stream beside the program's (ahead.h): it is factored
- * while the others are updated.
+/* lu.c - a block of columns after the other (lu_steps.h). Within a block a panel of columns is
+ * factored, and the block's columns behind it are updated: first those of the next panel, then all
+ * others. On devices whose panels are factored by a cluster of blocks, what the next panel waits
+ * for goes ahead in a stream beside the program's (ahead.h): it is factored while the others are
+ * updated, and while rows are exchanged in the columns beside the block.
  *
  *     ahead     panel 0 | next 0 | panel 1 ............ | next 1 | panel 2 ......
- *     program                    | others 0 | left 0             | others 1 | left 1
+ *     program                    | others 0 | beside 0           | others 1 | beside 1
  *
- * The cut into panels and products depends on sizes alone, so that the bits are the same on every
- * device whose products have the same. */
+ * Behind a block come one solve and one product. The cut depends on sizes alone, so that the bits
+ * are the same on every device whose products have the same. */
 #include "lu.h"
 
 #include <limits.h>
@@ -20,6 +21,7 @@
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
 #include "../ozaki/cublas.h"
+#include "../solve/solve.h"
 #include "ahead.h"
 
 _Static_assert((int)TD_FACTOR_MOST_ROWS == (int)TD_CLUSTER_ROWS, "the model is of other panels");
@@ -31,7 +33,7 @@ typedef struct {
     td_device *device;
     size_t workspace_limit;
     td_counters *counters;
-    int64_t width;       /* columns of a panel */
+    td_lu_cut cut;
     td_workspace orders; /* of the last panels (cluster.h), if memory is not NULL */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
     cudaStream_t stream; /* of what the next panel waits for */
@@ -49,36 +51,36 @@ const char *td_factor_lu_refusal(const td_problem *p)
     return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
 }
 
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
+/* Columns from..to - 1. */
+typedef struct {
+    int64_t from, to;
+} columns;
 
-/* A column of a narrow panel takes less time, and a wide one leaves longer products behind. */
-static int64_t width_of(const td_problem *p)
+/* A block: its panels are in `factored`, and what they update at once in `updated`, which are the
+ * same columns unless the last block is wide. */
+typedef struct {
+    columns factored, updated;
+} block;
+
+static block block_of(const run *r, int64_t i)
 {
-    enum { SMALL = 2048, MIDDLE = 4096 };
-    const int64_t order = order_of(p);
-    return order <= SMALL    ? TD_CLUSTER_COLUMNS / 2
-           : order <= MIDDLE ? 3 * TD_CLUSTER_COLUMNS / 4
-                             : TD_CLUSTER_COLUMNS;
+    const td_problem *p = r->problem;
+    const int64_t first = td_lu_block_at(p, &r->cut, i), behind = td_lu_block_at(p, &r->cut, i + 1);
+    const bool is_last = i + 1 == td_lu_blocks(p, &r->cut);
+    return (block){{first, behind}, {first, is_last ? p->n : behind}};
 }
 
-/* The matrix from an element on. */
-static td_matrix part_of(const td_problem *p, int64_t row, int64_t column)
-{
-    const int64_t bytes = td_types[p->type].size;
-    return (td_matrix){.data = (char *)p->a.data + (row + column * p->a.ld) * bytes, .ld = p->a.ld};
-}
-
-/* The panel that begins at column `first`. */
-static td_one_block_panel panel_at(const run *r, int64_t first)
+/* The panel that begins at column `first` of a block. */
+static td_one_block_panel panel_at(const run *r, const block *b, int64_t first)
 {
     const td_problem *p = r->problem;
     const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
     return (td_one_block_panel){
         .is_complex = p->type == TD_COMPLEX_BINARY64,
-        .a = part_of(p, first, first).data,
+        .a = td_lu_part(p, first, first).data,
         .ld = p->a.ld,
         .rows = p->m - first,
-        .columns = td_smaller(r->width, order_of(p) - first),
+        .columns = td_smaller(r->cut.panel, b->factored.to - first),
         .before = first,
         .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
         .has_wide_pivots = p->has_wide_pivots,
@@ -93,20 +95,25 @@ enum { ORDERS = 3 };
 /* What a panel leaves for other columns. */
 static void *order_at(const run *r, int64_t first)
 {
-    const size_t number = (size_t)(first / r->width % ORDERS);
+    const size_t number = (size_t)(first / r->cut.panel % ORDERS);
     return r->orders.memory ? (char *)r->orders.memory + number * td_cluster_order_bytes() : NULL;
 }
 
 /* ---- products ---- */
 
+static td_run_status by_cublas(const run *r, const td_problem *call)
+{
+    return td_cublas_run(r->device, call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
 static td_run_status multiply(const run *r, const td_product *product)
 {
     const td_factor_products *by = r->products;
-    if (by->engine)
+    if (by->engine && product->k >= by->cut.least_terms)
         return td_engine_run(by->engine, product, by->parameter, r->device, r->workspace_limit,
                              r->counters);
     const td_problem call = td_call_of_product(product);
-    return td_cublas_run(r->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return by_cublas(r, &call);
 }
 
 /* A has been written, so that a mode that cannot make the product has another one in its place. */
@@ -122,24 +129,23 @@ static td_run_status multiply_somehow(const run *r, const td_product *product)
                          r->counters);
 }
 
+/* The solve behind block i. */
+static td_run_status solve(const run *r, int64_t i)
+{
+    const td_problem call = td_lu_block_solve(r->problem, &r->cut, i);
+    const td_factor_products *by = r->products;
+    const td_solve_products with = {by->engine, by->parameter, by->cut};
+    if (!by->engine) return by_cublas(r, &call);
+    return td_solve_run(&call, &with, r->device, r->workspace_limit, r->counters);
+}
+
 /* Takes the panel's products away from columns from..to - 1 below it. */
 static td_run_status update(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
                             cudaStream_t stream)
 {
-    const td_problem *p = r->problem;
-    const int64_t first = panel->before, behind = first + panel->columns;
-    const td_product product = {.routine = TD_PRODUCT,
-                                .type = p->type,
-                                .m = p->m - behind,
-                                .n = to - from,
-                                .k = panel->columns,
-                                .alpha = td_scalar_of(p->type, -1.0),
-                                .beta = td_scalar_of(p->type, 1.0),
-                                .a = part_of(p, behind, first),
-                                .b = part_of(p, first, from),
-                                .c = part_of(p, behind, from),
-                                .batch = 1,
-                                .stream = stream};
+    td_product product =
+        td_lu_panel_product(r->problem, panel->before, panel->columns, from, to);
+    product.stream = stream;
     return product.m > 0 ? multiply_somehow(r, &product) : TD_RUN_DONE;
 }
 
@@ -150,7 +156,8 @@ static td_run_status update(const run *r, const td_one_block_panel *panel, int64
 static td_run_status exchange(const run *r, const td_one_block_panel *panel, int64_t from,
                               int64_t to, bool solves, cudaStream_t stream)
 {
-    void *const columns = part_of(r->problem, panel->before, from).data;
+    if (from >= to) return TD_RUN_DONE;
+    void *const columns = td_lu_part(r->problem, panel->before, from).data;
     const cudaError_t error =
         r->orders.memory ? td_cluster_exchange_run(panel, order_at(r, panel->before), columns,
                                                    to - from, solves, stream)
@@ -162,9 +169,8 @@ static td_run_status exchange(const run *r, const td_one_block_panel *panel, int
 static td_run_status apply(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
                            cudaStream_t stream)
 {
-    if (from >= to) return TD_RUN_DONE;
     const td_run_status status = exchange(r, panel, from, to, true, stream);
-    return status == TD_RUN_DONE ? update(r, panel, from, to, stream) : status;
+    return status == TD_RUN_DONE && from < to ? update(r, panel, from, to, stream) : status;
 }
 
 /* ---- steps ---- */
@@ -176,9 +182,9 @@ static bool wait_for(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other
            td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
 }
 
-static td_run_status factor(const run *r, int64_t first)
+static td_run_status factor(const run *r, const block *b, int64_t first)
 {
-    const td_one_block_panel panel = panel_at(r, first);
+    const td_one_block_panel panel = panel_at(r, b, first);
     const cudaError_t error =
         r->orders.memory ? td_cluster_factor_run(&panel, order_at(r, first),
                                                  r->ahead ? r->ahead->begun : NULL, r->stream)
@@ -188,44 +194,75 @@ static td_run_status factor(const run *r, int64_t first)
 
 /* The next panel is begun; the program's stream goes on as soon as it has its places on the device,
  * which it would have to wait for behind a large product. */
-static td_run_status factor_next(const run *r, int64_t first)
+static td_run_status factor_next(const run *r, const block *b, int64_t first)
 {
     cudaStream_t stream = r->problem->stream;
     if (r->ahead && !wait_for(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
-    if (first >= order_of(r->problem)) return TD_RUN_DONE;
-    const td_run_status status = factor(r, first);
+    if (first >= b->factored.to) return TD_RUN_DONE;
+    const td_run_status status = factor(r, b, first);
     if (status != TD_RUN_DONE || !r->ahead) return status;
     return td_cuda_ok(cudaStreamWaitEvent(stream, r->ahead->begun, 0)) ? TD_RUN_DONE
                                                                        : TD_RUN_FAILED;
 }
 
-/* The panel at `first` is enqueued. */
-static td_run_status step(const run *r, int64_t first)
+/* Rows of all columns that the panel does not update at once. */
+static td_run_status exchange_beside(const run *r, const block *b, const td_one_block_panel *panel)
 {
     const td_problem *p = r->problem;
-    const td_one_block_panel panel = panel_at(r, first);
-    const int64_t behind = first + panel.columns, next = td_smaller(behind + r->width, p->n);
+    if (!p->pivots) return TD_RUN_DONE;
+    const td_run_status status = exchange(r, panel, 0, panel->before, false, p->stream);
+    return status == TD_RUN_DONE ? exchange(r, panel, b->updated.to, p->n, false, p->stream)
+                                 : status;
+}
+
+/* The panel at `first` is enqueued. */
+static td_run_status step(const run *r, const block *b, int64_t first)
+{
+    const td_problem *p = r->problem;
+    const td_one_block_panel panel = panel_at(r, b, first);
+    const int64_t behind = first + panel.columns,
+                  next = td_smaller(behind + r->cut.panel, b->updated.to);
     td_run_status status = apply(r, &panel, behind, next, r->stream);
-    if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, behind);
-    if (status == TD_RUN_DONE) status = apply(r, &panel, next, p->n, p->stream);
+    if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, b, behind);
+    if (status == TD_RUN_DONE) status = apply(r, &panel, next, b->updated.to, p->stream);
     if (status == TD_RUN_DONE && r->ahead && !wait_for(r->stream, r->ahead->step, p->stream))
         status = TD_RUN_FAILED;
-    if (status == TD_RUN_DONE && first > 0 && p->pivots)
-        status = exchange(r, &panel, 0, first, false, p->stream);
-    if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, behind);
+    if (status == TD_RUN_DONE) status = exchange_beside(r, b, &panel);
+    if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, b, behind);
     return status;
 }
 
-static td_run_status run_steps(const run *r)
+static td_run_status factor_block(const run *r, const block *b)
+{
+    if (r->ahead && !wait_for(r->stream, r->ahead->step, r->problem->stream)) return TD_RUN_FAILED;
+    td_run_status status = factor(r, b, b->factored.from);
+    for (int64_t first = b->factored.from; first < b->factored.to && status == TD_RUN_DONE;
+         first += r->cut.panel)
+        status = step(r, b, first);
+    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream))
+        return TD_RUN_FAILED;
+    return status;
+}
+
+/* What block i, which is not the last, does to all columns behind it. */
+static td_run_status update_behind(const run *r, int64_t i)
+{
+    const td_product product = td_lu_block_product(r->problem, &r->cut, i);
+    const td_run_status status = solve(r, i);
+    return status == TD_RUN_DONE && product.m > 0 ? multiply_somehow(r, &product) : status;
+}
+
+static td_run_status run_blocks(const run *r)
 {
     const td_problem *p = r->problem;
-    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) ||
-        (r->ahead && !wait_for(r->stream, r->ahead->step, p->stream)))
-        return TD_RUN_FAILED;
-    td_run_status status = factor(r, 0);
-    for (int64_t first = 0; first < order_of(p) && status == TD_RUN_DONE; first += r->width)
-        status = step(r, first);
-    if (r->ahead && !wait_for(p->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
+    const int64_t blocks = td_lu_blocks(p, &r->cut);
+    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))) return TD_RUN_FAILED;
+    td_run_status status = TD_RUN_DONE;
+    for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
+        const block b = block_of(r, i);
+        status = factor_block(r, &b);
+        if (status == TD_RUN_DONE && i + 1 < blocks) status = update_behind(r, i);
+    }
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
@@ -241,7 +278,8 @@ static size_t all_or_none(void *bytes, size_t limit)
 static td_run_status prepare(run *r)
 {
     const td_problem *p = r->problem;
-    const td_one_block_panel first = panel_at(r, 0);
+    const block whole = block_of(r, 0);
+    const td_one_block_panel first = panel_at(r, &whole, 0);
     size_t bytes = ORDERS * td_cluster_order_bytes();
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
@@ -262,14 +300,14 @@ static void clean_up(run *r)
 td_run_status td_factor_lu(const td_problem *p, const td_factor_products *products,
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    run r = {p, products, device, workspace_limit, counters, .width = width_of(p)};
+    run r = {p, products, device, workspace_limit, counters, .cut = products->panels};
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
     status = prepare(&r);
     if (status != TD_RUN_DONE) return status;
-    status = run_steps(&r);
+    status = run_blocks(&r);
     clean_up(&r);
     return status;
 }

@@ -27,14 +27,19 @@ static void predict(const td_model *model, const td_question *q, td_way_forecast
     td_model_predict_lu(model, q->called, by_way);
 }
 
+/* A mode by name makes all products. */
+static td_solve_cut cut_of(const td_question *q)
+{
+    return (td_solve_cut){td_solve_most_rows(q->called->type), 0};
+}
+
 static td_way_forecast predict_one(const td_model *model, const td_question *q,
                                    const td_engine *engine, td_parameter parameter)
 {
-    td_way_forecast by_way[TD_MOST_WAYS];
     if (engine == td_engines[0])
         return (td_way_forecast){.seconds = td_model_native_lu(model, q->called)};
-    td_model_predict_lu(model, q->called, by_way);
-    return by_way[td_way_of(engine, parameter)];
+    const int way = td_way_of(engine, parameter);
+    return (td_way_forecast){td_model_lu_by_one_way(model, q->called, way), cut_of(q)};
 }
 
 static double by_native_products(const td_model *model, const td_question *q)
@@ -46,11 +51,14 @@ static double by_native_products(const td_model *model, const td_question *q)
 static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way)
 {
-    (void)model, (void)way;
+    (void)model;
     const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    const td_lu_cut cut = td_lu_cut_of(q->called);
     td_real_product largest;
     if (!td_lu_largest(q->called, &largest)) return by_fp64;
-    return by_fp64 + (double)td_lu_updates(q->called) * td_model_seconds_to_find_out(&largest);
+    const int64_t products = (td_lu_blocks(q->called, &cut) - 1) *
+                             td_ceil_div(cut.block, by_way[way].cut.least_terms);
+    return by_fp64 + (double)products * td_model_seconds_to_find_out(&largest);
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -59,27 +67,22 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
     return td_lu_largest(q->called, product);
 }
 
-/* Panels are as they are in every mode. */
-static td_solve_cut cut_of(const td_question *q)
-{
-    (void)q;
-    return (td_solve_cut){0};
-}
-
 /* Where the largest product is large by the rule of method `product`. */
 static bool is_large(const td_question *q, td_solve_cut *cut)
 {
     td_real_product largest;
-    *cut = (td_solve_cut){0};
+    *cut = cut_of(q);
     return td_lu_largest(q->called, &largest) && td_is_large_product(&largest);
 }
 
 /* Engine `dgemm` stands for cuBLAS's own products. */
+static bool is_native(const td_decision *decision) { return decision->engine == &td_engine_dgemm; }
+
 static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
-    const bool is_native = decision->engine == &td_engine_dgemm;
-    const td_factor_products by = {is_native ? NULL : decision->engine, decision->parameter};
+    const td_factor_products by = {is_native(decision) ? NULL : decision->engine, decision->parameter,
+                                   decision->cut, td_lu_cut_of(q->called)};
     return td_factor_lu(q->called, &by, device, workspace_limit, counters);
 }
 
@@ -110,15 +113,42 @@ static bool sample(const td_question *q, td_product *product)
     return true;
 }
 
+static int64_t tiles_of(const td_product *product)
+{
+    td_real_product real;
+    td_to_real(product, &real);
+    return real.m > 0 && real.n > 0 ? td_tiles_of_product(&real) : 0;
+}
+
+/* Of the products that panels make within a block: of the next panel's columns, and of all others. */
+static int64_t tiles_within(const td_problem *p, const td_lu_cut *cut, int64_t block)
+{
+    const int64_t behind = td_lu_block_at(p, cut, block + 1),
+                  end = block + 1 == td_lu_blocks(p, cut) ? p->n : behind;
+    int64_t tiles = 0;
+    for (int64_t first = td_lu_block_at(p, cut, block); first < behind; first += cut->panel) {
+        const int64_t columns = td_smaller(cut->panel, behind - first), from = first + columns,
+                      next = td_smaller(from + cut->panel, end);
+        const td_product ahead = td_lu_panel_product(p, first, columns, from, next),
+                         others = td_lu_panel_product(p, first, columns, next, end);
+        tiles += tiles_of(&ahead) + tiles_of(&others);
+    }
+    return tiles;
+}
+
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
+    const td_problem *p = q->called;
+    const td_lu_cut cut = td_lu_cut_of(p);
+    const td_solve_cut by = is_native(decision) ? cut_of(q) : decision->cut;
+    const int64_t blocks = td_lu_blocks(p, &cut);
     int64_t tiles = 0;
-    (void)decision;
-    for (int64_t i = 0; i < td_lu_updates(q->called); i++) {
-        const td_product update = td_lu_update(q->called, i);
-        td_real_product real;
-        td_to_real(&update, &real);
-        if (update.m > 0 && update.n > 0) tiles += td_tiles_of_product(&real);
+    for (int64_t i = 0; i < blocks; i++) {
+        if (cut.panel >= by.least_terms) tiles += tiles_within(p, &cut, i);
+        if (i + 1 == blocks) continue;
+        const td_problem solve = td_lu_block_solve(p, &cut, i);
+        const td_product product = td_lu_block_product(p, &cut, i);
+        tiles += td_tiles_of_solve(&solve, by) + tiles_of(&product);
     }
     return tiles;
 }

@@ -94,17 +94,22 @@ static bool sample(const td_question *q, td_product *product)
     return td_lower(&residuals, product);
 }
 
-static int64_t tiles(const td_question *q, const td_decision *decision)
+int64_t td_tiles_of_solve(const td_problem *p, td_solve_cut cut)
 {
-    const int64_t blocks = td_solve_blocks(q->called, decision->cut.block_rows);
+    const int64_t blocks = td_solve_blocks(p, cut.block_rows);
     int64_t tiles = 0;
     for (int64_t known = 1; known < blocks; known++) {
-        const td_product update = td_solve_update(q->called, decision->cut.block_rows, known);
+        const td_product update = td_solve_update(p, cut.block_rows, known);
         td_real_product real;
         td_to_real(&update, &real);
-        if (update.k >= decision->cut.least_terms) tiles += td_tiles_of_product(&real);
+        if (update.k >= cut.least_terms) tiles += td_tiles_of_product(&real);
     }
     return tiles;
+}
+
+static int64_t tiles(const td_question *q, const td_decision *decision)
+{
+    return td_tiles_of_solve(q->called, decision->cut);
 }
 
 const td_method td_method_solve = {

@@ -22,6 +22,7 @@ typedef struct {
     pivot_kind pivots;
     const char *data;
     uint64_t seed;
+    int block; /* columns of a block; 0: as many as the sizes have it */
 } matrix;
 
 static int least_of(const matrix *x) { return x->m < x->n ? x->m : x->n; }
@@ -185,6 +186,13 @@ typedef struct {
     int info;
 } factors;
 
+/* Small matrices are cut into blocks, too. */
+static td_lu_cut cut_of(const td_problem *p, int block)
+{
+    const td_lu_cut cut = td_lu_cut_of(p);
+    return block ? (td_lu_cut){block, cut.panel} : cut;
+}
+
 static factors run(const matrix *x, const double *a, const td_engine *engine)
 {
     const size_t bytes = elements_of(x) * sizeof *a, count = (size_t)least_of(x);
@@ -204,7 +212,8 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
                           .has_wide_pivots = x->pivots == WIDE_PIVOTS,
                           .info = device_info,
                           .batch = 1};
-    const td_factor_products by = {.engine = engine};
+    const td_factor_products by = {
+        .engine = engine, .cut = {td_solve_most_rows(p.type), 0}, .panels = cut_of(&p, x->block)};
     td_device *device = td_device_current();
     const td_run_status status = td_factor_lu(&p, &by, device, td_device_limit(device, 0), NULL);
     CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(x), (int)status);
@@ -269,7 +278,7 @@ TEST(panels_are_plain_chains)
             for (int k = 0; k < (test_is_brief() ? 2 : KINDS); k++)
                 for (int p = 0; p < PIVOT_KINDS; p++)
                     check_bits(&(matrix){rows[r], columns[c], rows[r] + (int)(c % 3), (pivot_kind)p,
-                                         kinds[(r + c + (size_t)k) % KINDS].name, fresh_seed()});
+                                         kinds[(r + c + (size_t)k) % KINDS].name, fresh_seed(), 0});
 }
 
 /* Columns that no panel has are U's. */
@@ -281,7 +290,7 @@ TEST(wide_matrices_are_plain_chains)
             for (int k = 0; k < KINDS; k++)
                 if (kinds[k].is_regular)
                     check_bits(&(matrix){rows[r], columns[c], rows[r] + 1, PIVOTS, kinds[k].name,
-                                         fresh_seed()});
+                                         fresh_seed(), 0});
 }
 
 /* More rows than blocks of small clusters have. */
@@ -292,7 +301,7 @@ TEST(tall_panels_are_plain_chains)
         for (int k = 0; k < KINDS; k += device_is_host() ? 4 : 1)
             if (!device_is_host() || rows[r] <= 4097)
                 check_bits(&(matrix){rows[r], k % 2 ? 64 : 51, rows[r] + k % 2, PIVOTS,
-                                     kinds[k].name, fresh_seed()});
+                                     kinds[k].name, fresh_seed(), 0});
 }
 
 /* ---- residuals ---- */
@@ -341,9 +350,34 @@ TEST(residuals_are_small)
             const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
             if (!kinds[k].is_regular || (device_is_host() && n > 300)) continue;
             check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed()},
+                                      fresh_seed(), 0},
                             k % 4 == 3 ? NULL : &td_engine_fp64);
         }
+}
+
+/* Blocks of columns with a solve and a product behind each, which large matrices have. */
+TEST(blocks_have_small_residuals)
+{
+    const int orders[] = {65, 129, 192, 300}, blocks[] = {64, 128, 192};
+    const td_engine *const engines[] = {&td_engine_fp64, NULL, &td_engine_ozaki2};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        for (int k = 0; k < KINDS; k++) {
+            const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
+            if (!kinds[k].is_regular) continue;
+            check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
+                                      fresh_seed(), blocks[(i + (size_t)k) % 3]},
+                            engines[k % 3]);
+        }
+}
+
+/* Sizes that are cut so by themselves. */
+TEST(large_matrices_have_small_residuals)
+{
+    const int sizes[][2] = {{6200, 6200}, {9000, 6200}, {6200, 9000}};
+    for (size_t i = 0; !device_is_host() && i < sizeof sizes / sizeof *sizes; i++)
+        check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random",
+                                  fresh_seed(), 0},
+                        i == 1 ? NULL : &td_engine_ozaki2);
 }
 
 /* ---- the same bits everywhere ---- */
@@ -364,12 +398,15 @@ TEST(bits_are_the_same_everywhere)
         int m, n;
         const td_engine *engine;
         uint64_t hash;
-    } golden[] = {{300, 300, &td_engine_fp64, 0x712334ef053750d7},
-                  {500, 260, &td_engine_fp64, 0xc2e676a5e061e15e},
-                  {130, 400, &td_engine_fp64, 0xc18bc5734acea12b},
-                  {300, 300, &td_engine_ozaki2, 0x6b8dbb52958cd96d}};
+        int block;
+    } golden[] = {{300, 300, &td_engine_fp64, 0x712334ef053750d7, 0},
+                  {500, 260, &td_engine_fp64, 0xc2e676a5e061e15e, 0},
+                  {130, 400, &td_engine_fp64, 0xc18bc5734acea12b, 0},
+                  {300, 300, &td_engine_ozaki2, 0x6b8dbb52958cd96d, 0},
+                  {500, 420, &td_engine_fp64, 0x08ff42bd381a22b0, 128},
+                  {420, 500, &td_engine_ozaki2, 0xe90d7d1e1d1c0752, 192}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        const matrix x = {golden[i].m, golden[i].n, golden[i].m, PIVOTS, "random", 1 + i};
+        const matrix x = {golden[i].m, golden[i].n, golden[i].m, PIVOTS, "random", 1 + i, golden[i].block};
         double *a = make(&x);
         factors f = run(&x, a, golden[i].engine);
         const uint64_t hash = hash_of(&f, elements_of(&x));

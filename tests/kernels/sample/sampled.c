@@ -30,7 +30,7 @@ static td_run_status enqueue(const td_problem *p, const td_decision *d)
     const size_t limit = td_device_current()->workspace_bytes;
     const td_solve_products by = {d->engine, d->parameter, d->cut};
     td_product product;
-    const td_factor_products with = {d->engine, d->parameter};
+    const td_factor_products with = {d->engine, d->parameter, d->cut, td_lu_cut_of(p)};
     if (p->kind == TD_FACTOR_LU) return td_factor_lu(p, &with, td_device_current(), limit, NULL);
     if (td_problem_is_solve(p)) return td_solve_run(p, &by, td_device_current(), limit, NULL);
     CHECK(td_lower(p, &product), "no product");

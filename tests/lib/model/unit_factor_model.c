@@ -88,27 +88,43 @@ TEST(ways_differ_by_their_products)
         }
 }
 
-/* As many products as blocks have something behind them. */
+/* Matrices of one block have no product that is large. */
 TEST(products_of_factors)
 {
     static const struct {
-        int64_t m, n, count, rows, columns; /* of the first */
-    } cases[] = {
-        {1, 1, 0, 0, 0},
-        {TD_FACTOR_BLOCK, TD_FACTOR_BLOCK, 0, 0, 0},
-        {TD_FACTOR_BLOCK + 1, TD_FACTOR_BLOCK + 1, 1, 1, 1},
-        {2 * TD_FACTOR_BLOCK, 2 * TD_FACTOR_BLOCK, 1, TD_FACTOR_BLOCK, TD_FACTOR_BLOCK},
-        {3 * TD_FACTOR_BLOCK, 2 * TD_FACTOR_BLOCK, 2, 2 * TD_FACTOR_BLOCK, TD_FACTOR_BLOCK}};
+        int64_t m, n, rows, columns, terms; /* of the largest */
+    } cases[] = {{1, 1, 0, 0, 0},
+                 {6143, 6143, 0, 0, 0},
+                 {16384, 4096, 0, 0, 0},
+                 {8192, 8192, 4096, 4096, 4096},
+                 {16384, 8192, 12288, 4096, 4096},
+                 {8192, 16384, 4096, 12288, 4096},
+                 {10000, 10000, 4880, 4880, 5120}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = factors(TD_BINARY64, cases[i].m, cases[i].n);
         td_real_product largest;
-        assert_int_equal(td_lu_updates(&p), cases[i].count);
-        assert_int_equal(td_lu_largest(&p, &largest), cases[i].count > 0);
-        if (cases[i].count == 0) continue;
+        assert_int_equal(td_lu_largest(&p, &largest), cases[i].terms > 0);
+        if (cases[i].terms == 0) continue;
         assert_int_equal(largest.m, cases[i].rows);
         assert_int_equal(largest.n, cases[i].columns);
-        assert_int_equal(largest.k, TD_FACTOR_BLOCK);
+        assert_int_equal(largest.k, cases[i].terms);
     }
+}
+
+/* Every column is in one panel of one block, whatever the sizes. */
+TEST(blocks_are_all_columns)
+{
+    for (int64_t m = 1; m < 40000; m = m * 5 / 3 + 1)
+        for (int64_t n = 1; n < 40000; n = n * 7 / 4 + 1) {
+            const td_problem p = factors(TD_BINARY64, m, n);
+            const td_lu_cut cut = td_lu_cut_of(&p);
+            const int64_t blocks = td_lu_blocks(&p, &cut);
+            assert_int_equal(cut.block % cut.panel, 0);
+            assert_int_equal(td_lu_block_at(&p, &cut, 0), 0);
+            assert_int_equal(td_lu_block_at(&p, &cut, blocks), m < n ? m : n);
+            for (int64_t i = 0; i < blocks; i++)
+                assert_true(td_lu_block_at(&p, &cut, i) < td_lu_block_at(&p, &cut, i + 1));
+        }
 }
 
 TEST(auto_takes_factors_where_they_gain)
