@@ -150,7 +150,8 @@ static double operations_of(const td_problem *p)
 {
     const double m = (double)p->m, n = (double)p->n, order = (double)order_of(p),
                  real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0;
-    return real * (2.0 * m * n * order - (m + n) * order * order + 2.0 / 3.0 * order * order * order);
+    return real *
+           (2.0 * m * n * order - (m + n) * order * order + 2.0 / 3.0 * order * order * order);
 }
 
 /* A matrix that is not square takes as long as a square one of as many operations. */
@@ -195,9 +196,8 @@ static double columns_worth_it(const td_model *model, const td_problem *p)
 
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p)
 {
-    double between[TD_MOST_WAYS];
-    predict_between(model, p, between);
-    return sum_of(between[0], columns_worth_it(model, p));
+    const td_lu_cut cut = td_lu_cut_of(p);
+    return td_lu_blocks(p, &cut) == 1 ? columns_worth_it(model, p) : -1.0;
 }
 
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way)

@@ -2,7 +2,9 @@
 
 #include "sizes.h"
 
-enum { WIDE = 128, BLOCK = 4096 };
+/* Columns of a wide panel, and of a block where there are several; matrices of fewer columns are
+ * one block. */
+enum { WIDE = 128, BLOCK = 4096, TWO_BLOCKS = 9216 };
 
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 
@@ -10,7 +12,8 @@ static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 td_lu_cut td_lu_cut_of(const td_problem *p)
 {
     enum { SMALL = 2048, MIDDLE = 4096 };
-    const int64_t order = order_of(p), blocks = td_larger(1, (order + BLOCK / 2) / BLOCK);
+    const int64_t order = order_of(p),
+                  blocks = order < TWO_BLOCKS ? 1 : (order + BLOCK / 2) / BLOCK;
     const int64_t panel = order <= SMALL ? WIDE / 2 : order <= MIDDLE ? 3 * WIDE / 4 : WIDE;
     return (td_lu_cut){td_round_up(td_larger(1, td_ceil_div(order, blocks)), panel), panel};
 }

@@ -143,8 +143,7 @@ static td_run_status solve(const run *r, int64_t i)
 static td_run_status update(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
                             cudaStream_t stream)
 {
-    td_product product =
-        td_lu_panel_product(r->problem, panel->before, panel->columns, from, to);
+    td_product product = td_lu_panel_product(r->problem, panel->before, panel->columns, from, to);
     product.stream = stream;
     return product.m > 0 ? multiply_somehow(r, &product) : TD_RUN_DONE;
 }
@@ -239,8 +238,7 @@ static td_run_status factor_block(const run *r, const block *b)
     for (int64_t first = b->factored.from; first < b->factored.to && status == TD_RUN_DONE;
          first += r->cut.panel)
         status = step(r, b, first);
-    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream))
-        return TD_RUN_FAILED;
+    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
     return status;
 }
 

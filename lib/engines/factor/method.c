@@ -56,8 +56,8 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
     const td_lu_cut cut = td_lu_cut_of(q->called);
     td_real_product largest;
     if (!td_lu_largest(q->called, &largest)) return by_fp64;
-    const int64_t products = (td_lu_blocks(q->called, &cut) - 1) *
-                             td_ceil_div(cut.block, by_way[way].cut.least_terms);
+    const int64_t products =
+        (td_lu_blocks(q->called, &cut) - 1) * td_ceil_div(cut.block, by_way[way].cut.least_terms);
     return by_fp64 + (double)products * td_model_seconds_to_find_out(&largest);
 }
 
@@ -81,8 +81,8 @@ static bool is_native(const td_decision *decision) { return decision->engine == 
 static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
-    const td_factor_products by = {is_native(decision) ? NULL : decision->engine, decision->parameter,
-                                   decision->cut, td_lu_cut_of(q->called)};
+    const td_factor_products by = {is_native(decision) ? NULL : decision->engine,
+                                   decision->parameter, decision->cut, td_lu_cut_of(q->called)};
     return td_factor_lu(q->called, &by, device, workspace_limit, counters);
 }
 

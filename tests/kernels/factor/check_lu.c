@@ -373,11 +373,11 @@ TEST(blocks_have_small_residuals)
 /* Sizes that are cut so by themselves. */
 TEST(large_matrices_have_small_residuals)
 {
-    const int sizes[][2] = {{6200, 6200}, {9000, 6200}, {6200, 9000}};
+    const int sizes[][2] = {{9300, 9300}, {12000, 9300}, {9300, 12000}};
     for (size_t i = 0; !device_is_host() && i < sizeof sizes / sizeof *sizes; i++)
-        check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random",
-                                  fresh_seed(), 0},
-                        i == 1 ? NULL : &td_engine_ozaki2);
+        check_residuals(
+            &(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random", fresh_seed(), 0},
+            i == 1 ? NULL : &td_engine_ozaki2);
 }
 
 /* ---- the same bits everywhere ---- */
@@ -406,7 +406,8 @@ TEST(bits_are_the_same_everywhere)
                   {500, 420, &td_engine_fp64, 0x08ff42bd381a22b0, 128},
                   {420, 500, &td_engine_ozaki2, 0xe90d7d1e1d1c0752, 192}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        const matrix x = {golden[i].m, golden[i].n, golden[i].m, PIVOTS, "random", 1 + i, golden[i].block};
+        const matrix x = {golden[i].m, golden[i].n, golden[i].m,    PIVOTS,
+                          "random",    1 + i,       golden[i].block};
         double *a = make(&x);
         factors f = run(&x, a, golden[i].engine);
         const uint64_t hash = hash_of(&f, elements_of(&x));

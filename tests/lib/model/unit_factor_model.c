@@ -94,11 +94,11 @@ TEST(products_of_factors)
     static const struct {
         int64_t m, n, rows, columns, terms; /* of the largest */
     } cases[] = {{1, 1, 0, 0, 0},
-                 {6143, 6143, 0, 0, 0},
+                 {9215, 9215, 0, 0, 0},
                  {16384, 4096, 0, 0, 0},
-                 {8192, 8192, 4096, 4096, 4096},
-                 {16384, 8192, 12288, 4096, 4096},
-                 {8192, 16384, 4096, 12288, 4096},
+                 {12288, 12288, 8192, 8192, 4096},
+                 {16384, 12288, 12288, 8192, 4096},
+                 {12288, 16384, 8192, 12288, 4096},
                  {10000, 10000, 4880, 4880, 5120}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = factors(TD_BINARY64, cases[i].m, cases[i].n);
@@ -147,7 +147,7 @@ TEST(reproducible_factors_ask_no_device)
 {
     td_options o = options_of_auto();
     set_option(&o, TD_OPTION_STRATEGY, "reproducible");
-    const td_problem large = factors(TD_BINARY64, 8192, 8192),
+    const td_problem large = factors(TD_BINARY64, 12288, 12288),
                      small = factors(TD_BINARY64, 2048, 2048);
     assert_string_equal(decide_call(&o, &large, NULL).text, "ozaki2");
     assert_string_equal(decide_call(&o, &small, NULL).text, "fp64");
