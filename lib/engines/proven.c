@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "../../kernels/solve/solve.h"
+#include "../routine/sizes.h"
 #include "../routine/steps.h"
 
 #define UNIT          0x1p-53
@@ -167,4 +168,32 @@ td_sample_bound td_proven_solve(const td_engine *engine, td_parameter parameter,
     for (int64_t k = block_rows; k < td_solve_order(p); k *= 2)
         sum += of_update(engine, parameter, k, parts);
     return (td_sample_bound){.relative = sum, .loss = {4.0 / parts, 1.0, 2.0}};
+}
+
+/* ---- LU factors ---- */
+
+/* Roundings of a panel: of a chain over its columns, and two of a quotient. */
+static double of_panel(int64_t columns) { return ((double)columns + 3.0) * UNIT; }
+
+/* What is left of an element before a part is taken away is at most the products that are still to
+ * come, so that each part's error counts for |L||U| once, and the largest once more. A solve's
+ * residual counts for what is left of the element and for its own products. */
+td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, const td_problem *p,
+                             const td_lu_cut *cut, td_solve_cut by)
+{
+    const int parts = p->type == TD_COMPLEX_BINARY64 ? 2 : 1;
+    const int64_t between = td_lu_blocks(p, cut) - 1, within = td_ceil_div(cut->block, cut->panel);
+    const td_engine *const small = cut->panel < by.least_terms ? td_engines[0] : engine;
+    const double of_block = of_update(engine, parameter, cut->block, parts),
+                 of_columns = of_update(small, parameter, cut->panel, parts);
+    double sum =
+        of_panel(parts * cut->panel) * (parts == 2 ? 4.0 : 1.0) + (double)(within + 1) * of_columns;
+    if (!p->pivots) return (td_sample_bound){.relative = (double)INFINITY};
+    if (between > 0) {
+        const td_problem solve = td_lu_block_solve(p, cut, 0);
+        sum += (double)(between + 1) * of_block +
+               2.0 * td_proven_solve(engine, parameter, &solve, by.block_rows).relative;
+    }
+    return (td_sample_bound){.relative = sum,
+                             .loss = {4.0 / parts, (double)(between + within + 1), 2.0}};
 }

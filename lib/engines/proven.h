@@ -4,6 +4,8 @@
 #ifndef TD_PROVEN_H
 #define TD_PROVEN_H
 
+#include "../routine/lu_steps.h"
+#include "../routine/steps.h"
 #include "engine.h"
 
 /* Of modes; binary64 is that of mode fp64, and certified that of modes whose data choose how many
@@ -29,5 +31,12 @@ const char *td_error_print(const td_engine *engine, char text[TD_ERROR_TEXT]);
  * and whose products the engine makes, relative to |op(A)||X| + |alpha||B|. */
 td_sample_bound td_proven_solve(const td_engine *engine, td_parameter parameter,
                                 const td_problem *p, int64_t block_rows);
+
+/* Of every element of P A - L U, relative to |L||U| + |P A|, where a matrix is cut so, and the
+ * engine, td_engines[0] being cuBLAS's own, makes products of by.least_terms terms and more, and
+ * cuBLAS all others. Of factors without pivots nothing is: a 0 may have become one. Each part is
+ * analysed as by Higham, Accuracy and Stability of Numerical Algorithms, 2002, theorem 9.3. */
+td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, const td_problem *p,
+                             const td_lu_cut *cut, td_solve_cut by);
 
 #endif

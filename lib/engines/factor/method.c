@@ -78,19 +78,29 @@ static bool is_large(const td_question *q, td_solve_cut *cut)
 /* Engine `dgemm` stands for cuBLAS's own products. */
 static bool is_native(const td_decision *decision) { return decision->engine == &td_engine_dgemm; }
 
+static td_solve_cut cut_by(const td_question *q, const td_decision *decision)
+{
+    return is_native(decision) ? cut_of(q) : decision->cut;
+}
+
 static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
     const td_factor_products by = {is_native(decision) ? NULL : decision->engine,
-                                   decision->parameter, decision->cut, td_lu_cut_of(q->called)};
+                                   decision->parameter, cut_by(q, decision),
+                                   td_lu_cut_of(q->called)};
     return td_factor_lu(q->called, &by, device, workspace_limit, counters);
 }
 
-/* No bound of a factorisation's residuals is proven yet: they are measured, and not judged. */
+/* cuSOLVER promises nothing. */
 static td_promise promised(const td_question *q, const td_decision *decision)
 {
-    (void)q;
-    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+    const td_lu_cut cut = td_lu_cut_of(q->called);
+    if (!decision->engine)
+        return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
+    const td_engine *engine = is_native(decision) ? td_engines[0] : decision->engine;
+    return (td_promise){
+        .bound = td_proven_lu(engine, decision->parameter, q->called, &cut, cut_by(q, decision))};
 }
 
 /* L U, of which both factors are where A has been. */
@@ -140,7 +150,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
 {
     const td_problem *p = q->called;
     const td_lu_cut cut = td_lu_cut_of(p);
-    const td_solve_cut by = is_native(decision) ? cut_of(q) : decision->cut;
+    const td_solve_cut by = cut_by(q, decision);
     const int64_t blocks = td_lu_blocks(p, &cut);
     int64_t tiles = 0;
     for (int64_t i = 0; i < blocks; i++) {

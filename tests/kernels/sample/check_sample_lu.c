@@ -9,16 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/engines/proven.h"
 #include "tests/kernels/support/device.h"
 #include "sampled.h"
 
 typedef enum { INT, INT64, NONE } pivots_kind;
+typedef enum { RANDOM, SPECIAL, GRADED, TINY, GROWTH, PERMUTED, KINDS } data_kind;
 
 typedef struct {
     td_type type;
     int m, n, ld;
     pivots_kind pivots;
-    bool has_specials;
+    data_kind data;
 } factors;
 
 /* A GPU has panels of real matrices alone. */
@@ -34,6 +36,24 @@ static size_t bytes_of(const factors *f)
     return (size_t)(f->ld * f->n * parts_of(f->type)) * sizeof(double);
 }
 
+/* Part of an element, from a random number: GROWTH is Wilkinson's, whose U has the largest growth,
+ * and PERMUTED a triangle whose rows are in another order. */
+static double number_of(const factors *f, int i, int j, double x)
+{
+    switch (f->data) {
+    case GRADED:
+        return ldexp(x, 12 * (j % 80) - 480);
+    case TINY:
+        return ldexp(x, -1060);
+    case GROWTH:
+        return j == f->n - 1 || i == j ? 1.0 : i > j ? -1.0 : 0.0;
+    case PERMUTED:
+        return (i * 7 + 3) % f->m > j ? 0.0 : x;
+    default:
+        return x;
+    }
+}
+
 static double *make_matrix(const factors *f)
 {
     const int parts = parts_of(f->type);
@@ -41,12 +61,13 @@ static double *make_matrix(const factors *f)
     uint64_t state = (uint64_t)(f->m * 100 + f->n);
     CHECK(a, "no memory");
     for (int i = 0; i < f->ld * f->n * parts; i++) {
+        const int e = i / parts;
         state = state * 6364136223846793005u + 1442695040888963407u;
-        a[i] = (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
+        a[i] = number_of(f, e % f->ld, e / f->ld, (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0);
     }
     /* Without pivots the diagonal is the largest. */
     for (int i = 0; i < least_of(f) && f->pivots == NONE; i++) a[(i + i * f->ld) * parts] += 99.0;
-    if (f->has_specials) a[(f->m / 2 + f->n / 2 * f->ld) * parts] = (double)NAN;
+    if (f->data == SPECIAL) a[(f->m / 2 + f->n / 2 * f->ld) * parts] = (double)NAN;
     return a;
 }
 
@@ -183,6 +204,33 @@ TEST(all_factors)
     }
 }
 
+static bool is_proven_of_products(void)
+{
+    td_parameter parameter;
+    const td_engine *engine = td_engine_parse(sampled_mode->name, &parameter);
+    return isfinite(td_proven(engine, parameter, 1).relative);
+}
+
+/* More than one panel, and data whose factors grow or lose digits. */
+TEST(residuals_are_within_their_bound)
+{
+    if (!sampled_stands_for_others()) return;
+    for (int kind = GRADED; kind < KINDS; kind++) {
+        const factors f = {.type = type_of(kind % 2),
+                           .m = 71 + kind,
+                           .n = 74,
+                           .ld = 90,
+                           .pivots = INT,
+                           .data = (data_kind)kind};
+        errors want;
+        td_promise promise;
+        const td_sample_counts counts = verify(&f, &nothing, &want, &promise);
+        CHECK(promises(&promise) == is_proven_of_products(), "%s promises %g", sampled_mode->name,
+              promise.bound.relative);
+        check_counts(&counts, &want, &promise, text_of(&f));
+    }
+}
+
 /* Factors that are wrong have the residuals that they have. */
 TEST(faults_of_factors)
 {
@@ -198,7 +246,9 @@ TEST(faults_of_factors)
         td_promise promise;
         const td_sample_counts counts =
             verify(&f, &(meanwhile){add_fault, &wrong}, &want, &promise);
-        check_counts(&counts, &want, &promise, text_of(&f));
+        check_errors(&counts, &want, text_of(&f));
+        CHECK((counts.outside > 0) == promises(&promise), "%s: %llu beyond the bound",
+              sampled_mode->name, counts.outside);
         CHECK(counts.worst > 0x1p-20, "a fault of 2^-10 shows as %g", counts.worst);
     }
 }
@@ -207,7 +257,7 @@ TEST(faults_of_factors)
 TEST(special_factors)
 {
     if (!sampled_stands_for_others()) return;
-    const factors f = {.type = TD_BINARY64, .m = 30, .n = 30, .ld = 30, .has_specials = true};
+    const factors f = {.type = TD_BINARY64, .m = 30, .n = 30, .ld = 30, .data = SPECIAL};
     errors want;
     td_promise promise;
     const td_sample_counts counts = verify(&f, &nothing, &want, &promise);

@@ -102,7 +102,10 @@ void add_error(errors *e, double error);
 void sampled_near(double got, double want, double more, const char *what, const char *name,
                   const char *text);
 
-/* None is beyond what the mode promises, all are counted, and errors are the reference's. */
+/* All are counted, and errors are the reference's. */
+void check_errors(const td_sample_counts *s, const errors *want, const char *text);
+
+/* And none is beyond what the mode promises. */
 void check_counts(const td_sample_counts *s, const errors *want, const td_promise *promise,
                   const char *text);
 
