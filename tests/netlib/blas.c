@@ -1,18 +1,9 @@
 /* blas.c - the Fortran BLAS of level 3 on cuBLAS, as libblas.so.3: matrices are copied to the
  * device, a function of cublas_v2.h is called, and the result is copied back. So netlib's test
  * programs test whatever cuBLAS does. Arguments are cuBLAS's to check: there is no xerbla. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "copies.h"
 
 #include <cublas_v2.h>
-#include <cuda_runtime_api.h>
-
-static void fail(const char *what, int status)
-{
-    fprintf(stderr, "blas.c: %s failed with status %d\n", what, status);
-    exit(EXIT_FAILURE);
-}
 
 static cublasHandle_t handle(void)
 {
@@ -21,45 +12,7 @@ static cublasHandle_t handle(void)
     return own;
 }
 
-/* ---- matrices ---- */
-
-/* A matrix of the program, with the padding between its columns, and its copy on the device. */
-typedef struct {
-    void *host, *device;
-    size_t bytes;
-    int ld;
-} matrix;
-
-static matrix put(const void *host, int rows, int columns, int ld, size_t element)
-{
-    const bool is_empty = rows <= 0 || columns <= 0;
-    const size_t count = is_empty ? 1 : (size_t)ld * (size_t)(columns - 1) + (size_t)rows;
-    matrix x = {(void *)(uintptr_t)host, NULL, count * element, ld};
-    int status = cudaMalloc(&x.device, x.bytes);
-    if (is_empty) x.bytes = 0;
-    if (!status) status = cudaMemcpy(x.device, host, x.bytes, cudaMemcpyHostToDevice);
-    if (status) fail("a copy to the device", status);
-    return x;
-}
-
-static void drop(matrix x)
-{
-    const int status = cudaFree(x.device);
-    if (status) fail("cudaFree", status);
-}
-
-/* Copies the result of a function back. */
-static void get(matrix x, const char *function, cublasStatus_t status)
-{
-    if (status) fail(function, (int)status);
-    const int error = cudaMemcpy(x.host, x.device, x.bytes, cudaMemcpyDeviceToHost);
-    if (error) fail("a copy from the device", error);
-    drop(x);
-}
-
-/* ---- options, which are letters of either case ---- */
-
-static bool is(const char *letter, char upper) { return (*letter & ~0x20) == upper; }
+/* ---- options ---- */
 
 static cublasOperation_t op(const char *letter)
 {

@@ -1,0 +1,107 @@
+"""Netlib's tests of LAPACK's linear equations (Debian's package liblapack-test), with LU, Cholesky
+and QR factors by cuSOLVER, with Tandem preloaded.
+
+usage: check_netlib_factors.py TANDEM LIBFACTORS PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+Skipped (status 77) where the package is missing. Test ratios are residuals in units of the order
+times 2^-53 of the matrix; those above 30 fail, as LAPACK has it. The tests of error exits are left
+out: which argument is wrong is for LAPACK to say, and cuSOLVER does not.
+"""
+
+import glob
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+tandem, factors, preload, hostgpu = map(os.path.abspath, sys.argv[1:5])
+STAND_INS = [
+    os.path.join(hostgpu, name)
+    for name in ("libcudart.so.13", "libcublas.so.13", "libcusolver.so.12")
+]
+FUNCTIONS = {f"cusolverDnD{name}" for name in ("getrf", "potrf", "geqrf", "orgqr", "ormqr")}
+# 65 and 132 have more than one panel, and products between them.
+DIRECTIONS = """Factors of general, positive definite and tall matrices
+6                      Number of values of M
+0 1 3 10 65 {most}     Values of M (row dimension)
+6                      Number of values of N
+0 1 3 10 65 {most}     Values of N (column dimension)
+2                      Number of values of NRHS
+1 15                   Values of NRHS (number of right hand sides)
+1                      Number of values of NB
+20                     Values of NB (the blocksize)
+1                      Values of NX (crossover point)
+3                      Number of values of RANK
+30 50 90               Values of rank (as a % of N)
+30.0                   Threshold value of test ratio
+T                      Put T to test the LAPACK routines
+T                      Put T to test the driver routines
+F                      Put T to test the error exits
+DGE   11               List types on next line if 0 < NTYPES < 11
+DPO    9               List types on next line if 0 < NTYPES <  9
+DQR    8               List types on next line if 0 < NTYPES <  8
+"""
+
+
+def find(name):
+    found = glob.glob(f"/usr/lib/*/lapack/{name}")
+    if not found:
+        print(f"skipped: {name} is missing; Debian's package liblapack-test has it")
+        sys.exit(77)
+    return found[0]
+
+
+PROGRAM = find("xlintstd")
+
+
+class Factors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        entries = json.loads(
+            subprocess.run([tandem, "doctor", "--entries", "--json"], capture_output=True,
+                           text=True, check=True).stdout)
+        cls.intercepted = {
+            row["function"]
+            for row in entries if row["function"] in FUNCTIONS and row["family"]
+        }
+
+    def run_program(self, mode, most):
+        """What the program writes, and the calls of the report."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            environment = {
+                k: v
+                for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
+            }
+            environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, factors]),
+                               TANDEM_MODE=mode, TANDEM_REPORT=report)
+            done = subprocess.run([PROGRAM], input=DIRECTIONS.format(most=most), cwd=folder,
+                                  env=environment, text=True, capture_output=True, timeout=1000,
+                                  check=False)
+            self.assertEqual(done.returncode, 0, f"{mode}: {done.stderr}")
+            return done.stdout, json.loads(pathlib.Path(report).read_text(encoding="utf-8"))
+
+    def check(self, mode, most=132):
+        output, report = self.run_program(mode, most)
+        for path in ("DGE", "DPO", "DQR"):
+            self.assertRegex(output, rf"All tests for {path} routines passed", f"{mode}\n{output}")
+        self.assertIsNone(re.search(r"fail|illegal", output), f"{mode}\n{output}")
+        seen = {c["function"] for c in report["calls"] if c["mode"] == mode}
+        self.assertEqual(seen & FUNCTIONS, self.intercepted, mode)
+
+    def test_native(self):
+        self.check("native")
+
+    def test_fp64(self):
+        self.check("fp64")
+
+    def test_ozaki2(self):
+        self.check("ozaki2")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
