@@ -76,6 +76,29 @@ TEST(solves_have_bounds_of_residuals)
     assert_true(promised_by("df", TD_ENTRY_cublasZtrsm_v2, &p).bound.relative == 4 * 89 * unit);
 }
 
+/* Of a panel's chain and of each product; none are promised where a pivot may be 0 and divide
+ * nothing. */
+TEST(factors_have_bounds_of_residuals)
+{
+    int pivots;
+    td_problem p = square(TD_FACTOR_LU, TD_BINARY64, false);
+    const double panel = 64 + 3, product = fp64_bound(64.0) / unit + 2.0;
+    p.pivots = &pivots;
+    assert_true(promised_by("fp64", TD_ENTRY_cusolverDnDgetrf, &p).bound.relative ==
+                (panel + 3.0 * product) * unit);
+    assert_true(isinf(promised_by("native", TD_ENTRY_cusolverDnDgetrf, &p).bound.relative));
+    assert_true(isinf(promised_by("ozaki2:9", TD_ENTRY_cusolverDnDgetrf, &p).bound.relative));
+    for (int64_t n = 100; n < 30000; n *= 2) {
+        td_problem larger = p;
+        larger.m = larger.n = n;
+        const double most =
+            promised_by("ozaki2", TD_ENTRY_cusolverDnDgetrf, &larger).bound.relative;
+        assert_true(most > 0.0 && most < 0x1p-36);
+    }
+    p.pivots = NULL;
+    assert_true(isinf(promised_by("fp64", TD_ENTRY_cusolverDnDgetrf, &p).bound.relative));
+}
+
 TEST(some_calls_promise_nothing)
 {
     const td_problem solve = square(TD_TRIANGULAR_SOLVE, TD_BINARY64, false),
