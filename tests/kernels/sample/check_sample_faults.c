@@ -39,7 +39,7 @@ static void spoil(const td_problem *p, const void *how)
     double *const at = (double *)p->c.data + BAD_ROW + BAD_COL * p->c.ld, x;
     CHECK_CUDA(cudaMemcpy(&x, at, sizeof x, cudaMemcpyDeviceToHost));
     x = (*change)(x);
-    CHECK_CUDA(cudaMemcpy(at, &x, sizeof x, cudaMemcpyHostToDevice));
+    device_write(at, &x, sizeof x);
 }
 
 /* What is counted of a product of which an element is changed; NULL: none. */

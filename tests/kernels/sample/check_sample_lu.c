@@ -141,7 +141,7 @@ static td_problem call_of(const factors *f, const double *a)
                     .info = allocate(sizeof(int)),
                     .batch = 1,
                     .stream = sampled_stream};
-    CHECK_CUDA(cudaMemcpy(p.a.data, a, bytes_of(f), cudaMemcpyHostToDevice));
+    device_write(p.a.data, a, bytes_of(f));
     return p;
 }
 

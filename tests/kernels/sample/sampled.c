@@ -133,7 +133,7 @@ void add_fault(const td_problem *p, const void *of)
     double x;
     CHECK_CUDA(cudaMemcpy(&x, part_at(p, f), sizeof x, cudaMemcpyDeviceToHost));
     x += f->delta;
-    CHECK_CUDA(cudaMemcpy(part_at(p, f), &x, sizeof x, cudaMemcpyHostToDevice));
+    device_write(part_at(p, f), &x, sizeof x);
 }
 
 bool promises(const td_promise *promise) { return isfinite(promise->bound.relative); }

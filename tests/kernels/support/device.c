@@ -27,11 +27,19 @@ bool device_is_host(void)
            strncmp(properties.name, "Tandem host device", 18) == 0;
 }
 
+/* Copies from pageable memory may be under way when the call returns, and streams that do not block
+ * do not wait for them. */
+void device_write(void *device, const void *host, size_t bytes)
+{
+    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaStreamSynchronize(NULL));
+}
+
 void *device_copy(const void *host, size_t bytes)
 {
     void *device = NULL;
     CHECK_CUDA(cudaMalloc(&device, bytes ? bytes : 1));
-    CHECK_CUDA(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice));
+    device_write(device, host, bytes);
     return device;
 }
 
@@ -42,11 +50,7 @@ void device_fetch(void *host, const void *device, size_t bytes)
 
 double *device_upload(const test_matrix *m)
 {
-    double *const storage = device_copy(m->storage, m->count * sizeof(double));
-    /* Copies from pageable memory may be under way when the call returns, and streams that do not
-     * block do not wait for them. */
-    CHECK_CUDA(cudaStreamSynchronize(NULL));
-    return storage;
+    return device_copy(m->storage, m->count * sizeof(double));
 }
 
 void device_download(test_matrix *m, const double *storage)

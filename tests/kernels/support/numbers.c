@@ -22,8 +22,7 @@ void *numbers_upload(const number *at, size_t count, bool is_complex)
     char *host = malloc(count * size + 1), *device = NULL;
     for (size_t i = 0; i < count; i++) memcpy(host + i * size, &at[i], size);
     CHECK_CUDA(cudaMalloc((void **)&device, count * size + 1));
-    CHECK_CUDA(cudaMemcpy(device, host, count * size, cudaMemcpyHostToDevice));
-    CHECK_CUDA(cudaStreamSynchronize(NULL)); /* see device_upload */
+    device_write(device, host, count * size);
     free(host);
     return device;
 }
