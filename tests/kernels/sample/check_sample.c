@@ -141,8 +141,7 @@ static double *upload_members(const test_matrix *const of[BATCH], double *first[
     CHECK_CUDA(cudaMalloc((void **)&all, BATCH * count * sizeof(double)));
     for (int z = 0; z < BATCH; z++) {
         first[z] = all + (size_t)z * count + of[z]->guard;
-        CHECK_CUDA(cudaMemcpy(all + (size_t)z * count, of[z]->storage, count * sizeof(double),
-                              cudaMemcpyHostToDevice));
+        device_write(all + (size_t)z * count, of[z]->storage, count * sizeof(double));
     }
     return all;
 }

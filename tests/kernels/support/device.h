@@ -28,10 +28,9 @@ static inline double *device_data(const test_matrix *m, double *storage)
     return storage + m->guard;
 }
 
-/* So many bytes from the host in device memory of their own; and from there. */
+/* So many bytes from the host in device memory of their own, and in other memory, where all streams
+ * see them; and from there. */
 void *device_copy(const void *host, size_t bytes);
-
-/* All streams see what is written. */
 void device_write(void *device, const void *host, size_t bytes);
 void device_fetch(void *host, const void *device, size_t bytes);
 
