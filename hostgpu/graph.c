@@ -91,7 +91,7 @@ void hostgpu_graph_destroy(cudaGraph_t graph)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
 
-        hostgpu_graph_destroy(node->child);
+        for (int i = 0; i < 2; i++) hostgpu_graph_destroy(node->child[i]);
         drop(node->work);
         hostgpu_nodes_clear(&node->needs);
         free(node);
@@ -115,7 +115,7 @@ static cudaGraphNode_t add_node(cudaGraph_t graph, hostgpu_work *work, cudaGraph
     if (done) {
         node->graph = graph;
         node->work = work;
-        node->child = child;
+        node->child[0] = child;
         return node;
     }
     if (node) hostgpu_nodes_clear(&node->needs);
@@ -146,10 +146,13 @@ cudaGraph_t hostgpu_graph_copy(cudaGraph_t graph)
 
     for (size_t i = 0; i < graph->nodes.count && done; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
-        cudaGraph_t child = node->child ? hostgpu_graph_copy(node->child) : NULL;
+        cudaGraph_t child = node->child[0] ? hostgpu_graph_copy(node->child[0]) : NULL;
 
         node->copy = add_node(copy, node->work ? share(node->work) : NULL, child, &none);
         done = node->copy != NULL;
+        if (!done || !node->child[1]) continue;
+        node->copy->child[1] = hostgpu_graph_copy(node->child[1]);
+        done = node->copy->child[1] != NULL;
     }
     for (size_t i = 0; i < graph->nodes.count && done; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
@@ -172,7 +175,7 @@ static bool has_single(cudaGraph_t graph)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         cudaGraphNode_t node = graph->nodes.node[i];
 
-        if (node->work ? hostgpu_is_single(node->work) : has_single(node->child)) return true;
+        if (node->work ? hostgpu_is_single(node->work) : has_single(node->child[0])) return true;
     }
     return false;
 }
@@ -272,8 +275,8 @@ cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *f
 
 cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *graph)
 {
-    if (!node || !node->child || !graph) return hostgpu_record(cudaErrorInvalidValue);
-    *graph = node->child;
+    if (!node || !node->child[0] || !graph) return hostgpu_record(cudaErrorInvalidValue);
+    *graph = node->child[0];
     return cudaSuccess;
 }
 
@@ -307,7 +310,7 @@ static bool is_condition_of(cudaGraph_t graph, cudaGraphConditionalHandle handle
            handle == (cudaGraphConditionalHandle)(uintptr_t)graph->condition->arguments;
 }
 
-/* Of nodes, conditional ones of one body. */
+/* Of nodes, conditional ones of one body or two. */
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *needs,
                              const cudaGraphEdgeData *data, size_t count,
                              struct cudaGraphNodeParams *asked)
@@ -319,7 +322,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
     if (!node || !asked || !are_nodes_of(graph, needs, count))
         return hostgpu_record(cudaErrorInvalidValue);
     if (asked->type != cudaGraphNodeTypeConditional ||
-        asked->conditional.type != cudaGraphCondTypeIf || asked->conditional.size != 1)
+        asked->conditional.type != cudaGraphCondTypeIf || asked->conditional.size - 1 > 1)
         return hostgpu_record(cudaErrorNotSupported);
     if (!is_condition_of(graph, asked->conditional.handle))
         return hostgpu_record(cudaErrorInvalidValue);
@@ -327,7 +330,9 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
     graph->condition = NULL;
     error = add_asked(node, graph, needs, count, work, create_graph());
     if (error) return error;
-    asked->conditional.phGraph_out = &(*node)->child;
+    if (asked->conditional.size == 2 && !((*node)->child[1] = create_graph()))
+        return hostgpu_record(cudaErrorMemoryAllocation);
+    asked->conditional.phGraph_out = (*node)->child;
     return cudaSuccess;
 }
 

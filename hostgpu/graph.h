@@ -34,8 +34,9 @@ struct CUgraph_st {
 
 struct CUgraphNode_st {
     cudaGraph_t graph;
-    hostgpu_work *work; /* or ... */
-    cudaGraph_t child;  /* a graph of its own; a conditional node, which has both, has its body */
+    hostgpu_work *work;   /* or ... */
+    cudaGraph_t child[2]; /* a graph of its own; of a conditional node, which has both, the bodies
+                           * where its condition holds and, or NULL, where it does not */
     hostgpu_nodes needs;
     cudaGraphNode_t copy; /* while its graph is being copied */
     enum { NOT_VISITED, BEING_VISITED, VISITED } visit;
@@ -58,10 +59,11 @@ void hostgpu_graph_clear_visits(cudaGraph_t graph);
  * and is nobody's child. */
 bool hostgpu_is_single(const hostgpu_work *work);
 
-/* Work, and how many steps behind it are its body. */
+/* Work, and how many steps behind it are its bodies: of a condition that holds, then of one that
+ * does not. */
 typedef struct {
     hostgpu_work *work;
-    size_t body;
+    size_t body[2];
 } hostgpu_step;
 
 struct CUgraphExec_st {

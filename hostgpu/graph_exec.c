@@ -1,6 +1,6 @@
 /* graph_exec.c - executables of graphs: lists of work in an order that the graph allows. With
  * HOSTGPU_SEED it is another one each time, so that a dependency that is missing shows. The work of
- * a conditional node's body follows the node, and is passed over if its condition is 0. */
+ * a conditional node's bodies follows the node, and at most one of the two is run. */
 #include <stdlib.h>
 
 #include "cudart_internal.h"
@@ -17,7 +17,7 @@ static bool add_step(cudaGraphExec_t e, hostgpu_work *work)
 
     if (!grown) return false;
     e->step = grown;
-    e->step[e->steps++] = (hostgpu_step){work, 0};
+    e->step[e->steps++] = (hostgpu_step){work, {0, 0}};
     return true;
 }
 
@@ -26,13 +26,16 @@ static cudaError_t order_graph(cudaGraphExec_t e, cudaGraph_t graph);
 /* The steps of a node without those that it needs. */
 static cudaError_t order_own(cudaGraphExec_t e, cudaGraphNode_t node)
 {
-    const size_t before = e->steps;
-    cudaError_t error;
+    const size_t own = e->steps;
+    cudaError_t error = cudaSuccess;
 
     if (node->work && !add_step(e, node->work)) return cudaErrorMemoryAllocation;
-    if (!node->child) return cudaSuccess;
-    error = order_graph(e, node->child);
-    if (node->work) e->step[before].body = e->steps - before - 1;
+    for (int i = 0; i < 2 && node->child[i] && !error; i++) {
+        const size_t before = e->steps;
+
+        error = order_graph(e, node->child[i]);
+        if (node->work) e->step[own].body[i] = e->steps - before;
+    }
     return error;
 }
 
@@ -162,7 +165,8 @@ static bool are_alike(const struct CUgraphExec_st *one, const struct CUgraphExec
     if (one->steps != other->steps) return false;
     for (size_t i = 0; i < one->steps; i++)
         if (one->step[i].work->type != other->step[i].work->type ||
-            one->step[i].body != other->step[i].body)
+            one->step[i].body[0] != other->step[i].body[0] ||
+            one->step[i].body[1] != other->step[i].body[1])
             return false;
     return true;
 }
@@ -224,27 +228,36 @@ static void set_conditions(cudaGraphExec_t e)
     }
 }
 
-/* Whether the body is to be run, of what has one. */
-static bool is_wanted(hostgpu_work *work)
-{
-    const hostgpu_condition *asked = condition_of(work);
+static cudaError_t run_steps(cudaGraphExec_t e, size_t first, size_t end);
 
-    return !asked || asked->value;
+/* A step, and of its bodies that which its condition asks for. */
+static cudaError_t run_step(cudaGraphExec_t e, size_t i)
+{
+    hostgpu_work *work = e->step[i].work;
+    const hostgpu_condition *asked = condition_of(work);
+    const size_t *body = e->step[i].body, middle = i + 1 + body[0];
+    cudaError_t error = cudaSuccess;
+
+    if (work->run) error = work->run(work->arguments);
+    if (error || !asked) return error;
+    return asked->value ? run_steps(e, i + 1, middle) : run_steps(e, middle, middle + body[1]);
+}
+
+static cudaError_t run_steps(cudaGraphExec_t e, size_t first, size_t end)
+{
+    cudaError_t error = cudaSuccess;
+
+    for (size_t i = first; i < end && !error; i += 1 + e->step[i].body[0] + e->step[i].body[1])
+        error = run_step(e, i);
+    return error;
 }
 
 static cudaError_t run(void *executable)
 {
     cudaGraphExec_t e = *(cudaGraphExec_t *)executable;
-    cudaError_t error = cudaSuccess;
 
     set_conditions(e);
-    for (size_t i = 0; i < e->steps && !error; i++) {
-        hostgpu_work *work = e->step[i].work;
-
-        if (work->run) error = work->run(work->arguments);
-        if (!is_wanted(work)) i += e->step[i].body;
-    }
-    return error;
+    return run_steps(e, 0, e->steps);
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t stream)

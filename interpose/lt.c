@@ -308,6 +308,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     const readers r = {TD_ORIGINAL(library, cublasLtMatmulDescGetAttribute),
                        TD_ORIGINAL(library, cublasLtMatrixLayoutGetAttribute)};
     __typeof__(&cublasLtMatmul) original = TD_ORIGINAL(library, cublasLtMatmul);
+    static const cublasLtMatmulAlgo_t no_algorithm; /* cublasLt chooses */
     const cublasLtMatrixLayout_t layouts[] = {Adesc, Bdesc, Cdesc, Ddesc};
     operands x = {.a = A, .b = B, .c = C, .d = D};
     const arguments given = {original, lightHandle, computeDesc, alpha,     beta,
@@ -325,6 +326,8 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     p.lent = (td_loan){workspace, workspaceSizeInBytes};
     p.enqueue = enqueue;
     p.enqueued = &given;
+    p.enqueued_by = algo ? algo : &no_algorithm;
+    p.enqueued_by_bytes = sizeof *algo;
     td_call call;
     if (!begin(refusal_of(&r, computeDesc, &x), &p, &call)) return td_wrap_status(&call);
     const cublasStatus_t status = run_original(&given, stream);

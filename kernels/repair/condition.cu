@@ -2,11 +2,20 @@
 #include "../view/access.h"
 #include "condition.h"
 
+TD_DEVICE bool holds(const td_condition &asked)
+{
+    return asked.verdict ? td_verdict_of(asked.verdict) == asked.wanted
+                         : td_room_for_all(asked.target) == TD_ROOM;
+}
+
 /* Grid: one thread. */
 static __global__ void condition_kernel(cudaGraphConditionalHandle node, const td_condition asked)
 {
-    cudaGraphSetConditional(node, asked.verdict ? td_verdict_of(asked.verdict) == asked.wanted
-                                                : td_room_for_all(asked.target) == TD_ROOM);
+    const bool is_native = holds(asked);
+    cudaGraphSetConditional(node, is_native);
+    if (!is_native || !asked.counters) return;
+    atomicAdd(&asked.counters->repaired, asked.elements);
+    atomicAdd(&asked.counters->tiles, asked.tiles);
 }
 
 cudaError_t td_condition_run(cudaGraphConditionalHandle node, const td_condition *condition,

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../device/counts.h"
 #include "../view/target.h"
 
 #ifdef __cplusplus
@@ -17,6 +18,11 @@ typedef struct {
     const int32_t *verdict;
     td_verdict wanted;
     td_target target;
+
+    /* Counted where the verdict is the wanted one: what cuBLAS makes then, elements and tiles of C.
+     * NULL: nowhere. */
+    td_counters *counters;
+    unsigned long long elements, tiles;
 } td_condition;
 
 /* Sets the condition of a node to 1 or 0. */

@@ -1,5 +1,7 @@
-/* probe.cu - a verdict by a few lines, in two kernels: the records of the lines, then the bounds of
- * their products. Both cut k into slices, and the last block of a tile joins these. */
+/* probe.cu - a verdict by a few lines, in two kernels: what is known of slices of the lines, then
+ * their records and the bounds of their products, which the last block of a tile joins. Each
+ * instruction runs once or twice, so that fetching them is most of the time: loops are rolled, and
+ * what is rare is a call. */
 #include "probe.h"
 
 #include "../arithmetic/logarithm.h"
@@ -23,34 +25,37 @@ enum {
     GROUPS = LINES / GROUP,
     PLACES = GROUPS * SHARED, /* where groups of an operand begin */
     THREADS = LINES * LINES,
-    LEAST_K = 128, /* terms of a slice, at least */
+    WARPS = THREADS / 32,
+    LEAST_K = 256, /* terms of a slice, at least, where lines are long */
     AT_ONCE = 8    /* loads under way together */
 };
 
-/* What is known of a slice of a line, or of all of it. Logarithms of single elements are those of
- * td_log_of64. */
+/* What is known of a slice of a line, or of all of it. */
 struct line_part {
     double sum, square; /* of magnitudes */
-    int64_t logs;
-    int32_t peak, low, nonzero, is_special;
+    uint64_t logs;      /* of magnitudes that are not 0, as biased_log has them */
+    uint64_t peak; /* bits of the largest magnitude; those of infinity or NaN if there is one */
+    int32_t low, nonzero;
 };
 
 /* Sums over elements of lines of which a number is so far from 1 are not made: the verdict is
  * native then. */
 enum { FAR_EXPONENT = 480 };
 
-/* What blocks have done, and what they have seen of all tiles: zeros before the first kernel. left:
- * what each candidate leaves, TD_FEW elements of a tile at most; met: subtiles whose lines meet. */
+/* What blocks have done, and what they have seen of all tiles: zeros before the second kernel.
+ * left: what each candidate leaves, TD_FEW elements of a tile at most; met: subtiles whose lines
+ * meet. */
 struct probe_counts {
-    int32_t lines_done[STRIPS], pairs_done[TILES], tiles_done;
+    int32_t pairs_done[TILES], tiles_done;
     td_line_extremes seen[2];
     int32_t is_far, left[TD_CHOICES], met;
 };
+enum { COUNT_WORDS = sizeof(probe_counts) / sizeof(int32_t) };
+static_assert((int)COUNT_WORDS <= (int)THREADS, "a thread for each");
 
 struct probe_work {
     probe_counts counts;
-    td_line line[STRIPS][LINES];
-    line_part part[STRIPS][SLICES][LINES];
+    line_part part[STRIPS][LINES][SLICES];
     uint32_t sum[TILES][SLICES][THREADS];
 };
 
@@ -67,13 +72,13 @@ TD_HOST_DEVICE int slices_of(const td_probe &p)
     return (int)max((int64_t)1, min((int64_t)SLICES, terms_of(p) / LEAST_K));
 }
 
-/* The terms of a slice: an even number of them. */
+/* The terms of a slice: a multiple of four of them. */
 struct slice {
     int64_t first, end;
 
     TD_INSIDE slice(const td_probe &p, int number)
     {
-        const int64_t k = terms_of(p), step = ((k + slices_of(p) - 1) / slices_of(p) + 1) / 2 * 2;
+        const int64_t k = terms_of(p), step = ((k + slices_of(p) - 1) / slices_of(p) + 3) / 4 * 4;
         first = min(k, number * step);
         end = min(k, first + step);
     }
@@ -110,6 +115,15 @@ TD_DEVICE int64_t place_of_line(const td_probe &p, const strip &own, int i)
     return min(p.lines[which] - 1, room * place / (PLACES - 1) + i % GROUP);
 }
 
+/* Term l of a line of a matrix that is not stored in full. */
+TD_DEVICE_CALL double term_of_form(const td_folded &x, const void *data, bool is_row, int64_t line,
+                                   int64_t l)
+{
+    const int64_t e = x.is_complex ? l / 2 : l;
+    const td_term t = is_row ? td_folded_load(x, data, line, e) : td_folded_load(x, data, e, line);
+    return x.is_complex && l % 2 ? t.im : t.re;
+}
+
 /* A line of a tile: its elements as real numbers, of which a complex one has two. plain: of a
  * matrix that is stored in full, its first number; else NULL. */
 struct probed_line {
@@ -117,46 +131,46 @@ struct probed_line {
     const void *data;
     const double *plain;
     int64_t line, step;
-    bool is_row;
+    bool is_row, is_complex;
 
     TD_INSIDE probed_line(const td_probe &p, const strip &own, int i)
         : x(p.factor[own.which]), data(td_folded_member(x, own.tile * p.batch / TILES)),
-          plain(NULL), line(place_of_line(p, own, i)), step(0), is_row(own.which == 0)
+          plain(NULL), line(place_of_line(p, own, i)), step(0), is_row(own.which == 0),
+          is_complex(x.is_complex)
     {
-        const int parts = x.is_complex ? 2 : 1;
+        const int parts = is_complex ? 2 : 1;
         if (x.form.storage != TD_STORED_FULL) return;
         plain = td_global(static_cast<const double *>(data)) +
                 parts * (is_row ? td_folded_at(x, line, 0) : td_folded_at(x, 0, line));
         step = parts * (is_row == x.is_transposed ? 1 : x.matrix.ld);
     }
-    TD_INSIDE double of_form(int64_t l) const
+    TD_INSIDE double term_of_plain(int64_t l) const
     {
-        const int64_t e = x.is_complex ? l / 2 : l;
-        const td_term t =
-            is_row ? td_folded_load(x, data, line, e) : td_folded_load(x, data, e, line);
-        return x.is_complex && l % 2 ? t.im : t.re;
+        return is_complex ? plain[(l >> 1) * step + (l & 1)] : plain[l * step];
     }
-    /* The magnitudes of `count` terms, `apart` from each other, from l on; 0 from `end` on. All are
-     * loaded before any is used. */
+    /* The terms from l on, `apart` from each other; 0 from `end` on. All are loaded before any is
+     * used. */
     template <int count>
     TD_INSIDE void load(int64_t l, int apart, int64_t end, double (&to)[count]) const
     {
-        const int parts = x.is_complex ? 2 : 1;
         TD_UNROLL
         for (int i = 0; i < count; i++) {
             const int64_t own = l + i * apart;
             to[i] = 0.0;
-            if (own >= end) continue;
-            to[i] = plain ? plain[own / parts * step + own % parts] : of_form(own);
+            if (plain && own < end) to[i] = term_of_plain(own);
         }
+        if (plain) return;
         TD_UNROLL
-        for (int i = 0; i < count; i++) to[i] = fabs(to[i]);
+        for (int i = 0; i < count; i++) {
+            const int64_t own = l + i * apart;
+            if (own < end) to[i] = term_of_form(x, data, is_row, line, own);
+        }
     }
 };
 
-/* ---- lines ---- */
+/* ---- slices of lines ---- */
 
-TD_DEVICE line_part none_of_line() { return {0.0, 0.0, 0, INT32_MIN, INT32_MAX, 0, 0}; }
+TD_DEVICE line_part none_of_line() { return {0.0, 0.0, 0, 0, INT32_MAX, 0}; }
 
 TD_DEVICE void join(line_part &own, const line_part &other)
 {
@@ -166,22 +180,25 @@ TD_DEVICE void join(line_part &own, const line_part &other)
     own.peak = max(own.peak, other.peak);
     own.low = min(own.low, other.low);
     own.nonzero += other.nonzero;
-    own.is_special |= other.is_special;
 }
+
+/* TD_LOG e + floor(TD_LOG f) of the magnitude 2^e (1 + f) with these bits, and LOG_BIAS; of one
+ * below 2^-1022 too much. */
+enum { LOG_BIAS = 1023 * TD_LOG };
+TD_DEVICE uint64_t biased_log(uint64_t bits) { return bits >> 44; }
 
 TD_DEVICE void add(line_part &own, double x)
 {
-    int q;
-    const uint64_t bits = td_bits64(x), m = td_significand64(bits, &q);
-    if (!td_is_finite64(bits)) own.is_special = 1;
-    if (x == 0.0 || own.is_special) return;
-    const int log = td_log_of64(bits);
-    own.sum += x;
-    own.square += x * x;
-    own.logs += log;
-    own.peak = max(own.peak, log);
-    own.low = min(own.low, q + __ffsll((long long)m) - 1);
-    own.nonzero++;
+    const uint64_t bits = td_bits64(x) << 1 >> 1, exponent = bits >> 52,
+                   m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
+    const double magnitude = fabs(x);
+    const int low = (int)max(exponent, (uint64_t)1) - 1075 + __ffsll((long long)m) - 1;
+    own.sum += magnitude;
+    own.square += magnitude * magnitude;
+    own.logs += biased_log(bits);
+    own.peak = max(own.peak, bits);
+    if (bits != 0) own.low = min(own.low, low);
+    own.nonzero += bits != 0;
 }
 
 template <class type> TD_DEVICE type of_lane(type value, int apart)
@@ -189,60 +206,20 @@ template <class type> TD_DEVICE type of_lane(type value, int apart)
     return __shfl_xor_sync(~0u, value, apart);
 }
 
-/* The sum over the LINES lanes of a line, in the same order in all of them. */
-TD_DEVICE line_part join_lanes(line_part own)
+/* Joins what so many neighbouring lanes have, in the same order in all of them. */
+TD_DEVICE line_part join_lanes(line_part own, int lanes)
 {
-    for (int apart = LINES / 2; apart > 0; apart /= 2) {
+    TD_ROLLED
+    for (int apart = lanes / 2; apart > 0; apart /= 2) {
         const line_part other = {of_lane(own.sum, apart),
                                  of_lane(own.square, apart),
-                                 of_lane((long long)own.logs, apart),
-                                 of_lane(own.peak, apart),
+                                 (uint64_t)of_lane((long long)own.logs, apart),
+                                 (uint64_t)of_lane((long long)own.peak, apart),
                                  of_lane(own.low, apart),
-                                 of_lane(own.nonzero, apart),
-                                 of_lane(own.is_special, apart)};
+                                 of_lane(own.nonzero, apart)};
         join(own, other);
     }
     return own;
-}
-
-TD_DEVICE int log_of(double x) { return (int)ceil(TD_LOG * log2(x)); }
-
-/* The record of a line of k terms (../measure/line.h), but for the last bits of its logarithms. */
-TD_DEVICE td_line record_of(const line_part &all, int64_t k)
-{
-    td_line line = {0, 0, TD_NO_MEAN, 0, 0, TD_NO_LOW, 0};
-    if (all.is_special) line.low = TD_SPECIAL;
-    if (all.is_special || !all.nonzero) return line;
-    line.norm = log_of(all.square) / 2 + 1;
-    line.sum = log_of(all.sum);
-    line.typical = line.sum - log_of((double)all.nonzero);
-    if (all.nonzero == k) line.mean = (int)floor((double)all.logs / (double)k);
-    line.peak = all.peak;
-    line.low = (int16_t)all.low;
-    return line;
-}
-
-TD_DEVICE bool is_far(const td_line &line)
-{
-    return td_is_counted(line) && abs(line.peak / TD_LOG) > FAR_EXPONENT;
-}
-
-/* Joins the slices of a strip's lines, stores their records, and raises the extremes by them. */
-TD_DEVICE void close_lines(const td_probe &p, int number, int slices)
-{
-    probe_work &work = work_of(p);
-    const int i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
-    line_part own = none_of_line();
-    for (int s = lane; s < slices; s += LINES) join(own, work.part[number][s][i]);
-    own = join_lanes(own);
-    const td_line line = record_of(own, terms_of(p));
-    seen_of_lines seen;
-    if (lane == 0) {
-        work.line[number][i] = line;
-        seen.add(td_scaling_of(&p.rule, &p.rule.candidate[0]), line);
-        if (is_far(line)) atomicMax(&work.counts.is_far, 1);
-    }
-    raise_extremes(seen, false, &work.counts.seen[number % 2]);
 }
 
 /* True if alpha is 0: then neither operand is read. */
@@ -252,17 +229,21 @@ TD_DEVICE bool reads_none(const td_probe &p)
     return alpha.re == 0.0 && alpha.im == 0.0;
 }
 
-/* Grid: slices, strip. */
+/* Grid: slices, strip. The next kernel begins after the wait, so that it may read the operands
+ * before its own. */
 static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETER td_probe p)
 {
-    td_let_next_begin();
     const int number = (int)blockIdx.y, i = (int)threadIdx.x / LINES,
               lane = (int)threadIdx.x % LINES;
     const slice own(p, (int)blockIdx.x);
+    td_wait_for_last();
+    td_let_next_begin();
+    probe_work &work = work_of(p);
+    if (blockIdx.x == 0 && number == 0 && (int)threadIdx.x < COUNT_WORDS)
+        reinterpret_cast<int32_t *>(&work.counts)[threadIdx.x] = 0;
+    if (reads_none(p)) return;
     const probed_line line(p, strip_of(p, number), i);
     line_part seen = none_of_line();
-    td_wait_for_last();
-    if (reads_none(p)) return;
     TD_ROLLED
     for (int64_t l = own.first + lane; l < own.end; l += AT_ONCE * LINES) {
         double x[AT_ONCE];
@@ -270,11 +251,70 @@ static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETE
         TD_UNROLL
         for (int e = 0; e < AT_ONCE; e++) add(seen, x[e]);
     }
-    seen = join_lanes(seen);
+    seen = join_lanes(seen, LINES);
+    if (lane == 0) work.part[number][i][blockIdx.x] = seen;
+}
+
+/* ---- records of lines ---- */
+
+/* 256 log2(x) of a finite x > 0: at least, and at most 2 above it. */
+TD_DEVICE int log_of(double x)
+{
+    int q;
+    const uint64_t m = td_significand64(td_bits64(x), &q);
+    return td_log_above(m) + TD_LOG * q;
+}
+
+TD_DEVICE bool is_special(const line_part &all) { return !td_is_finite64(all.peak); }
+
+/* The record of a line of k terms (../measure/line.h), but for the last bits of its logarithms. By
+ * at least four neighbouring lanes, which all know the line; `lane` is that among them. */
+TD_DEVICE td_line record_of(const line_part &all, int64_t k, int lane)
+{
+    const bool is_counted = all.nonzero != 0 && !is_special(all);
+    const double own = lane == 0 ? all.square : lane == 1 ? all.sum : (double)all.nonzero;
+    const int log = is_counted && own > 0.0 && own < 0x1p1023 ? log_of(own) : 0,
+              first = ((int)threadIdx.x % 32) & ~7, norm = __shfl_sync(~0u, log, first),
+              sum = __shfl_sync(~0u, log, first + 1), count = __shfl_sync(~0u, log, first + 2);
+    td_line line = {0, 0, TD_NO_MEAN, 0, 0, TD_NO_LOW, 0};
+    if (is_special(all)) line.low = TD_SPECIAL;
+    if (!is_counted) return line;
+    line.norm = norm / 2 + 1;
+    line.sum = sum;
+    line.typical = sum - count;
+    line.peak = (int)biased_log(all.peak) - LOG_BIAS;
+    if (all.nonzero == k) line.mean = (int)((float)all.logs / (float)k) - LOG_BIAS;
+    line.low = (int16_t)all.low;
+    return line;
+}
+
+TD_DEVICE bool is_far(const td_line &line)
+{
+    return td_is_counted(line) && abs(line.peak / TD_LOG) > FAR_EXPONENT;
+}
+
+enum { LANES = THREADS / (2 * LINES) }; /* that have a line of a tile */
+static_assert((int)LANES == 8, "what record_of takes");
+
+/* Joins the slices of a tile's lines into records in shared memory; `raises`: and raises the
+ * extremes of their operands by them. */
+TD_DEVICE void join_lines(const td_probe &p, int tile, bool raises, td_line (&record)[2][LINES])
+{
     probe_work &work = work_of(p);
-    if (lane == 0) work.part[number][blockIdx.x][i] = seen;
-    if (td_is_last(&work.counts.lines_done[number], (int)gridDim.x))
-        close_lines(p, number, (int)gridDim.x);
+    const int own = (int)threadIdx.x / LANES, lane = (int)threadIdx.x % LANES, which = own / LINES,
+              i = own % LINES, slices = (int)gridDim.x;
+    const line_part *const part = work.part[number_of_strip(p, tile, which)][i];
+    line_part all = none_of_line();
+    TD_UNROLL_N(2)
+    for (int s = lane; s < slices; s += LANES) join(all, part[s]);
+    all = join_lanes(all, LANES);
+    const td_line line = record_of(all, terms_of(p), lane);
+    if (lane == 0) record[which][i] = line;
+    if (!raises) return;
+    seen_of_lines seen;
+    seen.add(td_scaling_of(&p.rule, &p.rule.candidate[0]), line);
+    if (lane == 0 && is_far(line)) atomicMax(&work.counts.is_far, 1);
+    raise_shared_extremes(seen, &work.counts.seen[which]);
 }
 
 /* ---- pairs of lines ---- */
@@ -289,45 +329,70 @@ TD_DEVICE double scale_of(const td_line &line)
 
 /* A byte for each of four terms of a line: its magnitude in units, and whether it is not 0. */
 static const uint32_t IS_NONZERO = 0x80, ALL_NONZERO = 0x80808080u;
-TD_DEVICE uint32_t quad_of(double scale, const double (&x)[4])
+enum { QUAD = 4 };
+TD_DEVICE uint32_t quad_of(double scale, const double (&x)[QUAD])
 {
     uint32_t quad = 0;
-    if (scale == 0.0) return 0;
     TD_UNROLL
-    for (int i = 0; i < 4; i++)
-        if (x[i] != 0.0) quad |= ((uint32_t)min(127.0, x[i] * scale) | IS_NONZERO) << (8 * i);
-    return quad;
+    for (int i = 0; i < QUAD; i++)
+        quad |= ((uint32_t)min(127.0, fabs(x[i]) * scale) | (x[i] != 0.0 ? IS_NONZERO : 0))
+                << (8 * i);
+    return scale == 0.0 ? 0 : quad;
 }
 
-enum { QUADS = LINES, STEP = 4 * QUADS }; /* terms that a block has in shared memory */
+/* Terms of a line that a block has in shared memory: a thread loads two quads of each operand. */
+enum { QUADS = 2 * LINES, STEP = QUAD * QUADS };
 struct quads_of_tile {
     uint32_t of[2][LINES][QUADS + 1];
 };
 
-/* The block's share of its tile's sums; MEETS with it: two numbers that are not 0 meet. */
+/* What a block knows of its tile. */
+struct tile_lines {
+    td_line record[2][LINES];
+    quads_of_tile quads;
+};
+
+/* The block's share of its tile's sums; MEETS with it: two numbers that are not 0 meet. The first
+ * terms are loaded before the lines' slices are there. */
 static const uint32_t MEETS = 1u << 31;
-TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, quads_of_tile &quads)
+TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, tile_lines &lines)
 {
-    const int number_a = number_of_strip(p, tile, 0), number_b = number_of_strip(p, tile, 1);
     const int i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
-    const probed_line a(p, strip_of(p, number_a), i), b(p, strip_of(p, number_b), i);
-    const double scale_a = scale_of(work_of(p).line[number_a][i]),
-                 scale_b = scale_of(work_of(p).line[number_b][i]);
+    const probed_line a(p, strip_of(p, number_of_strip(p, tile, 0)), i),
+        b(p, strip_of(p, number_of_strip(p, tile, 1)), i);
+    quads_of_tile &quads = lines.quads;
     uint32_t sum = 0, meets = 0;
+    double scale_a = 0.0, scale_b = 0.0, x[2][QUAD] = {}, y[2][QUAD] = {};
     TD_ROLLED
-    for (int64_t first = own.first; first < own.end; first += STEP) {
-        double x[4], y[4];
-        a.load(first + 4 * lane, 1, own.end, x);
-        b.load(first + 4 * lane, 1, own.end, y);
-        quads.of[0][i][lane] = quad_of(scale_a, x);
-        quads.of[1][i][lane] = quad_of(scale_b, y);
+    for (int64_t first = own.first - STEP; first < own.end; first += STEP) {
+        const bool is_before = first < own.first;
+        TD_UNROLL
+        for (int e = 0; e < 2; e++) {
+            quads.of[0][i][lane + e * LINES] = quad_of(scale_a, x[e]);
+            quads.of[1][i][lane + e * LINES] = quad_of(scale_b, y[e]);
+        }
         __syncthreads();
+        TD_UNROLL
+        for (int e = 0; e < 2; e++) {
+            const int64_t next = first + STEP + QUAD * (lane + e * LINES);
+            a.load(next, 1, own.end, x[e]);
+            b.load(next, 1, own.end, y[e]);
+        }
+        if (is_before) {
+            td_wait_for_last();
+            join_lines(p, tile, blockIdx.x == 0, lines.record);
+        }
+        TD_UNROLL_N(4)
         for (int l = 0; l < QUADS; l++) {
             const uint32_t quad_a = quads.of[0][i][l], quad_b = quads.of[1][lane][l];
             meets |= quad_a & quad_b & ALL_NONZERO;
             sum = __dp4a(quad_a & ~ALL_NONZERO, quad_b & ~ALL_NONZERO, sum);
         }
         __syncthreads();
+        if (is_before) {
+            scale_a = scale_of(lines.record[0][i]);
+            scale_b = scale_of(lines.record[1][i]);
+        }
     }
     return sum | (meets ? MEETS : 0);
 }
@@ -375,81 +440,101 @@ TD_DEVICE uint64_t cost_of(const td_probe &p, const probe_counts &counts, int ca
            (uint64_t)(unsigned)counts.left[candidate] * (unsigned)prices.sums;
 }
 
-/* True if some candidate takes less time than native products, or sums in binary64. */
-TD_DEVICE bool is_worthwhile(const td_probe &p, const probe_counts &counts)
+/* True if a candidate by the estimate takes less time than native products, or sums in binary64; of
+ * number 0, if one that lines choose does. */
+TD_DEVICE bool is_worthwhile(const td_probe &p, const probe_counts &counts, int candidate)
 {
     const extremes seen[2] = {extremes_of(counts.seen[0]), extremes_of(counts.seen[1])};
     const int by_lines = candidate_of_lines(p.rule, seen);
     const uint64_t others = (uint64_t)TILES * TD_FEW * td_price_of_others(p.rule.prices);
-    if (counts.is_far) return false;
-    if (by_lines < p.rule.candidates_of_lines) return cost_of(p, counts, by_lines, false) < others;
-    for (int c = 0; c < p.rule.candidates; c++)
-        if (cost_of(p, counts, c, true) < others) return true;
-    return false;
+    const bool is_by_lines = by_lines < p.rule.candidates_of_lines;
+    if (counts.is_far || candidate >= p.rule.candidates) return false;
+    return cost_of(p, counts, is_by_lines ? by_lines : candidate, !is_by_lines) < others;
 }
 
 /* By all threads of the last block. */
 TD_DEVICE void give_verdict(const td_probe &p)
 {
     TD_SHARED(probe_counts, counts, );
-    enum { WORDS = sizeof(probe_counts) / sizeof(int32_t) };
-    static_assert((int)WORDS <= (int)THREADS, "a thread for each");
     const int i = (int)threadIdx.x;
-    if (i < WORDS)
+    if (i < COUNT_WORDS)
         reinterpret_cast<int32_t *>(&counts)[i] =
             reinterpret_cast<const int32_t *>(&work_of(p).counts)[i];
     __syncthreads();
-    if (i == 0) *p.verdict = is_worthwhile(p, counts) ? TD_RESIDUES : p.otherwise;
+    const int is_any = __syncthreads_or(is_worthwhile(p, counts, i));
+    if (i == 0) *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
 }
 
-/* Counts what each candidate leaves of a tile, of which one element in so many was looked at, and
- * the subtiles whose lines meet. */
-TD_DEVICE void close_tile(const td_probe &p, int tile, int slices)
+/* What the block's threads count of a tile. */
+struct tile_counts {
+    int left[TD_CHOICES], met;
+};
+
+/* Counts what each candidate leaves of a tile, of which one element in so many was looked at. */
+TD_DEVICE void count_left(const td_probe &p, const tile_lines &lines, bool is_open, uint64_t sum,
+                          tile_counts &counts)
+{
+    const td_line &a = lines.record[0][threadIdx.x / LINES],
+                  &b = lines.record[1][threadIdx.x % LINES];
+    const int surplus = surplus_of(p.rule.candidate[0], a, b, sum);
+    TD_ROLLED
+    for (int c = 0; c < p.rule.candidates; c++) {
+        const bool is_left = is_open && !certifies(p.rule.candidate[c], a, b, surplus);
+        const int left = __popc(__ballot_sync(~0u, is_left));
+        if (threadIdx.x % 32 == 0 && left) atomicAdd(&counts.left[c], left);
+    }
+}
+
+/* Joins the slices of a tile, and adds what each candidate leaves of it, and the subtiles whose
+ * lines meet, to the counts of all tiles. */
+TD_DEVICE void close_tile(const td_probe &p, int tile, int slices, const tile_lines &lines)
 {
     enum { ONE_IN = TD_TILE * TD_TILE / THREADS };
     TD_SHARED(uint32_t, met_by, [LINES][LINES + 1]);
+    TD_SHARED(tile_counts, counts, );
     probe_work &work = work_of(p);
-    const int i = (int)threadIdx.x / LINES, j = (int)threadIdx.x % LINES;
+    const int own = (int)threadIdx.x, i = own / LINES, j = own % LINES;
     uint64_t sum = 0;
-    uint32_t own = 0, meets = 0;
-    TD_UNROLL_N(8)
+    uint32_t met = 0, meets = 0;
+    if (own < TD_CHOICES) counts.left[own] = 0;
+    if (own == 0) counts.met = 0;
+    TD_UNROLL_N(16)
     for (int s = 0; s < slices; s++) {
-        const uint32_t of_slice = work.sum[tile][s][threadIdx.x];
+        const uint32_t of_slice = work.sum[tile][s][own];
         sum += of_slice & ~MEETS;
-        own |= of_slice & MEETS;
+        met |= of_slice & MEETS;
     }
-    met_by[i][j] = own;
+    met_by[i][j] = met;
     __syncthreads();
+    TD_ROLLED
     for (int e = 0; e < GROUP * GROUP; e++)
         meets |= met_by[i / GROUP * GROUP + e / GROUP][j / GROUP * GROUP + e % GROUP];
-    const int met = __syncthreads_count(meets != 0 && i % GROUP == 0 && j % GROUP == 0);
-    const td_line a = work.line[number_of_strip(p, tile, 0)][i],
-                  b = work.line[number_of_strip(p, tile, 1)][j];
-    const bool is_open = meets != 0 && td_is_counted(a) && td_is_counted(b);
-    const int surplus = surplus_of(p.rule.candidate[0], a, b, sum);
-    for (int c = 0; c < p.rule.candidates; c++) {
-        const int left =
-            __syncthreads_count(is_open && !certifies(p.rule.candidate[c], a, b, surplus));
-        if (threadIdx.x == 0) atomicAdd(&work.counts.left[c], min(left * (int)ONE_IN, (int)TD_FEW));
-    }
-    if (threadIdx.x == 0) atomicAdd(&work.counts.met, met);
+    if (meets != 0 && i % GROUP == 0 && j % GROUP == 0) atomicAdd(&counts.met, 1);
+    const bool is_open =
+        meets != 0 && td_is_counted(lines.record[0][i]) && td_is_counted(lines.record[1][j]);
+    count_left(p, lines, is_open, sum, counts);
+    __syncthreads();
+    if (own < p.rule.candidates && counts.left[own])
+        atomicAdd(&work.counts.left[own], min(counts.left[own] * (int)ONE_IN, (int)TD_FEW));
+    if (own == 0) atomicAdd(&work.counts.met, counts.met);
 }
 
 /* Grid: slices, tile. */
 static __global__ void __launch_bounds__(THREADS) probe_pairs_kernel(TD_PARAMETER td_probe p)
 {
-    TD_SHARED(quads_of_tile, quads, );
-    td_begin_kernel();
+    TD_SHARED(tile_lines, lines, );
     const int tile = (int)blockIdx.y;
     probe_work &work = work_of(p);
+    td_let_next_begin();
     if (reads_none(p)) {
+        td_wait_for_last();
         if (blockIdx.x == 0 && tile == 0 && threadIdx.x == 0) *p.verdict = TD_RESIDUES;
         return;
     }
     work.sum[tile][blockIdx.x][threadIdx.x] =
-        sum_of_slice(p, tile, slice(p, (int)blockIdx.x), quads);
+        sum_of_slice(p, tile, slice(p, (int)blockIdx.x), lines);
     if (!td_is_last(&work.counts.pairs_done[tile], (int)gridDim.x)) return;
-    close_tile(p, tile, (int)gridDim.x);
+    close_tile(p, tile, (int)gridDim.x, lines);
     if (td_is_last(&work.counts.tiles_done, TILES)) give_verdict(p);
 }
 
@@ -460,10 +545,8 @@ size_t td_probe_bytes(void) { return sizeof(probe_work); }
 cudaError_t td_probe_run(const td_probe *p, cudaStream_t stream)
 {
     const unsigned slices = (unsigned)slices_of(*p);
-    cudaError_t error = cudaMemsetAsync(p->work, 0, sizeof(probe_counts), stream);
-    if (error == cudaSuccess)
-        error = TD_LAUNCH(probe_lines_kernel, dim3(slices, (unsigned)strips_of(*p)), THREADS, 0,
-                          stream, *p);
+    const cudaError_t error = TD_LAUNCH(probe_lines_kernel, dim3(slices, (unsigned)strips_of(*p)),
+                                        THREADS, 0, stream, *p);
     if (error != cudaSuccess) return error;
     return TD_LAUNCH_NEXT(probe_pairs_kernel, dim3(slices, TILES), THREADS, 0, stream, *p);
 }

@@ -262,6 +262,99 @@ static td_block *acquire_block(td_device *device, const capture *c, size_t bytes
     return b && give_to_graph(b, c) ? b : NULL;
 }
 
+/* ---- detours ---- */
+
+/* A workspace of one product of a detour, and of others once that is captured: they follow it. */
+struct td_piece {
+    void *memory;
+    size_t bytes;
+    bool is_free;
+    td_piece *next;
+};
+
+static _Thread_local td_detour *entered; /* NULL: none */
+
+void td_detour_enter(td_detour *detour, td_stream captured, td_stream stream)
+{
+    detour->captured = captured;
+    detour->stream = stream;
+    entered = detour;
+}
+
+void td_detour_leave(void) { entered = NULL; }
+
+void td_detour_end(td_detour *detour)
+{
+    while (detour->pieces) {
+        td_piece *const piece = detour->pieces;
+        detour->pieces = piece->next;
+        td_cuda_ok(cudaFreeAsync(piece->memory, detour->stream));
+        free(piece);
+    }
+}
+
+/* NULL if none that is free suffices. */
+static td_piece *find_piece(const td_detour *detour, size_t bytes)
+{
+    td_piece *piece = detour->pieces;
+    while (piece && !(piece->is_free && piece->bytes >= bytes)) piece = piece->next;
+    return piece;
+}
+
+static td_piece *make_piece(td_device *device, td_detour *detour, size_t bytes)
+{
+    td_piece *const piece = calloc(1, sizeof *piece);
+    if (!piece) return NULL;
+    if (!td_cuda_ok(cudaMallocFromPoolAsync(&piece->memory, bytes, device->pool, detour->stream))) {
+        free(piece);
+        return NULL;
+    }
+    piece->bytes = bytes;
+    piece->next = detour->pieces;
+    detour->pieces = piece;
+    return piece;
+}
+
+/* Pieces are listed from the last to the first. */
+int td_detour_places(const td_detour *detour, td_detour_place *places)
+{
+    int count = 0;
+    for (const td_piece *p = detour->pieces; p; p = p->next) count++;
+    int at = count;
+    for (const td_piece *p = detour->pieces; p && count <= TD_DETOUR_PLACES; p = p->next)
+        places[--at] = (td_detour_place){p->memory, p->bytes};
+    return count;
+}
+
+bool td_detour_repeat(td_detour *detour, td_device *device, const td_detour_place *places,
+                      int count)
+{
+    bool is_same = true;
+    for (int i = 0; i < count; i++) {
+        td_piece *const piece = make_piece(device, detour, places[i].bytes);
+        if (!piece) return false;
+        piece->is_free = true;
+        is_same = is_same && piece->memory == places[i].memory;
+    }
+    return is_same;
+}
+
+static td_run_status acquire_in_detour(td_workspace *workspace, td_device *device,
+                                       td_detour *detour, size_t limit, td_planner plan,
+                                       void *product)
+{
+    for (int i = 0; i < TRIES && !workspace->piece; i++, limit /= 4) {
+        const size_t bytes = plan(product, limit);
+        if (bytes == 0) break;
+        workspace->piece = find_piece(detour, bytes);
+        if (!workspace->piece) workspace->piece = make_piece(device, detour, bytes);
+    }
+    if (!workspace->piece) return TD_RUN_NO_MEMORY;
+    workspace->piece->is_free = false;
+    workspace->memory = workspace->piece->memory;
+    return TD_RUN_DONE;
+}
+
 /* ---- workspaces ---- */
 
 /* What the caller has lent, if it is of the device and the product fits. */
@@ -302,6 +395,8 @@ td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, t
 {
     capture c;
     *workspace = (td_workspace){0};
+    if (entered && entered->captured == stream)
+        return acquire_in_detour(workspace, device, entered, limit, plan, product);
     if (!query_capture(stream, &c)) return TD_RUN_NO_STREAM;
     if (c.is_active) {
         if (use_lent(workspace, device, lent, limit, plan, product)) return TD_RUN_DONE;
@@ -321,10 +416,12 @@ void td_workspace_release(td_workspace *workspace, cudaStream_t stream)
 {
     td_block *block = workspace->block;
     capture c;
+    if (workspace->piece) workspace->piece->is_free = true;
     if (block && query_capture(stream, &c) && c.is_active && c.id == block->capture &&
         c.count == 1) {
         block->last = c.last[0];
         set_state(block, IDLE);
     }
-    if (!block && !workspace->is_lent) td_cuda_ok(cudaFreeAsync(workspace->memory, stream));
+    if (!block && !workspace->piece && !workspace->is_lent)
+        td_cuda_ok(cudaFreeAsync(workspace->memory, stream));
 }

@@ -8,7 +8,9 @@
  *     the last is destroyed.
  * Products share a block only if the graph has the one after the other; other graphs never do. So
  * whatever runs at a time has blocks of its own, but for several executables of one graph, whose
- * products write the same C. */
+ * products write the same C.
+ * What is captured into the body of a conditional node (../engines/ozaki/branch.h) works in memory
+ * of the pool all the same: from before the graph is launched until after it (td_detour). */
 #ifndef TD_WORKSPACE_H
 #define TD_WORKSPACE_H
 
@@ -17,10 +19,12 @@
 #include "../routine/run_status.h"
 
 typedef struct td_block td_block;
+typedef struct td_piece td_piece;
 
 typedef struct {
     void *memory;    /* 256-byte aligned */
     td_block *block; /* of a graph; NULL: none */
+    td_piece *piece; /* of a detour; NULL: none */
     bool is_lent;
 } td_workspace;
 
@@ -35,6 +39,34 @@ typedef size_t (*td_planner)(void *product, size_t limit);
 td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, td_stream stream,
                                    const td_loan *lent, size_t limit, td_planner plan,
                                    void *product);
+
+/* What the calling thread captures in the stream `captured` is launched in the stream `stream`,
+ * once, and has its memory in the order of that stream: every piece from when it is acquired until
+ * td_detour_end, which is to be called after the launch. */
+typedef struct {
+    td_stream captured, stream;
+    td_piece *pieces;
+} td_detour;
+
+/* From here to td_detour_leave workspaces of the calling thread in `captured`, which runs in
+ * `stream` when it is launched, are of the detour. A thread has one detour at a time. */
+void td_detour_enter(td_detour *detour, td_stream captured, td_stream stream);
+void td_detour_leave(void);
+void td_detour_end(td_detour *detour);
+
+/* Where the pieces of a detour are, in the order in which they were acquired; and how many: more
+ * than TD_DETOUR_PLACES if there are more. */
+enum { TD_DETOUR_PLACES = 6 };
+typedef struct {
+    void *memory;
+    size_t bytes;
+} td_detour_place;
+int td_detour_places(const td_detour *detour, td_detour_place *places);
+
+/* Acquires memory for a detour that has none as another one had it, in the order of detour->stream.
+ * True if it is in the same places; if not, workspaces may still have it. */
+bool td_detour_repeat(td_detour *detour, td_device *device, const td_detour_place *places,
+                      int count);
 
 /* In a child of fork(), where no block is anybody's: what CUDA had is not the child's. */
 void td_workspace_after_fork(void);

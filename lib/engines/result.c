@@ -112,6 +112,8 @@ static td_problem call_in_columns(const moving *v, const td_product *columns)
     if (v->workspace || columns->batch < v->p->batch || !v->parameter.native) return call;
     call.enqueue = v->parameter.native->enqueue;
     call.enqueued = v->parameter.native->enqueued;
+    call.enqueued_by = v->parameter.native->enqueued_by;
+    call.enqueued_by_bytes = v->parameter.native->enqueued_by_bytes;
     return call;
 }
 

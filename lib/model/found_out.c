@@ -2,12 +2,32 @@
 
 #include "tuning.h"
 
-/* The probe reads lines along all of k; kernels that come after it begin, and end at once. */
+static const double micro = 1e-6;
+
+/* The probe reads lines along all of k. */
+static double seconds_of_probe(const td_real_product *p)
+{
+    const double thousands = (double)p->k / 1024.0;
+    return micro * (td_tuned_probe + td_tuned_probe_terms * thousands);
+}
+
+/* A mode's kernels begin, and end at once. */
+static double seconds_of_idle_kernels(const td_real_product *p)
+{
+    const double further = (double)(p->batch - 1);
+    return micro * (td_tuned_idle_kernels + td_tuned_idle_member * further);
+}
+
 double td_model_seconds_to_find_out(const td_real_product *p)
 {
-    const double micro = 1e-6, thousands = (double)p->k / 1024.0, further = (double)(p->batch - 1);
-    return micro * (td_tuned_probe + td_tuned_idle_kernels + td_tuned_idle_member * further +
-                    td_tuned_probe_terms * thousands);
+    return seconds_of_probe(p) + seconds_of_idle_kernels(p);
+}
+
+/* Whether the mode's kernels stand in a body of the condition that cuBLAS's routine is in the other
+ * body of (../engines/ozaki/probe.c): then none of them begins. */
+static bool has_two_bodies(const td_real_product *p, double native)
+{
+    return p->batch > 1 || native < td_tuned_late_branch_seconds;
 }
 
 double td_model_found_out(const td_model *model, const td_real_product *p, double native,
@@ -15,5 +35,7 @@ double td_model_found_out(const td_model *model, const td_real_product *p, doubl
 {
     const double binary64 =
         native / td_tuned_binary64_share + p->unfolded_bytes / model->rates.bytes;
-    return (lacks_branch ? binary64 : native) + td_model_seconds_to_find_out(p);
+    if (lacks_branch) return binary64 + td_model_seconds_to_find_out(p);
+    return native +
+           (has_two_bodies(p, native) ? seconds_of_probe(p) : td_model_seconds_to_find_out(p));
 }

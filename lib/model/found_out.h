@@ -12,7 +12,8 @@
 double td_model_found_out(const td_model *model, const td_real_product *p, double native,
                           bool lacks_branch);
 
-/* Seconds of the probe and of what comes after it for nothing. */
+/* Seconds of the probe and of kernels that come after it for nothing, where cuBLAS's routine has no
+ * branch or a single product takes long. */
 double td_model_seconds_to_find_out(const td_real_product *p);
 
 /* The most that finding out may cost: a call is emulated only if it takes at most so many times

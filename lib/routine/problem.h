@@ -139,7 +139,11 @@ typedef struct {
      * (../engines/native_call.h) */
     bool (*enqueue)(const void *call, cudaStream_t stream);
     const void *enqueued; /* the call; as long as the wrapper runs */
-    const void *caller;   /* address in the program that the call returns to; NULL: not known */
+    /* bytes on which that call depends besides all of this, as long as the wrapper runs; NULL:
+     * nobody knows them */
+    const void *enqueued_by;
+    size_t enqueued_by_bytes;
+    const void *caller; /* address in the program that the call returns to; NULL: not known */
 } td_problem;
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand

@@ -150,6 +150,53 @@ TEST(test_a_condition)
     expect_success(cudaGraphExecDestroy(executable));
 }
 
+/* y[0] <- y[0] + 1 if *x is positive, else x[1] <- x[1] + 1; then x[2] <- x[2] + 1. */
+static cudaGraph_t two_bodies(void)
+{
+    struct cudaGraphNodeParams asked = {.type = cudaGraphNodeTypeConditional};
+    cudaGraph_t graph = NULL, ended = NULL;
+    cudaGraphNode_t node;
+
+    expect_success(load_condition());
+    expect_success(cudaGraphCreate(&graph, 0));
+    expect_success(cudaGraphConditionalHandleCreate(&asked.conditional.handle, graph, 0, 0));
+    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
+                                                 cudaStreamCaptureModeThreadLocal));
+    expect_success(launch_condition(asked.conditional.handle, x, stream));
+    expect_success(cudaStreamEndCapture(stream, &ended));
+    node = only_node(graph);
+    asked.conditional.type = cudaGraphCondTypeIf;
+    asked.conditional.size = 2;
+    expect_success(cudaGraphAddNode(&node, graph, &node, NULL, 1, &asked));
+    for (int i = 0; i < 2; i++) {
+        expect_success(cudaStreamBeginCaptureToGraph(stream, asked.conditional.phGraph_out[i], NULL,
+                                                     NULL, 0, cudaStreamCaptureModeThreadLocal));
+        expect_success(launch_update(1, 1, 1, i == 0 ? y : x + 1, stream));
+        expect_success(cudaStreamEndCapture(stream, &ended));
+    }
+    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1,
+                                                 cudaStreamCaptureModeThreadLocal));
+    expect_success(launch_update(1, 1, 1, x + 2, stream));
+    expect_success(cudaStreamEndCapture(stream, &ended));
+    return graph;
+}
+
+TEST(test_a_condition_of_two_bodies)
+{
+    cudaGraph_t graph = two_bodies();
+    cudaGraphExec_t executable = NULL;
+
+    y[0] = 5;
+    expect_success(cudaGraphInstantiate(&executable, graph, 0));
+    expect_success(cudaGraphDestroy(graph));
+    expect_success(cudaGraphLaunch(executable, stream));
+    expect_values(5, 1, 1);
+    x[0] = 1;
+    expect_success(cudaGraphLaunch(executable, stream));
+    expect_values(6, 1, 2);
+    expect_success(cudaGraphExecDestroy(executable));
+}
+
 /* One that no kernel sets has its default at each launch. */
 TEST(test_a_condition_by_default)
 {

@@ -1,29 +1,44 @@
 /* branch.c - a graph of two nodes is described for each call, a kernel that sets a condition and
- * cuBLAS's routine below it, and updates the executable of its stream: that takes 2 us of the host,
- * where another executable takes 40. */
+ * what the condition chooses, and updates an executable of its stream: of cuBLAS's routine alone
+ * that takes 2 us of the host, where another executable takes 40. With a mode's kernels in the
+ * other body describing takes 60 us more, so that the executables of such calls are kept. */
 #include "branch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../options/log.h"
+#include "../../cuda/workspace.h"
 #include "cublas.h"
 
-/* Launches of one executable wait for each other, so streams have executables of their own: as many
- * as this, then the one that was made first is replaced. */
-enum { STREAMS = 8 };
+/* Launches of one executable wait for each other, so streams have executables of their own; and an
+ * executable keeps the number of its nodes. There are as many as this, then the one that was
+ * launched longest ago is replaced; of one stream and number of nodes there are KEPT at most. Of
+ * calls that were made once, in a stream without work, so many are known. */
+enum { EXECUTABLES = 24, KEPT = 4, SEEN = 16 };
+
+typedef struct {
+    cudaStream_t stream;
+    size_t nodes;          /* of the other body; 0: it has none */
+    cudaGraphExec_t graph; /* NULL: free */
+    unsigned long launched;
+    unsigned char key[TD_BRANCH_KEY_BYTES];
+    size_t key_bytes; /* 0: the executable is for no other call */
+    td_detour_place place[TD_DETOUR_PLACES];
+    int places;
+} executable;
 
 /* What belongs to a context, and ends with it. */
 typedef struct td_branches {
     pthread_mutex_t lock;
     unsigned life;        /* of the context */
     cudaStream_t capture; /* in which products are captured, and nothing runs */
-    bool is_refused;
-    int next; /* to be replaced */
-    struct {
-        cudaStream_t stream;
-        cudaGraphExec_t graph; /* NULL: free */
-    } of[STREAMS];
+    bool is_refused, is_other_body_refused;
+    unsigned long launches, repeats;
+    executable of[EXECUTABLES];
+    uint64_t seen[SEEN]; /* hashes of keys */
+    int next_seen;
 } branches;
 
 static branches *create(void)
@@ -47,8 +62,9 @@ static branches *lock_branches(td_device *device)
     if (b->life == life) return b;
     b->life = life;
     b->capture = NULL;
-    b->is_refused = false;
-    for (int i = 0; i < STREAMS; i++) b->of[i].graph = NULL;
+    b->is_refused = b->is_other_body_refused = false;
+    for (int i = 0; i < EXECUTABLES; i++) b->of[i].graph = NULL;
+    memset(b->seen, 0, sizeof b->seen);
     return b;
 }
 
@@ -84,10 +100,8 @@ bool td_branch_ready(td_device *device)
 
 typedef struct {
     td_device *device;
-    const td_problem *p;
-    const td_condition *asked;
-    void *workspace;
-    size_t workspace_bytes;
+    const td_branch_call *call; /* without `otherwise` the node has one body */
+    td_detour detour;           /* of the other body */
 } work;
 
 static cudaError_t begin(cudaStream_t stream, cudaGraph_t graph)
@@ -109,25 +123,41 @@ static cudaError_t add_question(cudaStream_t capture, const work *w, cudaGraph_t
 {
     const cudaError_t error = begin(capture, graph);
     if (error != cudaSuccess) return error;
-    return end(capture, td_condition_run(condition, w->asked, capture));
+    return end(capture, td_condition_run(condition, w->call->condition, capture));
 }
 
 static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t body)
 {
-    td_problem p = *w->p;
+    td_problem p = *w->call->p;
     const cudaError_t error = begin(capture, body);
     if (error != cudaSuccess) return error;
     p.stream = capture;
-    const bool done = p.enqueue ? p.enqueue(p.enqueued, capture)
-                                : td_cublas_run(w->device, &p, w->workspace, w->workspace_bytes);
+    const bool done =
+        p.enqueue ? p.enqueue(p.enqueued, capture)
+                  : td_cublas_run(w->device, &p, w->call->workspace, w->call->workspace_bytes);
     return end(capture, done ? cudaSuccess : cudaErrorUnknown);
 }
 
-static cudaError_t describe(cudaStream_t capture, const work *w, cudaGraph_t graph)
+/* What the caller's function left out of a graph is no fault of CUDA's. */
+static const cudaError_t body_is_left_out = cudaErrorMemoryAllocation;
+
+/* nodes: what the body has then. */
+static cudaError_t add_otherwise(cudaStream_t capture, work *w, cudaGraph_t body, size_t *nodes)
+{
+    const cudaError_t error = begin(capture, body);
+    if (error != cudaSuccess) return error;
+    td_detour_enter(&w->detour, capture, w->call->p->stream);
+    const bool done = w->call->otherwise(w->call->of, capture);
+    td_detour_leave();
+    const cudaError_t ended = end(capture, done ? cudaSuccess : body_is_left_out);
+    return ended == cudaSuccess ? cudaGraphGetNodes(body, NULL, nodes) : ended;
+}
+
+static cudaError_t describe(cudaStream_t capture, work *w, cudaGraph_t graph, size_t *nodes)
 {
     struct cudaGraphNodeParams node = {
         .type = cudaGraphNodeTypeConditional,
-        .conditional = {.type = cudaGraphCondTypeIf, .size = 1},
+        .conditional = {.type = cudaGraphCondTypeIf, .size = w->call->otherwise ? 2 : 1},
     };
     cudaGraphNode_t question, branch;
     size_t count = 1;
@@ -135,62 +165,165 @@ static cudaError_t describe(cudaStream_t capture, const work *w, cudaGraph_t gra
     if (error == cudaSuccess) error = add_question(capture, w, graph, node.conditional.handle);
     if (error == cudaSuccess) error = cudaGraphGetNodes(graph, &question, &count);
     if (error == cudaSuccess) error = cudaGraphAddNode(&branch, graph, &question, NULL, 1, &node);
-    if (error != cudaSuccess) return error;
-    return add_product(capture, w, node.conditional.phGraph_out[0]);
+    if (error == cudaSuccess) error = add_product(capture, w, node.conditional.phGraph_out[0]);
+    if (error != cudaSuccess || !w->call->otherwise) return error;
+    return add_otherwise(capture, w, node.conditional.phGraph_out[1], nodes);
 }
 
-/* The place of a stream's executable. */
-static int place_of(branches *b, cudaStream_t stream)
+/* ---- executables ---- */
+
+/* The one of two that is free, or was launched longer ago; either may be NULL. */
+static executable *older(executable *one, executable *other)
 {
-    for (int i = 0; i < STREAMS; i++)
-        if (b->of[i].graph && b->of[i].stream == stream) return i;
-    const int place = b->next;
-    b->next = (place + 1) % STREAMS;
-    return place;
+    if (!one || !other) return one ? one : other;
+    if (!one->graph || !other->graph) return one->graph ? other : one;
+    return one->launched <= other->launched ? one : other;
+}
+
+/* The executable to be made one of so many nodes in a stream. */
+static executable *place_of(branches *b, cudaStream_t stream, size_t nodes, int most)
+{
+    executable *alike = NULL, *any = NULL;
+    int count = 0;
+    for (executable *e = b->of; e < b->of + EXECUTABLES; e++) {
+        any = older(any, e);
+        if (!e->graph || e->stream != stream || e->nodes != nodes) continue;
+        alike = older(alike, e);
+        count++;
+    }
+    return count >= most ? alike : any;
 }
 
 /* An executable that is replaced may still run: CUDA frees it afterwards. */
-static cudaError_t instantiate(branches *b, int place, cudaStream_t stream, cudaGraph_t graph)
+static cudaError_t instantiate(executable *e, cudaStream_t stream, size_t nodes, cudaGraph_t graph)
 {
     cudaGraphExecUpdateResultInfo info;
-    cudaGraphExec_t *const of = &b->of[place].graph;
-    if (*of && b->of[place].stream == stream && td_cuda_ok(cudaGraphExecUpdate(*of, graph, &info)))
+    e->key_bytes = 0;
+    if (e->graph && e->stream == stream && e->nodes == nodes &&
+        td_cuda_ok(cudaGraphExecUpdate(e->graph, graph, &info)))
         return cudaSuccess;
-    if (*of) (void)td_cuda_ok(cudaGraphExecDestroy(*of));
-    *of = NULL;
-    b->of[place].stream = stream;
-    return cudaGraphInstantiate(of, graph, 0);
+    if (e->graph) (void)td_cuda_ok(cudaGraphExecDestroy(e->graph));
+    e->graph = NULL;
+    e->stream = stream;
+    e->nodes = nodes;
+    return cudaGraphInstantiate(&e->graph, graph, 0);
 }
 
-static cudaError_t launch(branches *b, const work *w, cudaGraph_t graph)
+static cudaError_t launch(branches *b, executable *e)
 {
-    const int place = place_of(b, w->p->stream);
-    cudaError_t error = describe(b->capture, w, graph);
-    if (error == cudaSuccess) error = instantiate(b, place, w->p->stream, graph);
-    return error == cudaSuccess ? cudaGraphLaunch(b->of[place].graph, w->p->stream) : error;
+    e->launched = ++b->launches;
+    return cudaGraphLaunch(e->graph, e->stream);
+}
+
+/* Keeps an executable for other calls with the key. */
+static void keep(executable *e, const work *w)
+{
+    td_detour_place place[TD_DETOUR_PLACES];
+    const td_branch_call *const call = w->call;
+    const int places = td_detour_places(&w->detour, place);
+    if (!call->key || call->key_bytes > sizeof e->key || places > TD_DETOUR_PLACES) return;
+    memcpy(e->key, call->key, call->key_bytes);
+    e->key_bytes = call->key_bytes;
+    memcpy(e->place, place, (size_t)places * sizeof *place);
+    e->places = places;
+}
+
+static cudaError_t describe_and_launch(branches *b, work *w, cudaGraph_t graph)
+{
+    cudaStream_t stream = w->call->p->stream;
+    size_t nodes = 0;
+    cudaError_t error = describe(b->capture, w, graph, &nodes);
+    if (error != cudaSuccess) return error;
+    executable *const e = place_of(b, stream, nodes, w->call->key ? KEPT : 1);
+    error = instantiate(e, stream, nodes, graph);
+    if (error == cudaSuccess) error = launch(b, e);
+    if (error == cudaSuccess) keep(e, w);
+    return error;
 }
 
 /* Under the lock. */
-static cudaError_t run(branches *b, const work *w)
+static cudaError_t run(branches *b, work *w)
 {
     cudaGraph_t graph;
     const td_capture_mode mode = td_capture_allow();
     cudaError_t error = cudaGraphCreate(&graph, 0);
     if (error == cudaSuccess) {
-        error = launch(b, w, graph);
+        error = describe_and_launch(b, w, graph);
         (void)td_cuda_ok(cudaGraphDestroy(graph));
     }
     td_capture_restore(mode);
     return error;
 }
 
-bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
-                   void *workspace, size_t workspace_bytes)
+/* ---- calls that were made before ---- */
+
+/* NULL if there is none. */
+static executable *find(branches *b, const td_branch_call *call)
 {
-    const work w = {device, p, condition, workspace, workspace_bytes};
-    branches *b = lock_branches(device);
-    if (!b) return false;
-    const cudaError_t error = is_ready(b, device) ? run(b, &w) : cudaErrorNotSupported;
+    for (executable *e = b->of; call->key && e < b->of + EXECUTABLES; e++)
+        if (e->graph && e->stream == call->p->stream && e->key_bytes == call->key_bytes &&
+            memcmp(e->key, call->key, call->key_bytes) == 0)
+            return e;
+    return NULL;
+}
+
+/* Launches the executable of the same call, whose memory must be where it was. */
+static bool launch_again(branches *b, work *w)
+{
+    executable *const e = find(b, w->call);
+    w->detour.stream = w->call->p->stream;
+    if (!e || !td_detour_repeat(&w->detour, w->device, e->place, e->places) ||
+        !td_cuda_ok(launch(b, e)))
+        return false;
+    b->repeats++;
+    return true;
+}
+
+/* FNV-1a of eight bytes at a time. */
+static uint64_t hash_of(const unsigned char *bytes, size_t count)
+{
+    uint64_t hash = 14695981039346656037u, word = 0;
+    for (size_t i = 0; i < count; i += sizeof word) {
+        memcpy(&word, bytes + i, count - i < sizeof word ? count - i : sizeof word);
+        hash = (hash ^ word) * 1099511628211u;
+    }
+    return hash;
+}
+
+/* True if the call was made before; from now on it was. */
+static bool see(branches *b, const td_branch_call *call)
+{
+    const uint64_t hash = call->key ? hash_of(call->key, call->key_bytes) : 0;
+    if (!call->key) return false;
+    for (int i = 0; i < SEEN; i++)
+        if (b->seen[i] == hash) return true;
+    b->seen[b->next_seen] = hash;
+    b->next_seen = (b->next_seen + 1) % SEEN;
+    return false;
+}
+
+/* ---- running ---- */
+
+/* True if the graph is launched. */
+static bool launch_either(branches *b, work *w)
+{
+    if (b->is_other_body_refused || !is_ready(b, w->device)) return false;
+    if (launch_again(b, w)) return true;
+    if (w->call->is_awaited && !see(b, w->call)) return false;
+    const cudaError_t error = run(b, w);
+    const bool done = td_cuda_ok(error);
+    if (done || error == body_is_left_out) return done;
+    b->is_other_body_refused = true;
+    TD_LOG_ONCE(TD_LOG_INFO,
+                "no condition with two bodies (%s); a mode's kernels end at once where cuBLAS "
+                "makes C",
+                cudaGetErrorName(error));
+    return false;
+}
+
+static bool launch_alone(branches *b, work *w)
+{
+    const cudaError_t error = is_ready(b, w->device) ? run(b, w) : cudaErrorNotSupported;
     const bool done = td_cuda_ok(error);
     if (!done && !b->is_refused)
         TD_LOG_ONCE(TD_LOG_INFO,
@@ -198,6 +331,34 @@ bool td_branch_run(td_device *device, const td_problem *p, const td_condition *c
                     "sums are taken",
                     cudaGetErrorName(error));
     b->is_refused |= !done;
-    pthread_mutex_unlock(&b->lock);
     return done;
+}
+
+bool td_branch_run_either(td_device *device, const td_branch_call *call)
+{
+    work w = {.device = device, .call = call};
+    branches *b = lock_branches(device);
+    if (!b) return false;
+    const bool done = (call->otherwise ? launch_either : launch_alone)(b, &w);
+    pthread_mutex_unlock(&b->lock);
+    td_detour_end(&w.detour);
+    return done;
+}
+
+unsigned long td_branch_repeats(td_device *device)
+{
+    branches *b = lock_branches(device);
+    if (!b) return 0;
+    const unsigned long repeats = b->repeats;
+    pthread_mutex_unlock(&b->lock);
+    return repeats;
+}
+
+bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
+                   void *workspace, size_t workspace_bytes)
+{
+    return td_branch_run_either(device, &(td_branch_call){.p = p,
+                                                          .condition = condition,
+                                                          .workspace = workspace,
+                                                          .workspace_bytes = workspace_bytes});
 }

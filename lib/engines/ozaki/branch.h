@@ -1,5 +1,6 @@
 /* branch.h - cuBLAS's own routine where data ask for it: it is the body of a conditional node of a
- * graph, which the device enters if the probe says so, or if all of C was left to binary64. */
+ * graph, which the device enters if the probe says so, or if all of C was left to binary64. The
+ * node can have another body, for the other answer. */
 #ifndef TD_BRANCH_H
 #define TD_BRANCH_H
 
@@ -17,5 +18,36 @@ bool td_branch_ready(td_device *device);
  * the answer is yes. False: nothing is enqueued. */
 bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
                    void *workspace, size_t workspace_bytes);
+
+/* Enqueues the other body in a stream that is captured; false if it cannot. Its workspaces are
+ * those of a detour (../../cuda/workspace.h). It must not come back to these functions. */
+typedef bool td_branch_body(void *of, td_stream captured);
+
+/* cuBLAS's routine where the answer is yes, and what `otherwise` enqueues where it is no. */
+typedef struct {
+    const td_problem *p;
+    const td_condition *condition;
+    void *workspace;
+    size_t workspace_bytes;
+    td_branch_body *otherwise;
+    void *of;
+
+    /* Bytes on which all depends that is enqueued, but for where a detour's memory is: of calls
+     * with the same key in the same stream the graph of the first is launched again. At most
+     * TD_BRANCH_KEY_BYTES; NULL: nobody knows. */
+    const void *key;
+    size_t key_bytes;
+
+    /* The stream has no work, so that the device waits for the graph to be described. This is only
+     * done for a call that has been made before. */
+    bool is_awaited;
+} td_branch_call;
+enum { TD_BRANCH_KEY_BYTES = 2048 };
+
+/* False: nothing is enqueued, as always before CUDA 12.8. */
+bool td_branch_run_either(td_device *device, const td_branch_call *call);
+
+/* How many calls of the context launched the graph of another call: for tests. */
+unsigned long td_branch_repeats(td_device *device);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "lib/engines/engine.h"
 #include "lib/cuda/device.h"
+#include "lib/engines/ozaki/branch.h"
 #include "lib/engines/ozaki/cublas.h"
 #include "tests/support/bits.h"
 #include "tests/kernels/support/checked.h"
@@ -58,8 +59,25 @@ static void free_placed(placed *x)
     problem_free(&x->p);
 }
 
-/* True if the engine is told which call of cuBLAS would make C: the probe may leave C to it. */
-static bool names_call;
+/* True if the engine is told which call of cuBLAS would make C: the probe may leave C to it. And if
+ * that call takes so short a time that the mode may stand in the other body of the condition. */
+static bool names_call, is_short;
+
+/* A call that the device waits for is described when it is made again, and then launched again. */
+enum { TIMES_MADE = 4 };
+
+/* What the program says that its own call depends on, which then makes C; 0: it has none. */
+static uint64_t algorithm;
+
+/* A td_problem.enqueue; of a problem without one. */
+static bool enqueue_call(const void *call, cudaStream_t stream)
+{
+    static void *workspace;
+    td_problem p = *(const td_problem *)call;
+    if (!workspace) CHECK_CUDA(cudaMalloc(&workspace, TD_CUBLAS_WORKSPACE));
+    p.stream = stream;
+    return td_cublas_run(td_device_current(), &p, workspace, TD_CUBLAS_WORKSPACE);
+}
 
 static td_run_status run_priced(const td_product *call, td_prices prices, size_t limit,
                                 td_counters *counters)
@@ -67,16 +85,35 @@ static td_run_status run_priced(const td_product *call, td_prices prices, size_t
     td_parameter parameter;
     const td_engine *engine = td_engine_parse("ozaki2", &parameter);
     parameter.prices = prices;
-    const td_problem native = td_call_of_product(call);
+    parameter.prices.has_late_branch = !is_short;
+    const td_problem own = td_call_of_product(call);
+    td_problem native = own;
+    if (algorithm) {
+        native.enqueue = enqueue_call;
+        native.enqueued = &own;
+        native.enqueued_by = &algorithm;
+        native.enqueued_by_bytes = sizeof algorithm;
+    }
     parameter.native = names_call ? &native : NULL;
     return td_engine_run(engine, call, parameter, td_device_current(),
                          limit ? limit : td_device_current()->workspace_bytes, counters);
 }
 
+static void restore(const placed *x)
+{
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(
+        cudaMemcpy(x->c, x->p.c.storage, x->p.c.count * sizeof(double), cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 static test_matrix run_whole(const placed *x, td_prices prices, size_t limit)
 {
-    CHECK(run_priced(&x->call, prices, limit, NULL) == TD_RUN_DONE, "refused: %s",
-          product_text(&x->p.of));
+    for (int i = 0; i < (is_short ? (int)TIMES_MADE : 1); i++) {
+        restore(x);
+        CHECK(run_priced(&x->call, prices, limit, NULL) == TD_RUN_DONE, "refused: %s",
+              product_text(&x->p.of));
+    }
     return checked_result(&x->p, x->c);
 }
 
@@ -220,13 +257,19 @@ TEST(all_is_native)
         placed x = place_problem(&of);
         td_counters *counters, counted = {0};
         names_call = which % 2 == 1;
+        is_short = which % 4 == 3;
+        const unsigned times = is_short ? TIMES_MADE : 1;
         counters = device_copy(&counted, sizeof counted);
-        CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
-              product_text(&of));
+        for (unsigned i = 0; i < times; i++) {
+            restore(&x);
+            CHECK(run_priced(&x.call, free_native, 0, counters) == TD_RUN_DONE, "refused: %s",
+                  product_text(&of));
+        }
         test_matrix c = checked_result(&x.p, x.c);
         CHECK_CUDA(cudaMemcpy(&counted, counters, sizeof counted, cudaMemcpyDeviceToHost));
-        CHECK(counted.planes == 0 && counted.repaired == (unsigned long long)(of.m * of.n) &&
-                  counted.tiles == 6,
+        CHECK(counted.planes == 0 &&
+                  counted.repaired == times * (unsigned long long)(of.m * of.n) &&
+                  counted.tiles == times * UINT64_C(6),
               "%d moduli, %d elements and %d tiles in binary64", (int)counted.planes,
               (int)counted.repaired, (int)counted.tiles);
         expect_native(&of, &c);
@@ -234,24 +277,108 @@ TEST(all_is_native)
         device_free((double *)(void *)counters);
         free_placed(&x);
     }
-    names_call = false;
+    names_call = is_short = false;
 }
 
 /* The branch is not entered where residues are the better way. */
 TEST(nothing_is_native)
 {
     static const char *const kinds[] = {"uniform", "both signs", "zeros"};
-    for (int which = 0; which < 3; which++) {
-        const product of = product_varied(kinds[which], 150, 70, 200, which);
+    for (int which = 0; which < 9; which++) {
+        const product of = product_varied(kinds[which % 3], 150, 70, 200, which);
         td_prices without = dear_native;
         without.native = 0;
         placed x = place_problem(&of), y = place_problem(&of);
+        names_call = which >= 3;
+        is_short = which >= 6;
         test_matrix c = run_whole(&x, dear_native, 0);
+        names_call = is_short = false;
         expect_equal(&of, &c, run_whole(&y, without, 0), "a product without a branch");
         matrix_free(&c);
         free_placed(&x);
         free_placed(&y);
     }
+}
+
+/* True if memory that was given back is had again, mostly, as a graph needs that is launched again.
+ * Under AddressSanitizer the host device's is not. */
+static bool memory_comes_back(void)
+{
+    void *first, *second;
+    CHECK_CUDA(cudaMallocFromPoolAsync(&first, 1 << 20, td_device_current()->pool, NULL));
+    CHECK_CUDA(cudaFreeAsync(first, NULL));
+    CHECK_CUDA(cudaMallocFromPoolAsync(&second, 1 << 20, td_device_current()->pool, NULL));
+    CHECK_CUDA(cudaFreeAsync(second, NULL));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    return first == second;
+}
+
+/* Makes a call until its graph is launched again, which the first time must not be. */
+static void repeat(const placed *x, td_prices prices)
+{
+    enum { MOST = 50 }; /* the host device's memory may be elsewhere at times */
+    const unsigned long before = td_branch_repeats(td_device_current());
+    const bool may_repeat = memory_comes_back();
+    unsigned long repeats = before;
+    for (int i = 0; i < (may_repeat ? (int)MOST : (int)TIMES_MADE) && repeats == before; i++) {
+        restore(x);
+        CHECK(run_priced(&x->call, prices, 0, NULL) == TD_RUN_DONE, "refused: %s",
+              product_text(&x->p.of));
+        repeats = td_branch_repeats(td_device_current());
+        CHECK(i > 0 || repeats == before, "a new call was repeated: %s", product_text(&x->p.of));
+    }
+    CHECK(!may_repeat || repeats == before + 1, "no call was repeated: %s", product_text(&x->p.of));
+}
+
+/* The graph of a call is launched again for the same call, and not for one with another scalar. */
+TEST(graphs_are_launched_again)
+{
+    const product of = product_varied("uniform", 150, 70, 200, 2);
+    placed x = place_problem(&of), y = place_problem(&of);
+    for (int i = 0; i < 2; i++) {
+        names_call = is_short = true;
+        repeat(&x, dear_native);
+        names_call = is_short = false;
+        test_matrix c = checked_result(&x.p, x.c);
+        restore(&y);
+        expect_equal(&of, &c, run_whole(&y, dear_native, 0), "one with that scalar");
+        matrix_free(&c);
+        x.call.alpha.value.binary64 = y.call.alpha.value.binary64 = 2.0 * of.alpha;
+    }
+    free_placed(&x);
+    free_placed(&y);
+}
+
+/* A call that the program makes by an algorithm of its own is another one by another algorithm. */
+TEST(algorithms_tell_calls_apart)
+{
+    const product of = with_zeros(3);
+    placed x = place_problem(&of);
+    names_call = is_short = true;
+    for (algorithm = 1; algorithm <= 2; algorithm++) {
+        repeat(&x, free_native);
+        test_matrix c = checked_result(&x.p, x.c);
+        expect_native(&of, &c);
+        matrix_free(&c);
+    }
+    algorithm = 0;
+    names_call = is_short = false;
+    free_placed(&x);
+}
+
+/* In parts, one after the other in the other body: with the same bits, in less memory. */
+TEST(parts_are_in_the_other_body)
+{
+    product of = product_varied("uniform", 1100, 200, 96, 1);
+    of.beta = 0.5;
+    placed x = place_problem(&of), y = place_problem(&of);
+    names_call = is_short = true;
+    test_matrix c = run_whole(&x, dear_native, (size_t)24 << 20);
+    names_call = is_short = false;
+    expect_equal(&of, &c, run_whole(&y, dear_native, 0), "one in one piece");
+    matrix_free(&c);
+    free_placed(&x);
+    free_placed(&y);
 }
 
 /* Rows and columns in parts, each of which has a product of its own: in another order than our own
@@ -305,11 +432,13 @@ TEST(streams_take_turns)
         const product of = with_zeros(s);
         placed x = place_problem(&of);
         x.call.stream = stream[s % STREAMS];
+        names_call = is_short = s % 2 == 1;
         test_matrix c = run_whole(&x, free_native, 0);
         expect_native(&of, &c);
         matrix_free(&c);
         free_placed(&x);
     }
+    names_call = is_short = false;
     for (int s = 0; s < STREAMS; s++) CHECK_CUDA(cudaStreamDestroy(stream[s]));
 }
 
