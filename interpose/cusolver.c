@@ -197,6 +197,78 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
     }
 
+/* ---- Cholesky ---- */
+
+/* cuSOLVER refuses less workspace than `function`_bufferSize says. */
+#define DEFINE_FACTOR_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
+    static size_t needed_by_##function(td_library *library, cusolverDnHandle_t handle,             \
+                                       cublasFillMode_t uplo, int n, number *A, int lda)           \
+    {                                                                                              \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(library, function##_bufferSize);    \
+        int elements = 0;                                                                          \
+        const bool is_known =                                                                      \
+            ask && ask(handle, uplo, n, A, lda, &elements) == CUSOLVER_STATUS_SUCCESS;             \
+        return is_known && elements > 0 ? (size_t)elements * sizeof *A : 0;                        \
+    }                                                                                              \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,   \
+                                        number *A, int lda, number *Workspace, int Lwork,          \
+                                        int *devInfo)                                              \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_POTRF, 0};            \
+        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+            a.needed_bytes = needed_by_##function(a.library, handle, uplo, n, A, lda);             \
+        td_problem p = {.kind = TD_FACTOR_CHOLESKY,                                                \
+                        .type = type_,                                                             \
+                        .triangle = (td_triangle)uplo,                                             \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .info = devInfo,                                                           \
+                        .batch = 1,                                                                \
+                        .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
+        WRAP(function, a, p, uplo, n, A, lda, Workspace, Lwork, devInfo);                          \
+    }
+
+static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
+                               cusolverDnParams_t params, cublasFillMode_t uplo,
+                               const td_problem *p, cudaDataType type)
+{
+    __typeof__(&cusolverDnXpotrf_bufferSize) ask =
+        TD_ORIGINAL(library, cusolverDnXpotrf_bufferSize);
+    size_t on_device = 0, on_host = 0;
+    const bool is_known = ask && ask(handle, params, uplo, p->n, type, p->a.data, p->a.ld, type,
+                                     &on_device, &on_host) == CUSOLVER_STATUS_SUCCESS;
+    return is_known ? on_device : 0;
+}
+
+#define DEFINE_FACTOR_CHOLESKY_TYPED(function, ...)                                                \
+    TD_EXPORT cusolverStatus_t function(                                                           \
+        cusolverDnHandle_t handle, cusolverDnParams_t params, cublasFillMode_t uplo, int64_t n,    \
+        cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType computeType,                    \
+        void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                 \
+        size_t workspaceInBytesOnHost, int *info)                                                  \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_POTRF, 0};          \
+        td_problem p = {.kind = TD_FACTOR_CHOLESKY,                                                \
+                        .type = type_of(dataTypeA, computeType),                                   \
+                        .triangle = (td_triangle)uplo,                                             \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .info = info,                                                              \
+                        .batch = 1,                                                                \
+                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
+        if (p.type == TD_TYPE_COUNT) {                                                             \
+            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
+            return other ? other(handle, params, uplo, n, dataTypeA, A, lda, computeType,          \
+                                 bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,           \
+                                 workspaceInBytesOnHost, info)                                     \
+                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
+        }                                                                                          \
+        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+            a.needed_bytes = needed_by_Xpotrf(a.library, handle, params, uplo, &p, dataTypeA);     \
+        WRAP(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType, bufferOnDevice,      \
+             workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
+    }
+
 #define FACTOR_OF_TYPES(shape, ...) DEFINE_##shape(__VA_ARGS__)
 #define FACTOR(name, forms, shape, kind, types, family)                                            \
     FACTOR_OF_TYPES(shape, cusolverDn##name, types)

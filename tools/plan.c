@@ -1,5 +1,6 @@
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +176,10 @@ typedef struct {
     double seconds[TD_MOST_WAYS];
 } planned;
 
-static bool is_factored(const planned *of) { return of->question.called->kind == TD_FACTOR_LU; }
+static bool is_factored(const planned *of)
+{
+    return td_kind_is_factorisation(of->question.called->kind);
+}
 static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
 
 /* The operations as --op takes them. */
@@ -186,10 +190,11 @@ static void print_ops(const planned *of, char text[3])
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
-/* Multiply-adds of elements: of step i of k, (m - i)(n - i). */
+/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. */
 static double terms_of_factors(const td_problem *p)
 {
-    const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double m = (double)p->m, n = (double)p->n, k = fmin(m, n);
+    if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
     return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
 }
 
@@ -231,6 +236,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
     const td_question *q = &of.question;
     of.terms = q->method->terms(q);
     of.k = q->is_lowered ? q->product.k : of.terms;
+    if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
     q->method->predict(model, q, by_way);
     for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
     return of;
@@ -460,7 +466,7 @@ const command command_plan = {
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
         "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and dgetrf only M and "
-        "N; "
+        "N; of dpotrf only N; "
         "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",

@@ -38,6 +38,9 @@
     X(cusolverDnDgetrf_bufferSize)                                                                 \
     X(cusolverDnZgetrf_bufferSize)                                                                 \
     X(cusolverDnXgetrf_bufferSize)                                                                 \
+    X(cusolverDnDpotrf_bufferSize)                                                                 \
+    X(cusolverDnZpotrf_bufferSize)                                                                 \
+    X(cusolverDnXpotrf_bufferSize)                                                                 \
     X(cusolverDnGetMathMode)                                                                       \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnDestroyParams)

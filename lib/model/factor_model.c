@@ -1,10 +1,10 @@
 #include "factor_model.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "../routine/real.h"
 #include "../routine/sizes.h"
+#include "figures.h"
 #include "solve_model.h"
 
 /* ---- figures by order ---- */
@@ -12,14 +12,7 @@
 #include "factor.def"
 static const double orders[] = {TD_LU_ORDERS};
 enum { ORDERS = sizeof orders / sizeof *orders };
-
-/* A row of factor.def. */
-typedef struct {
-    const char *cards; /* what their names begin with */
-    int major;         /* the least compute capability that they have */
-    td_type type;
-    double figures[ORDERS];
-} row;
+typedef td_figures_by_order row;
 
 #define NATIVE(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
 static const row native_rows[] = {
@@ -33,26 +26,11 @@ static const row native_column_rows[] = {
 static const row column_rows[] = {
 #include "factor.def"
 };
-#define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
+#define FIND(rows, model, type) td_find_figures(rows, sizeof(rows) / sizeof *(rows), model, type)
 
-/* The first row that fits; NULL if there is none. */
-static const row *find(const row *rows, int count, const td_model *model, td_type type)
-{
-    for (int i = 0; i < count; i++)
-        if (rows[i].type == type && model->card.major >= rows[i].major &&
-            strncmp(model->card.name, rows[i].cards, strlen(rows[i].cards)) == 0)
-            return &rows[i];
-    return NULL;
-}
-
-/* The figure of an order between those of the row, or beyond them, on straight lines through the
- * logarithms. */
 static double figure_at(const row *r, double order)
 {
-    int i = 0;
-    while (i < ORDERS - 2 && order > orders[i + 1]) i++;
-    const double share = log(order / orders[i]) / log(orders[i + 1] / orders[i]);
-    return r->figures[i] * pow(r->figures[i + 1] / r->figures[i], share);
+    return td_figure_at(r, orders, ORDERS, order);
 }
 
 /* ---- products ---- */
@@ -157,10 +135,10 @@ static double operations_of(const td_problem *p)
 /* A matrix that is not square takes as long as a square one of as many operations. */
 static double native_seconds(const td_model *model, const td_problem *p)
 {
-    const row *measured = find(native_rows, COUNT(native_rows), model, p->type);
+    const row *measured = FIND(native_rows, model, p->type);
     const double order = (double)order_of(p), side = cbrt((double)p->m * (double)p->n * order);
     if (measured) return 1e-3 * figure_at(measured, side);
-    const row *columns = find(native_column_rows, COUNT(native_column_rows), model, p->type);
+    const row *columns = FIND(native_column_rows, model, p->type);
     return operations_of(p) / model->rates.matrix64 + order * 1e-6 * figure_at(columns, side);
 }
 
@@ -173,7 +151,7 @@ static bool has_panels(const td_model *model)
 /* A negative number if nobody can say. */
 static double own_columns(const td_model *model, const td_problem *p)
 {
-    const row *r = find(column_rows, COUNT(column_rows), model, p->type);
+    const row *r = FIND(column_rows, model, p->type);
     const bool fits = has_panels(model) && p->m <= TD_FACTOR_MOST_ROWS;
     return r && fits ? seconds_of_columns(r, p) : -1.0;
 }

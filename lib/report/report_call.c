@@ -71,7 +71,7 @@ static td_report_verified verified_of(const td_record *record)
     const td_sample_counts samples = td_record_samples(record), *s = &samples;
     const td_sample_bound bound = record->key.bound;
     const td_kind kind = record->key.kind;
-    const bool is_solve = kind == TD_TRIANGULAR_SOLVE || kind == TD_FACTOR_LU;
+    const bool is_solve = kind == TD_TRIANGULAR_SOLVE || td_kind_is_factorisation(kind);
     return (td_report_verified){
         .is_known = s->elements || s->unjudged,
 #define VERIFIED(name, type, need, merge, value, ...) .name = (value),

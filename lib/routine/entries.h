@@ -27,7 +27,8 @@
     X(trsm, "cublasDtrsm and Ztrsm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/batched_lu.md")                                                                    \
-    X(factor, "cusolverDn{D,Z}getrf, and cusolverDnXgetrf of real or complex binary64 matrices")
+    X(factor, "cusolverDn{D,Z}getrf and potrf, and cusolverDnX{getrf,potrf} of real or complex "   \
+              "binary64 matrices")
 
 /* X(function, family, name) of every function that is a form of a routine (routines.def): those
  * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h,

@@ -58,6 +58,7 @@ const td_kind_info td_kinds[TD_KIND_COUNT] = {
     [TD_LU_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
     [TD_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
     [TD_FACTOR_LU] = {.has_m = true, .a = TD_M_ROWS},
+    [TD_FACTOR_CHOLESKY] = {.has_triangle = true, .a = TD_N_ROWS},
 };
 
 /* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
@@ -192,7 +193,7 @@ bool td_scalar_counts(const td_scalar *s, td_type type)
 bool td_problem_only_scales(const td_problem *p)
 {
     const bool has_k = p->kind == TD_PRODUCT || td_kind_is_update(p->kind);
-    if (p->kind == TD_FACTOR_LU) return false; /* it has no scalars */
+    if (td_kind_is_factorisation(p->kind)) return false; /* it has no scalars */
     return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
@@ -229,7 +230,7 @@ td_memory td_problem_memory(const td_problem *p)
         memory.ints[0] =
             (td_ints){p->pivots, (p->m < p->n ? p->m : p->n) * (p->has_wide_pivots ? 2 : 1)};
     if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT ||
-        p->kind == TD_FACTOR_LU)
+        td_kind_is_factorisation(p->kind))
         memory.ints[1] = (td_ints){p->info, p->batch};
     switch (p->kind) {
     case TD_TRIANGULAR_SOLVE:
@@ -237,6 +238,7 @@ td_memory td_problem_memory(const td_problem *p)
         if (!td_problem_only_scales(p)) memory.read[0] = extent(&p->a, order, order);
         break;
     case TD_LU_FACTOR:
+    case TD_FACTOR_CHOLESKY:
         memory.written = extent(&p->a, order, order);
         break;
     case TD_FACTOR_LU:

@@ -56,6 +56,10 @@ typedef enum {
     /* A, m x n, becomes its triangular factors, P A = L U: L, m x min(m, n), below the diagonal, on
      * which it is 1, and U, min(m, n) x n. [pivots, has_wide_pivots, info] */
     TD_FACTOR_LU,
+
+    /* A, n x n, symmetric, or Hermitian if complex: its triangle becomes L with A = L L', or, of
+     * the upper one, L'. [triangle, info] */
+    TD_FACTOR_CHOLESKY,
     TD_KIND_COUNT
 } td_kind;
 
@@ -85,6 +89,12 @@ extern const td_kind_info td_kinds[TD_KIND_COUNT];
 static inline bool td_kind_is_update(td_kind kind)
 {
     return kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
+}
+
+/* True of the factorisations of one matrix, by cuSOLVER. */
+static inline bool td_kind_is_factorisation(td_kind kind)
+{
+    return kind == TD_FACTOR_LU || kind == TD_FACTOR_CHOLESKY;
 }
 
 typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;

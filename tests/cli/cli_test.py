@@ -279,6 +279,16 @@ class Commands(Case):
         self.assert_refused(self.tandem('plan', '--routine', 'dgetrf', 8), 2, 'N is missing')
         self.assert_refused(self.tandem('plan', '--routine', 'xgetrf', 8, 8), 2, 'dgetrf')
 
+    def test_plan_of_cholesky_factors(self):
+        h200 = ('--device', 'NVIDIA H200', '--routine', 'dpotrf')
+        self.assertRegex(self.shown('plan', 16384, *h200),
+                         r'^factors: +16384 x 16384 x 16384 \(m, n, k\), op , batch 1\n')
+        self.assertNotEqual(self.plan(16384, *h200)[2][0], 'native')
+        self.assertEqual(self.plan(16384, '--device', 'NVIDIA GeForce RTX 4090', '--routine',
+                                   'dpotrf')[2][0], 'native')
+        self.assert_refused(self.tandem('plan', '--routine', 'dpotrf', 8, 8), 2,
+                            'one size too many')
+
     def test_a_complex_product_is_four_real_ones(self):
         h200 = ('--device', 'NVIDIA H200')
         one = self.plan(4096, 4096, 4096, *h200)[1]

@@ -7,7 +7,8 @@
 #include "lib/routine/entries.h"
 
 static const td_method *const methods[] = {&td_method_product, &td_method_solve,
-                                           &td_method_batched_lu, &td_method_lu};
+                                           &td_method_batched_lu, &td_method_lu,
+                                           &td_method_cholesky};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static td_value memory[3];
@@ -92,13 +93,14 @@ TEST(kinds_write_their_last_matrix)
     td_problem p = {.kind = TD_PRODUCT};
     for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
         p.kind = (td_kind)kind;
-        const bool is_in_place = kind == TD_LU_FACTOR || kind == TD_FACTOR_LU;
+        const bool is_in_place = kind == TD_LU_FACTOR || td_kind_is_factorisation(p.kind);
         const td_matrix *expected = is_in_place                                          ? &p.a
                                     : kind == TD_TRIANGULAR_SOLVE || kind == TD_LU_SOLVE ? &p.b
                                                                                          : &p.c;
         assert_ptr_equal(td_problem_result(&p), expected);
-        assert_int_equal(td_kind_is_update(p.kind),
-                         td_kinds[kind].has_triangle && !td_kinds[kind].has_side);
+        assert_int_equal(td_kind_is_update(p.kind), td_kinds[kind].has_triangle &&
+                                                        !td_kinds[kind].has_side &&
+                                                        td_kinds[kind].c);
     }
 }
 

@@ -49,7 +49,7 @@ static bool is_legacy(const char *name)
 static bool has_no_twin(const char *name)
 {
     return is_legacy(name) || strstr(name, "cublasLt") || strstr(name, "cublasXt") ||
-           strstr(name, "getr") || strstr(name, "matinv");
+           strstr(name, "cusolverDn") || strstr(name, "getr") || strstr(name, "matinv");
 }
 
 TEST(every_entry_has_its_64_bit_twin)

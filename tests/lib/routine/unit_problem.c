@@ -60,6 +60,7 @@ static const looks table[] = {
     {TD_LU_INVERT, "ac", 'c', "nz"},
     {TD_INVERT, "ac", 'c', "nz"},
     {TD_FACTOR_LU, "a", 'a', "mnz"},
+    {TD_FACTOR_CHOLESKY, "a", 'a', "nz"},
 };
 
 static td_matrix *matrix_of(td_problem *p, char name)
@@ -191,6 +192,7 @@ TEST(leading_dimensions_cover_stored_rows)
         {TD_LU_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
         {TD_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
         {TD_FACTOR_LU, TD_OP_N, TD_OP_N, TD_LEFT, {5, 0, 0}},
+        {TD_FACTOR_CHOLESKY, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int x = 0; x < 3; x++) {
@@ -436,6 +438,27 @@ TEST(memory_of_factors_has_their_pivots)
     p.has_wide_pivots = true;
     memory = td_problem_memory(&p);
     assert_int_equal(memory.ints[0].count, 16);
+}
+
+/* All of A, of which one triangle is written. */
+TEST(memory_of_cholesky_factors_is_square)
+{
+    static int number;
+    td_problem p = valid(TD_FACTOR_CHOLESKY);
+    p.batch = 1;
+    p.alpha.value.binary64 = 0.0;
+    p.info = &number;
+    const td_memory memory = td_problem_memory(&p);
+    assert_int_equal(memory.written.rows, 8);
+    assert_int_equal(memory.written.columns, 8);
+    assert_null(memory.ints[0].data);
+    assert_ptr_equal(memory.ints[1].data, p.info);
+    assert_false(td_problem_only_scales(&p));
+    assert_null(decision_for(&p).reason);
+    p.type = TD_COMPLEX_BINARY64;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_panels);
+    p.info = NULL;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
 }
 
 int main(void) { return test_run(); }

@@ -1,0 +1,110 @@
+/* cholesky.c - a panel of columns is factored by one kernel, then the triangle behind it is
+ * updated by one product, and so on. A matrix that is one panel wide has no products, and so the
+ * same bits in every mode. The cut depends on sizes alone (../../routine/cholesky_steps.h). */
+#include "cholesky.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+
+#include "../../../kernels/factor/cholesky.h"
+#include "../../cuda/workspace.h"
+#include "../../options/log.h"
+#include "../../routine/cholesky_steps.h"
+#include "../../routine/decision.h"
+#include "../../routine/sizes.h"
+#include "../ozaki/cublas.h"
+
+/* Where the steps of one call run. */
+typedef struct {
+    const td_problem *problem;
+    const td_factor_products *products;
+    td_cholesky_cut cut;
+    td_device *device;
+    size_t workspace_limit;
+    td_counters *counters;
+    td_workspace notes; /* of panels */
+} run;
+
+static cudaError_t load(int which)
+{
+    (void)which;
+    return td_cholesky_prepare();
+}
+
+const char *td_factor_cholesky_refusal(const td_problem *p)
+{
+    return p->type != TD_BINARY64 ? td_reason_panels : p->n > INT_MAX / 2 ? td_reason_large : NULL;
+}
+
+static td_run_status factor(const run *r, int64_t first)
+{
+    const td_problem *p = r->problem;
+    const td_cholesky_panel panel = {.a = td_cholesky_part(p, first, first).data,
+                                     .ld = p->a.ld,
+                                     .rows = p->n - first,
+                                     .columns = td_cholesky_columns(r->cut, p->n, first),
+                                     .before = first,
+                                     .is_upper = p->triangle == TD_UPPER,
+                                     .info = p->info,
+                                     .notes = r->notes.memory};
+    return td_cuda_ok(td_cholesky_run(&panel, p->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+/* A has been written, so that a mode that cannot make the product has another one in its place. */
+static td_run_status update(const run *r, int64_t first)
+{
+    static atomic_uint said;
+    const td_product product = td_cholesky_product(r->cut, r->problem, first);
+    const td_factor_products *by = r->products;
+    const td_run_status status =
+        td_engine_run(by->engine ? by->engine : &td_engine_dgemm, &product, by->parameter,
+                      r->device, r->workspace_limit, r->counters);
+    if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
+    td_log_capped(&said, 1, TD_LOG_WARN,
+                  "a product of a Cholesky factorisation could not run in its mode; it runs in "
+                  "mode fp64 (said once)");
+    return td_engine_run(&td_engine_fp64, &product, (td_parameter){0}, r->device,
+                         r->workspace_limit, r->counters);
+}
+
+static td_run_status run_steps(const run *r)
+{
+    const td_problem *p = r->problem;
+    td_run_status status = td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))
+                               ? factor(r, 0)
+                               : TD_RUN_FAILED;
+    if (status != TD_RUN_DONE) return status;
+    for (int64_t first = 0; status == TD_RUN_DONE;) {
+        const int64_t behind = first + td_cholesky_columns(r->cut, p->n, first);
+        if (behind >= p->n) return TD_RUN_DONE;
+        status = update(r, first);
+        first = behind;
+        if (status == TD_RUN_DONE) status = factor(r, first);
+    }
+    return TD_RUN_BROKEN;
+}
+
+static size_t all_or_none(void *bytes, size_t limit)
+{
+    const size_t all = *(size_t *)bytes;
+    return all <= limit ? all : 0;
+}
+
+td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *products,
+                                 td_cholesky_cut cut, td_device *device, size_t workspace_limit,
+                                 td_counters *counters)
+{
+    run r = {p, products, cut, device, workspace_limit, counters, .notes = {0}};
+    size_t bytes = td_cholesky_bytes(p->n);
+    td_run_status status = td_engine_check(p);
+    if (status != TD_RUN_DONE) return status;
+    if (!td_cholesky_fits()) return TD_RUN_NO_PANELS;
+    const bool needs_cublas = !products->engine && td_cholesky_products(cut, p->n) > 0;
+    if (needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
+    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
+    status = td_workspace_acquire(&r.notes, device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    if (status != TD_RUN_DONE) return status;
+    status = run_steps(&r);
+    td_workspace_release(&r.notes, p->stream);
+    return status;
+}

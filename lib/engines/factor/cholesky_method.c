@@ -1,0 +1,155 @@
+/* cholesky_method.c - method `cholesky`: the Cholesky factor of one matrix (cholesky.h), with the
+ * products of a mode. */
+#include <math.h>
+
+#include "../../model/cholesky_model.h"
+#include "../../model/cost.h"
+#include "../../model/found_out.h"
+#include "../../routine/cholesky_steps.h"
+#include "../../routine/real.h"
+#include "../methods.h"
+#include "../proven.h"
+#include "cholesky.h"
+
+static bool accepts(const td_question *q) { return q->called->kind == TD_FACTOR_CHOLESKY; }
+
+static const char *refusal(const td_question *q)
+{
+    return q->called->info ? td_factor_cholesky_refusal(q->called) : td_reason_invalid;
+}
+
+static int64_t terms(const td_question *q) { return q->called->n; }
+
+/* Its panels are factored in binary64. */
+static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
+
+static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
+{
+    td_model_predict_cholesky(model, q->called, by_way);
+}
+
+static td_way_forecast predict_one(const td_model *model, const td_question *q,
+                                   const td_engine *engine, td_parameter parameter)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    if (engine == td_engines[0])
+        return (td_way_forecast){.seconds = td_model_native_cholesky(model, q->called)};
+    td_model_predict_cholesky(model, q->called, by_way);
+    return by_way[td_way_of(engine, parameter)];
+}
+
+static double by_native_products(const td_model *model, const td_question *q)
+{
+    return td_model_cholesky_by_native_products(model, q->called);
+}
+
+/* Every product of the mode is probed, and mode fp64's sums make it. */
+static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
+                        int way)
+{
+    (void)model, (void)way;
+    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    td_real_product largest;
+    if (!td_cholesky_largest(q->called, &largest)) return by_fp64;
+    return by_fp64 + (double)td_cholesky_products(td_cholesky_usual_cut, q->called->n) *
+                         td_model_seconds_to_find_out(&largest);
+}
+
+static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
+{
+    (void)cut;
+    return td_cholesky_largest(q->called, product);
+}
+
+/* Panels are as they are in every mode. */
+static td_solve_cut cut_of(const td_question *q)
+{
+    (void)q;
+    return (td_solve_cut){0};
+}
+
+/* Where the largest product is large by the rule of method `product`. */
+static bool is_large(const td_question *q, td_solve_cut *cut)
+{
+    td_real_product largest;
+    *cut = (td_solve_cut){0};
+    return td_cholesky_largest(q->called, &largest) && td_is_large_product(&largest);
+}
+
+/* Engine `dgemm` stands for cuBLAS's own products. */
+static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    const bool is_native = decision->engine == &td_engine_dgemm;
+    const td_factor_products by = {.engine = is_native ? NULL : decision->engine,
+                                   .parameter = decision->parameter};
+    return td_factor_cholesky(q->called, &by, td_cholesky_usual_cut, device, workspace_limit,
+                              counters);
+}
+
+/* No bound of a factorisation's residuals is proven yet: they are measured, and not judged. */
+static td_promise promised(const td_question *q, const td_decision *decision)
+{
+    (void)q;
+    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+}
+
+/* L L', of which both factors are where a triangle of A has been. */
+static bool sample(const td_question *q, td_product *product)
+{
+    const td_problem *p = q->called;
+    const bool is_lower = p->triangle == TD_LOWER;
+    const td_op other = p->type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T;
+    const td_form form = {TD_STORED_TRIANGULAR, .triangle = p->triangle};
+    *product = (td_product){.routine = TD_PRODUCT,
+                            .type = p->type,
+                            .op_a = is_lower ? TD_OP_N : other,
+                            .op_b = is_lower ? other : TD_OP_N,
+                            .form_a = form,
+                            .form_b = form,
+                            .region = is_lower ? TD_REGION_LOWER : TD_REGION_UPPER,
+                            .m = p->n,
+                            .n = p->n,
+                            .k = p->n,
+                            .alpha = td_scalar_of(p->type, 1.0),
+                            .a = p->a,
+                            .b = p->a,
+                            .c = p->a,
+                            .batch = 1,
+                            .stream = p->stream};
+    return true;
+}
+
+static int64_t tiles(const td_question *q, const td_decision *decision)
+{
+    const td_cholesky_cut cut = td_cholesky_usual_cut;
+    int64_t tiles = 0;
+    (void)decision;
+    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_usual_cut, q->called->n); i++) {
+        const td_product update = td_cholesky_product(cut, q->called, i * cut.panel);
+        td_real_product real;
+        td_to_real(&update, &real);
+        tiles += td_tiles_of_product(&real);
+    }
+    return tiles;
+}
+
+const td_method td_method_cholesky = {
+    .name = "cholesky",
+    .accepts = accepts,
+    .refusal = refusal,
+    .terms = terms,
+    .most_bits = most_bits,
+    .predict = predict,
+    .predict_one = predict_one,
+    .by_native_products = by_native_products,
+    .found_out = found_out,
+    .priced = priced,
+    .cut = cut_of,
+    .is_large = is_large,
+    .run = run,
+    .promised = promised,
+    .sample = sample,
+    .has_residuals = true,
+    .tiles = tiles,
+};

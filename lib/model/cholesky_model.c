@@ -1,0 +1,130 @@
+#include "cholesky_model.h"
+
+#include <math.h>
+
+#include "../routine/cholesky_steps.h"
+#include "../routine/real.h"
+#include "../routine/sizes.h"
+#include "figures.h"
+#include "dgemm_model.h"
+
+static td_real_product real_update(const td_problem *p, int64_t i)
+{
+    const td_cholesky_cut cut = td_cholesky_usual_cut;
+    const td_product product = td_cholesky_product(cut, p, i * cut.panel);
+    td_real_product real;
+    td_to_real(&product, &real);
+    return real;
+}
+
+bool td_cholesky_largest(const td_problem *p, td_real_product *product)
+{
+    if (td_cholesky_products(td_cholesky_usual_cut, p->n) == 0) return false;
+    *product = real_update(p, 0);
+    return true;
+}
+
+/* ---- figures ---- */
+
+#include "factor.def"
+static const double orders[] = {TD_CHOLESKY_ORDERS};
+enum { ORDERS = sizeof orders / sizeof *orders };
+
+#define CHOLESKY_LOWER(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
+static const td_figures_by_order lower_rows[] = {
+#include "factor.def"
+};
+#define CHOLESKY_UPPER(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
+static const td_figures_by_order upper_rows[] = {
+#include "factor.def"
+};
+#define CHOLESKY_NATIVE_COLUMN(type, lower, upper) {"", 0, TD_##type, {lower, upper}},
+static const td_figures_by_order native_column_rows[] = {
+#include "factor.def"
+};
+#define CHOLESKY_COLUMNS(major, type, ...) {"", major, TD_##type, {__VA_ARGS__}},
+static const td_figures_by_order column_rows[] = {
+#include "factor.def"
+};
+#define FIND(rows, model, type) td_find_figures(rows, sizeof(rows) / sizeof *(rows), model, type)
+
+/* Seconds of all products by every way. Of many, so many stand for all. */
+static void predict_products(const td_model *model, const td_problem *p, double *seconds)
+{
+    enum { MOST_LOOKED_AT = 8 };
+    const int64_t count = td_cholesky_products(td_cholesky_usual_cut, p->n),
+                  looked_at = td_smaller(count, MOST_LOOKED_AT);
+    int ways;
+    (void)td_ways(&ways);
+    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
+    for (int64_t at = 0; at < looked_at; at++) {
+        double once[TD_MOST_WAYS];
+        const td_real_product real = real_update(p, (2 * at + 1) * count / (2 * looked_at));
+        td_model_predict(model, &real, once);
+        for (int i = 0; i < ways; i++)
+            seconds[i] = once[i] < 0.0 || seconds[i] < 0.0
+                             ? -1.0
+                             : seconds[i] + once[i] * (double)count / (double)looked_at;
+    }
+}
+
+/* ---- factorisations ---- */
+
+/* Devices whose multiprocessors have shared memory for two blocks of the kernel; GeForce and its
+ * like (12) have less. */
+static bool has_room(const td_model *model)
+{
+    return model->card.major == 9 || model->card.major == 10;
+}
+
+/* Seconds of all panels; a negative number if nobody can say, or the matrix is small: launches take
+ * longer than cuSOLVER then. */
+static double own_panels(const td_model *model, const td_problem *p)
+{
+    const td_figures_by_order *r = FIND(column_rows, model, p->type);
+    double seconds = 0.0;
+    if (!r || !has_room(model) || p->n < TD_CHOLESKY_LEAST_ORDER) return -1.0;
+    for (int64_t first = 0; first < p->n;) {
+        const int64_t columns = td_cholesky_columns(td_cholesky_usual_cut, p->n, first);
+        seconds += (double)columns * 1e-6 * td_figure_at(r, orders, ORDERS, (double)(p->n - first));
+        first += columns;
+    }
+    return seconds;
+}
+
+double td_model_native_cholesky(const td_model *model, const td_problem *p)
+{
+    const bool is_upper = p->triangle == TD_UPPER;
+    const td_figures_by_order *measured =
+        is_upper ? FIND(upper_rows, model, p->type) : FIND(lower_rows, model, p->type);
+    const double n = (double)p->n, of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    if (measured) return 1e-3 * td_figure_at(measured, orders, ORDERS, n);
+    const td_figures_by_order *columns = FIND(native_column_rows, model, p->type);
+    return of_a_term * n * n * n / 6.0 / model->rates.matrix64 +
+           n * 1e-6 * columns->figures[is_upper];
+}
+
+static double sum_of(double products, double panels)
+{
+    return products < 0.0 || panels < 0.0 ? -1.0 : products + panels;
+}
+
+double td_model_cholesky_by_native_products(const td_model *model, const td_problem *p)
+{
+    double products = 0.0;
+    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_usual_cut, p->n); i++) {
+        const td_real_product real = real_update(p, i);
+        products = sum_of(td_model_dgemm(model, &real), products);
+    }
+    return sum_of(products, own_panels(model, p));
+}
+
+void td_model_predict_cholesky(const td_model *model, const td_problem *p, td_way_forecast *by_way)
+{
+    const double panels = own_panels(model, p);
+    double products[TD_MOST_WAYS] = {0.0};
+    if (panels >= 0.0) predict_products(model, p, products);
+    for (int i = 0; i < TD_MOST_WAYS; i++)
+        by_way[i] = (td_way_forecast){.seconds = sum_of(products[i], panels)};
+    by_way[0].seconds = td_model_native_cholesky(model, p);
+}

@@ -1,0 +1,142 @@
+/* The cut of Cholesky factorisations, the model of them, and what mode `auto` makes of them. */
+#include <math.h>
+
+#include "tests/support/test.h"
+#include "tests/lib/support/asked.h"
+#include "lib/model/cholesky_model.h"
+#include "lib/routine/cholesky_steps.h"
+#include "tests/lib/support/predicted.h"
+
+static int info;
+static double elements[1];
+
+static td_problem factors(td_type type, int64_t n, td_triangle triangle)
+{
+    return (td_problem){.kind = TD_FACTOR_CHOLESKY,
+                        .type = type,
+                        .triangle = triangle,
+                        .n = n,
+                        .a = {.data = elements, .ld = n + 5},
+                        .info = &info,
+                        .batch = 1};
+}
+
+/* Panels follow each other to the end, with a product behind each but the last. */
+TEST(panels_have_all_columns)
+{
+    const td_cholesky_cut cut = td_cholesky_usual_cut;
+    const int64_t orders[] = {1,    100,   cut.whole, cut.whole + 1, cut.whole + cut.panel,
+                              9999, 12345, 16384,     100000};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        const td_problem p = factors(TD_BINARY64, orders[i], TD_LOWER);
+        int64_t first = 0, products = 0;
+        while (first + td_cholesky_columns(cut, p.n, first) < p.n) {
+            assert_int_equal(products * cut.panel, first);
+            first += td_cholesky_columns(cut, p.n, first);
+            products++;
+        }
+        assert_int_equal(first + td_cholesky_columns(cut, p.n, first), p.n);
+        assert_int_equal(td_cholesky_products(cut, p.n), products);
+    }
+}
+
+static int64_t place_of(const td_matrix *x) { return (double *)x->data - elements; }
+
+/* A - L L' of the triangle behind a panel, or A - U' U. */
+TEST(products_are_of_the_triangle_behind)
+{
+    const int64_t n = 16384, ld = n + 5, k = td_cholesky_usual_cut.panel;
+    for (int u = 0; u < 2; u++) {
+        const td_problem p = factors(TD_BINARY64, n, u ? TD_UPPER : TD_LOWER);
+        const td_product product = td_cholesky_product(td_cholesky_usual_cut, &p, k);
+        assert_int_equal(product.region, u ? TD_REGION_UPPER : TD_REGION_LOWER);
+        assert_int_equal(product.m, n - 2 * k);
+        assert_int_equal(product.n, n - 2 * k);
+        assert_int_equal(product.k, k);
+        assert_int_equal(product.op_a, u ? TD_OP_T : TD_OP_N);
+        assert_int_equal(product.op_b, u ? TD_OP_N : TD_OP_T);
+        assert_int_equal(place_of(&product.a), u ? k + 2 * k * ld : 2 * k + k * ld);
+        assert_int_equal(place_of(&product.b), place_of(&product.a));
+        assert_int_equal(place_of(&product.c), 2 * k + 2 * k * ld);
+        assert_true(product.alpha.value.binary64 == -1.0);
+        assert_true(product.beta.value.binary64 == 1.0);
+    }
+}
+
+/* Times grow with the order. */
+TEST(native_times_grow)
+{
+    const td_model models[] = {model_of(H100), model_of(RTX4090)};
+    for (int i = 0; i < 2; i++) {
+        double before[2] = {0.0, 0.0};
+        for (int64_t order = 1; order < 40000; order = order * 5 / 4 + 1)
+            for (int u = 0; u < 2; u++) {
+                const td_problem p = factors(TD_BINARY64, order, u ? TD_UPPER : TD_LOWER);
+                const double seconds = td_model_native_cholesky(&models[i], &p);
+                assert_true(seconds > before[u]);
+                before[u] = seconds;
+            }
+    }
+}
+
+/* Ways have a time on cards that were measured, which grows with the matrix. */
+TEST(ways_differ_by_their_products)
+{
+    td_way_forecast by_way[TD_MOST_WAYS], larger[TD_MOST_WAYS];
+    int count;
+    (void)td_ways(&count);
+    for (const td_card *card = td_cards; card->name[0]; card++)
+        for (int64_t order = 64; order < 20000; order = 3 * order + 70) {
+            td_model model;
+            td_model_make(&model, card);
+            const td_problem p = factors(TD_BINARY64, order, TD_LOWER),
+                             q = factors(TD_BINARY64, 2 * order, TD_LOWER),
+                             z = factors(TD_COMPLEX_BINARY64, order, TD_LOWER);
+            td_model_predict_cholesky(&model, &p, by_way);
+            td_model_predict_cholesky(&model, &q, larger);
+            assert_true(by_way[0].seconds > 0.0);
+            const bool is_measured = card->major == 9 || card->major == 10;
+            assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, is_measured);
+            for (int i = 1; i < count; i++)
+                assert_true(larger[i].seconds < 0.0 || larger[i].seconds > by_way[i].seconds);
+            td_model_predict_cholesky(&model, &z, by_way);
+            for (int i = 1; i < count; i++) assert_true(by_way[i].seconds < 0.0);
+        }
+}
+
+TEST(auto_takes_factors_where_they_gain)
+{
+    td_options o = options_of_auto();
+    const td_model slow = model_of(RTX4090), fast = model_of(H100);
+    const td_problem large = factors(TD_BINARY64, 16384, TD_UPPER),
+                     complex = factors(TD_COMPLEX_BINARY64, 16384, TD_UPPER);
+    td_decision d = decide_call(&o, &large, &fast);
+    assert_null(d.reason);
+    assert_non_null(d.engine);
+    d = decide_call(&o, &large, &slow);
+    assert_ptr_equal(d.reason, td_reason_untimed);
+    d = decide_call(&o, &complex, &fast);
+    assert_ptr_equal(d.reason, td_reason_panels);
+}
+
+/* On an H200 cuSOLVER is faster at the lower triangle than at the upper one. */
+TEST(auto_knows_the_triangles_apart)
+{
+    static const struct {
+        int64_t n;
+        td_triangle triangle;
+        bool is_taken;
+    } cases[] = {{16, TD_UPPER, false},  {63, TD_UPPER, false},   {128, TD_UPPER, true},
+                 {1024, TD_UPPER, true}, {4096, TD_UPPER, true},  {16384, TD_UPPER, true},
+                 {128, TD_LOWER, false}, {1024, TD_LOWER, false}, {4096, TD_LOWER, false},
+                 {6000, TD_LOWER, true}, {8192, TD_LOWER, true},  {16384, TD_LOWER, true}};
+    td_options o = options_of_auto();
+    const td_model model = model_of(H200);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const td_problem p = factors(TD_BINARY64, cases[i].n, cases[i].triangle);
+        const td_decision d = decide_call(&o, &p, &model);
+        assert_int_equal(d.reason == NULL, cases[i].is_taken);
+    }
+}
+
+int main(void) { return test_run(); }
