@@ -1,14 +1,16 @@
-"""LU, or Cholesky, of one matrix by cuSOLVER and by Tandem in its place, in one process.
+"""LU, Cholesky, QR, and what is made of reflectors, of one matrix by cuSOLVER and by Tandem in its
+place, in one process.
 
-    factor.py --out FOLDER [--routine getrf|potrf] [--triangle L|U] [--library FILE]
-        [--modes MODE,...] [--orders N,...] [--rounds R]
+    factor.py --out FOLDER [--library FILE] [--routine getrf|potrf|geqrf|orgqr|ormqr]
+              [--triangle L|U] [--modes MODE,...] [--orders N,...] [--rounds R]
 
-For each order cuSOLVER's own cusolverDnXgetrf (or Xpotrf) and, for each mode, Tandem's factor
-copies of one random matrix in turn, R times each. FOLDER gets factor.csv, a line for each order and
-mode: medians in milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|)
-by products with a random vector, and how many pivots are not cuSOLVER's. Each mode is a copy of the
-library, loaded with an environment of its own; it is not preloaded. Needs PyTorch. Exit status 0
-unless a call failed or an error is above 30."""
+For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Dorgqr, Dormqr) and, for
+each mode, Tandem's run on copies of one random matrix in turn, R times each. FOLDER gets
+factor.csv, a line for each order and mode: medians in milliseconds, their ratio, the norm-wise
+backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R| or that of Q, by products with a
+random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's. Each mode is a
+copy of the library, loaded with an environment of its own; it is not preloaded. Needs PyTorch. Exit
+status 0 unless a call failed or an error is above 30."""
 import argparse
 import csv
 import ctypes
@@ -28,97 +30,6 @@ REAL, MOST_ERROR = 1, 30.0  # CUDA_R_64F; what LAPACK's tests allow
 FIELDS = ["order", "mode", "native_ms", "ms", "ratio", "native_error", "error", "other_pivots"]
 
 
-class Solver:
-    """A factorisation of a library, with a handle and a workspace of its own."""
-
-    def __init__(self, cusolver):
-        self.cusolver, self.stream = cusolver, torch.cuda.Stream()
-        self.handle, self.params = ctypes.c_void_p(), ctypes.c_void_p()
-        check(cusolver.cusolverDnCreate(ctypes.byref(self.handle)))
-        check(cusolver.cusolverDnCreateParams(ctypes.byref(self.params)))
-        check(cusolver.cusolverDnSetStream(self.handle, ctypes.c_void_p(self.stream.cuda_stream)))
-
-    def prepare(self, a):
-        """For matrices of the size of a, which lies in columns: a tensor of its transpose."""
-        self.n, self.a = len(a), torch.empty_like(a)
-        on_device, on_host = ctypes.c_size_t(), ctypes.c_size_t()
-        check(getattr(self.cusolver, self.function + "_bufferSize")(
-            *self.sizes(), REAL, ctypes.byref(on_device), ctypes.byref(on_host)))
-        self.work = torch.empty(max(1, on_device.value), dtype=torch.uint8, device="cuda")
-        self.host = ctypes.create_string_buffer(max(1, on_host.value))
-        self.info = torch.zeros(1, dtype=torch.int32, device="cuda")
-        self.bytes = on_device, on_host
-        torch.cuda.synchronize()
-
-    def milliseconds(self, library, a, pivots):
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        with torch.cuda.stream(self.stream):
-            self.a.copy_(a)
-            begin.record()
-            check(getattr(library, self.function)(
-                *self.sizes(), *self.pivots(pivots), REAL, pointer(self.work), self.bytes[0],
-                self.host, self.bytes[1], pointer(self.info)))
-            end.record()
-        end.synchronize()
-        if int(self.info):
-            raise RuntimeError(f"{self.function}: info is {int(self.info)} at order {self.n}")
-        return begin.elapsed_time(end)
-
-
-class LU(Solver):
-    function = "cusolverDnXgetrf"
-
-    def sizes(self):
-        n = ctypes.c_int64(self.n)
-        return self.handle, self.params, n, n, REAL, pointer(self.a), n
-
-    @staticmethod
-    def pivots(pivots):
-        return [pointer(pivots)]
-
-    @staticmethod
-    def make(n):
-        return torch.randn(n, n, dtype=torch.float64, device="cuda")
-
-    @staticmethod
-    def error(a, factors, pivots):
-        """By products with a vector of random numbers; both matrices are transposed."""
-        n = len(a)
-        x = torch.randn(n, dtype=torch.float64, device="cuda")
-        rows = list(range(n))
-        for i, pivot in enumerate(pivots.tolist()):
-            rows[i], rows[pivot - 1] = rows[pivot - 1], rows[i]
-        ux = torch.triu(factors.T) @ x
-        off = (a.T @ x)[torch.tensor(rows, device="cuda")] - torch.tril(factors.T, -1) @ ux - ux
-        return float(off.norm() / (a.norm() * x.norm() * n * 2.0 ** -53))
-
-
-class Cholesky(Solver):
-    function = "cusolverDnXpotrf"
-    triangle = "L"
-
-    def sizes(self):
-        n = ctypes.c_int64(self.n)
-        return (self.handle, self.params, "LU".index(self.triangle), n, REAL, pointer(self.a), n)
-
-    @staticmethod
-    def pivots(_):
-        return []
-
-    @staticmethod
-    def make(n):
-        """Symmetric, with eigenvalues from about 1 to 4 sqrt(n)."""
-        a = torch.randn(n, n, dtype=torch.float64, device="cuda")
-        return (a + a.T) / 2 ** 0.5 + (2 * n ** 0.5 + 1.0) * torch.eye(
-            n, dtype=torch.float64, device="cuda")
-
-    def error(self, a, factors, _):
-        x = torch.randn(len(a), dtype=torch.float64, device="cuda")
-        lower = torch.tril(factors.T if self.triangle == "L" else factors)
-        off = a @ x - lower @ (lower.T @ x)
-        return float(off.norm() / (a.norm() * x.norm() * len(a) * 2.0 ** -53))
-
-
 def pointer(tensor):
     return ctypes.c_void_p(tensor.data_ptr())
 
@@ -126,6 +37,234 @@ def pointer(tensor):
 def check(status):
     if status != 0:
         raise RuntimeError(f"cuSOLVER returns {status}")
+
+
+def zeros(n, kind):
+    return torch.zeros(n, dtype=kind, device="cuda")
+
+
+class Typed:
+    """A routine cusolverDnX of sizes in int64. Matrices lie in columns: tensors are transposes."""
+
+    def start(self, a):
+        """The matrix that the routine is called with, and what there is beside it."""
+        return a, zeros(len(a), self.kind)
+
+    def size(self, a, _):
+        """The norm that errors are relative to."""
+        return a.norm()
+
+    def sizes(self, solver):
+        n = ctypes.c_int64(solver.n)
+        return solver.handle, solver.params, n, n, REAL, pointer(solver.a), n
+
+    def bytes(self, solver, beside):
+        """Of workspace on the device and on the host."""
+        on_device, on_host = ctypes.c_size_t(), ctypes.c_size_t()
+        check(solver.cusolver[self.name + "_bufferSize"](
+            *self.sizes(solver), *self.size_arguments(beside), ctypes.byref(on_device),
+            ctypes.byref(on_host)))
+        return on_device.value, on_host.value
+
+    def call(self, library, solver, beside):
+        on_device, on_host = map(ctypes.c_size_t, solver.bytes)
+        return library[self.name](*self.sizes(solver), *self.arguments(beside),
+                                  pointer(solver.work), on_device, solver.host, on_host,
+                                  pointer(solver.info))
+
+
+class Getrf(Typed):
+    """Beside the factors there are pivots."""
+
+    name, kind = "cusolverDnXgetrf", torch.int64
+
+    def arguments(self, pivots):
+        return pointer(pivots), REAL
+
+    def size_arguments(self, _):
+        return (REAL,)
+
+    def wanted(self, a, _, x):
+        return a.T @ x
+
+    def product(self, factors, pivots, x):
+        rows = list(range(len(factors)))
+        for i, pivot in enumerate(pivots.tolist()):
+            rows[i], rows[pivot - 1] = rows[pivot - 1], rows[i]
+        ux = torch.triu(factors.T) @ x
+        ax = torch.empty_like(x)
+        ax[torch.tensor(rows, device="cuda")] = torch.tril(factors.T, -1) @ ux + ux
+        return ax
+
+    def choices(self, _, pivots):
+        return pivots
+
+
+class Potrf(Typed):
+    """One triangle of a symmetric matrix with eigenvalues from about 1 to 4 sqrt(n)."""
+
+    name, kind, triangle = "cusolverDnXpotrf", torch.float64, "L"
+
+    def start(self, a):
+        n = len(a)
+        one = torch.eye(n, dtype=torch.float64, device="cuda")
+        self.matrix = (a + a.T) / 2 ** 0.5 + (2 * n ** 0.5 + 1.0) * one
+        return self.matrix, zeros(n, self.kind)
+
+    def sizes(self, solver):
+        n = ctypes.c_int64(solver.n)
+        return (solver.handle, solver.params, "LU".index(self.triangle), n, REAL,
+                pointer(solver.a), n)
+
+    def arguments(self, _):
+        return (REAL,)
+
+    size_arguments = arguments
+
+    def wanted(self, _, __, x):
+        return self.matrix @ x
+
+    def product(self, factors, _, x):
+        lower = torch.tril(factors.T if self.triangle == "L" else factors)
+        return lower @ (lower.T @ x)
+
+    def size(self, _, __):
+        return self.matrix.norm()
+
+    def choices(self, factors, _):
+        return zeros(len(factors), self.kind)
+
+
+class Geqrf(Typed):
+    """Beside the factors there is tau."""
+
+    name, kind = "cusolverDnXgeqrf", torch.float64
+
+    def arguments(self, tau):
+        return REAL, pointer(tau), REAL
+
+    size_arguments = arguments
+
+    def wanted(self, a, _, x):
+        return a.T @ x
+
+    def product(self, factors, tau, x):
+        return torch.ormqr(factors.T, tau, (torch.triu(factors.T) @ x)[:, None])[:, 0]
+
+    def choices(self, factors, _):
+        return factors.diagonal().sign()
+
+
+class Reflected:
+    """A routine of cuSOLVER with the reflectors of a random matrix."""
+
+    def start(self, a):
+        factors, tau = torch.geqrf(a.T)
+        self.factors = factors.T.contiguous()
+        return self.matrix(a), tau
+
+    def size(self, _, made):
+        return made.norm()
+
+    def bytes(self, solver, tau):
+        elements = ctypes.c_int()
+        check(solver.cusolver[self.name + "_bufferSize"](*self.arguments(solver, tau),
+                                                         ctypes.byref(elements)))
+        self.elements = elements.value
+        return 8 * elements.value, 0
+
+    def call(self, library, solver, tau):
+        return library[self.name](*self.arguments(solver, tau), pointer(solver.work),
+                                  self.elements, pointer(solver.info))
+
+    def choices(self, made, _):
+        return zeros(len(made), torch.float64)
+
+
+class Orgqr(Reflected):
+    """Q in place of the reflectors."""
+
+    name = "cusolverDnDorgqr"
+
+    def matrix(self, _):
+        return self.factors
+
+    def arguments(self, solver, tau):
+        n = solver.n
+        return solver.handle, n, n, n, pointer(solver.a), n, pointer(tau)
+
+    def wanted(self, _, tau, x):
+        return torch.ormqr(self.factors.T, tau, x[:, None])[:, 0]
+
+    def product(self, made, _, x):
+        return made.T @ x
+
+
+class Ormqr(Reflected):
+    """Q' C in place of C."""
+
+    name = "cusolverDnDormqr"
+
+    def matrix(self, a):
+        return a
+
+    def arguments(self, solver, tau):
+        n = solver.n
+        return (solver.handle, 0, 1, n, n, n, pointer(self.factors), n, pointer(tau),
+                pointer(solver.a), n)
+
+    def wanted(self, a, tau, x):
+        return torch.ormqr(self.factors.T, tau, (a.T @ x)[:, None], transpose=True)[:, 0]
+
+    def product(self, made, _, x):
+        return made.T @ x
+
+
+ROUTINES = {"getrf": Getrf, "potrf": Potrf, "geqrf": Geqrf, "orgqr": Orgqr, "ormqr": Ormqr}
+
+
+class Solver:
+    """A routine of a library, with a handle and a workspace of its own."""
+
+    def __init__(self, cusolver, routine):
+        self.routine = routine
+        self.cusolver, self.stream = cusolver, torch.cuda.Stream()
+        self.handle, self.params = ctypes.c_void_p(), ctypes.c_void_p()
+        check(cusolver.cusolverDnCreate(ctypes.byref(self.handle)))
+        check(cusolver.cusolverDnCreateParams(ctypes.byref(self.params)))
+        check(cusolver.cusolverDnSetStream(self.handle, ctypes.c_void_p(self.stream.cuda_stream)))
+
+    def prepare(self, a):
+        """For matrices of the size of a: returns what the routine is called with."""
+        self.n = len(a)
+        source, beside = self.routine.start(a)
+        self.a = source.clone()
+        self.bytes = self.routine.bytes(self, beside)
+        self.work = torch.empty(max(1, self.bytes[0]), dtype=torch.uint8, device="cuda")
+        self.host = ctypes.create_string_buffer(max(1, self.bytes[1]))
+        self.info = torch.zeros(1, dtype=torch.int32, device="cuda")
+        torch.cuda.synchronize()
+        return source, beside
+
+    def milliseconds(self, library, a, beside):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        with torch.cuda.stream(self.stream):
+            self.a.copy_(a)
+            begin.record()
+            check(self.routine.call(library, self, beside))
+            end.record()
+        end.synchronize()
+        if int(self.info):
+            raise RuntimeError(f"info is {int(self.info)} at order {self.n}")
+        return begin.elapsed_time(end)
+
+
+def error_of(routine, a, made, beside):
+    """By products with a vector of random numbers; both matrices are transposed."""
+    n = len(a)
+    x = torch.randn(n, dtype=torch.float64, device="cuda")
+    off = routine.wanted(a, beside, x) - routine.product(made, beside, x)
+    return float(off.norm() / (routine.size(a, made) * x.norm() * n * 2.0 ** -53))
 
 
 def load(library, mode, folder):
@@ -136,17 +275,17 @@ def load(library, mode, folder):
 
 
 def measure(solver, ways, order, rounds):
-    a = solver.make(order)
-    solver.prepare(a)
+    a = torch.randn(order, order, dtype=torch.float64, device="cuda")
+    source, beside = solver.prepare(a)
     times, results = {mode: [] for mode in ways}, {}
+    routine = solver.routine
     for mode, library in ways.items():
-        pivots = torch.zeros(order, dtype=torch.int64, device="cuda")
-        torch.cuda.synchronize()
-        solver.milliseconds(library, a, pivots)
-        results[mode] = solver.error(a, solver.a, pivots), pivots
+        solver.milliseconds(library, source, beside)
+        results[mode] = (error_of(routine, a, solver.a, beside),
+                         routine.choices(solver.a, beside).clone())
     for _ in range(rounds):
         for mode, library in ways.items():
-            times[mode].append(solver.milliseconds(library, a, results[mode][1]))
+            times[mode].append(solver.milliseconds(library, source, beside))
     return times, results
 
 
@@ -165,10 +304,10 @@ def parse(words):
     beside = [HERE / "interpose/libtandem.so", HERE.parent / "build/interpose/libtandem.so"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--routine", choices=["getrf", "potrf"], default="getrf")
-    parser.add_argument("--triangle", choices=["L", "U"], default="L", help="of potrf")
     parser.add_argument("--library", type=pathlib.Path,
                         default=next((p for p in beside if p.exists()), beside[0]))
+    parser.add_argument("--routine", choices=ROUTINES, default="getrf")
+    parser.add_argument("--triangle", choices="LU", default="L")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["auto"])
     parser.add_argument("--orders", type=lambda text: list(map(int, text.split(","))),
                         default=ORDERS)
@@ -178,14 +317,14 @@ def parse(words):
 
 def main(words):
     arguments, worst = parse(words), 0.0
+    Potrf.triangle = arguments.triangle
     arguments.out.mkdir(parents=True, exist_ok=True)
     cusolver = ctypes.CDLL("libcusolver.so.12")
     with (tempfile.TemporaryDirectory() as folder,
           open(arguments.out / "factor.csv", "w", newline="", encoding="utf-8") as file):
         ways = {"native": cusolver} | {mode: load(arguments.library, mode, folder)
                                        for mode in arguments.modes}
-        solver = {"getrf": LU, "potrf": Cholesky}[arguments.routine](cusolver)
-        solver.triangle = arguments.triangle
+        solver = Solver(cusolver, ROUTINES[arguments.routine]())
         table = csv.DictWriter(file, FIELDS, lineterminator="\n")
         table.writeheader()
         print(*FIELDS)

@@ -7,6 +7,9 @@
 #include "shapes.h"
 #include "wrap.h"
 
+/* What stands for a function that has one algorithm alone. */
+#define NO_ALGORITHMS ((cusolverDnFunction_t)31)
+
 /* CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
 enum { FP64_EMULATED = 4 };
 
@@ -267,6 +270,156 @@ static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
             a.needed_bytes = needed_by_Xpotrf(a.library, handle, params, uplo, &p, dataTypeA);     \
         WRAP(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType, bufferOnDevice,      \
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
+    }
+
+/* ---- QR ---- */
+
+/* The workspace is as large as the program says; cuSOLVER refuses one that is too small. */
+static size_t needed_by_Dgeqrf(const asked *a, const td_problem *p)
+{
+    __typeof__(&cusolverDnDgeqrf_bufferSize) ask =
+        TD_ORIGINAL(a->library, cusolverDnDgeqrf_bufferSize);
+    int elements = 0;
+    const bool is_known = ask && ask(a->handle, (int)p->m, (int)p->n, p->a.data, (int)p->a.ld,
+                                     &elements) == CUSOLVER_STATUS_SUCCESS;
+    return is_known && elements > 0 ? (size_t)elements * sizeof(double) : 0;
+}
+
+#define DEFINE_FACTOR_QR(function, number, alpha_type, beta_type, type_, hermitian)                \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
+                                        int lda, number *TAU, number *Workspace, int Lwork,        \
+                                        int *devInfo)                                              \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        td_problem p = {.kind = TD_FACTOR_QR,                                                      \
+                        .type = type_,                                                             \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .tau = TAU,                                                                \
+                        .info = devInfo,                                                           \
+                        .batch = 1,                                                                \
+                        .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
+        if (td_wrap_is_seen(TD_ENTRY_##function)) a.needed_bytes = needed_by_Dgeqrf(&a, &p);       \
+        WRAP(function, a, p, m, n, A, lda, TAU, Workspace, Lwork, devInfo);                        \
+    }
+
+static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType type)
+{
+    __typeof__(&cusolverDnXgeqrf_bufferSize) ask =
+        TD_ORIGINAL(a->library, cusolverDnXgeqrf_bufferSize);
+    size_t on_device = 0, on_host = 0;
+    const bool is_known =
+        ask && ask(a->handle, a->params, p->m, p->n, type, p->a.data, p->a.ld, type, p->tau, type,
+                   &on_device, &on_host) == CUSOLVER_STATUS_SUCCESS;
+    return is_known ? on_device : 0;
+}
+
+#define DEFINE_FACTOR_QR_TYPED(function, ...)                                                      \
+    TD_EXPORT cusolverStatus_t function(                                                           \
+        cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,                \
+        cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeTau, void *tau,         \
+        cudaDataType computeType, void *bufferOnDevice, size_t workspaceInBytesOnDevice,           \
+        void *bufferOnHost, size_t workspaceInBytesOnHost, int *info)                              \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        td_problem p = {.kind = TD_FACTOR_QR,                                                      \
+                        .type = dataTypeTau == dataTypeA ? type_of(dataTypeA, computeType)         \
+                                                         : TD_TYPE_COUNT,                          \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .tau = tau,                                                                \
+                        .info = info,                                                              \
+                        .batch = 1,                                                                \
+                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
+        if (p.type == TD_TYPE_COUNT) {                                                             \
+            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
+            return other ? other(handle, params, m, n, dataTypeA, A, lda, dataTypeTau, tau,        \
+                                 computeType, bufferOnDevice, workspaceInBytesOnDevice,            \
+                                 bufferOnHost, workspaceInBytesOnHost, info)                       \
+                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
+        }                                                                                          \
+        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+            a.needed_bytes = needed_by_Xgeqrf(&a, &p, dataTypeA);                                  \
+        WRAP(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau, computeType,       \
+             bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
+             info);                                                                                \
+    }
+
+/* ---- Q ---- */
+
+static size_t bytes_of(cusolverStatus_t status, int elements)
+{
+    return status == CUSOLVER_STATUS_SUCCESS && elements > 0 ? (size_t)elements * sizeof(double)
+                                                             : 0;
+}
+
+static size_t needed_by_Dorgqr(const asked *a, const td_problem *p)
+{
+    __typeof__(&cusolverDnDorgqr_bufferSize) ask =
+        TD_ORIGINAL(a->library, cusolverDnDorgqr_bufferSize);
+    int elements = 0;
+    if (!ask) return 0;
+    const cusolverStatus_t status =
+        ask(a->handle, (int)p->m, (int)p->n, (int)p->k, p->a.data, (int)p->a.ld, p->tau, &elements);
+    return bytes_of(status, elements);
+}
+
+#define DEFINE_FORM_Q(function, number, alpha_type, beta_type, type_, hermitian)                   \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, int k, number *A, \
+                                        int lda, const number *tau, number *work, int lwork,       \
+                                        int *info)                                                 \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        td_problem p = {.kind = TD_FORM_Q,                                                         \
+                        .type = type_,                                                             \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .k = k,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .tau = (void *)tau,                                                        \
+                        .info = info,                                                              \
+                        .batch = 1,                                                                \
+                        .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
+        if (td_wrap_is_seen(TD_ENTRY_##function)) a.needed_bytes = needed_by_Dorgqr(&a, &p);       \
+        WRAP(function, a, p, m, n, k, A, lda, tau, work, lwork, info);                             \
+    }
+
+static size_t needed_by_Dormqr(const asked *a, const td_problem *p)
+{
+    __typeof__(&cusolverDnDormqr_bufferSize) ask =
+        TD_ORIGINAL(a->library, cusolverDnDormqr_bufferSize);
+    int elements = 0;
+    if (!ask) return 0;
+    const cusolverStatus_t status =
+        ask(a->handle, (cublasSideMode_t)p->side, (cublasOperation_t)p->op_a, (int)p->m, (int)p->n,
+            (int)p->k, p->a.data, (int)p->a.ld, p->tau, p->c.data, (int)p->c.ld, &elements);
+    return bytes_of(status, elements);
+}
+
+#define DEFINE_APPLY_Q(function, number, alpha_type, beta_type, type_, hermitian)                  \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasSideMode_t side,          \
+                                        cublasOperation_t trans, int m, int n, int k,              \
+                                        const number *A, int lda, const number *tau, number *C,    \
+                                        int ldc, number *work, int lwork, int *devInfo)            \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        td_problem p = {.kind = TD_APPLY_Q,                                                        \
+                        .type = type_,                                                             \
+                        .side = (td_side)side,                                                     \
+                        .op_a = (td_op)trans,                                                      \
+                        .m = m,                                                                    \
+                        .n = n,                                                                    \
+                        .k = k,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .c = MATRIX(C, ldc),                                                       \
+                        .tau = (void *)tau,                                                        \
+                        .info = devInfo,                                                           \
+                        .batch = 1,                                                                \
+                        .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *C : 0}};                \
+        if (td_wrap_is_seen(TD_ENTRY_##function)) a.needed_bytes = needed_by_Dormqr(&a, &p);       \
+        WRAP(function, a, p, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);     \
     }
 
 #define FACTOR_OF_TYPES(shape, ...) DEFINE_##shape(__VA_ARGS__)

@@ -13,6 +13,7 @@
 #include "lib/model/solve_model.h"
 #include "lib/model/route.h"
 #include "lib/routine/real.h"
+#include "lib/routine/sizes.h"
 #include "lib/routine/steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
@@ -190,12 +191,17 @@ static void print_ops(const planned *of, char text[3])
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
-/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. */
+/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle, and for
+ * reflectors twice as many; those that are applied to other vectors meet all of these. */
 static double terms_of_factors(const td_problem *p)
 {
-    const double m = (double)p->m, n = (double)p->n, k = fmin(m, n);
+    const double m = (double)p->m, n = (double)p->n,
+                 k = (double)(p->kind == TD_FACTOR_LU ? td_smaller(p->m, p->n)
+                                                      : td_problem_reflectors(p));
     if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
-    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
+    if (p->kind == TD_APPLY_Q) return 2.0 * m * n * k - (p->side == TD_LEFT ? n : m) * k * k;
+    return (p->kind == TD_FACTOR_LU ? 1.0 : 2.0) *
+           (m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0);
 }
 
 /* Additions and multiplications of real numbers, of which a triangular routine needs half of its
@@ -244,7 +250,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
 
 static const char *label_of(const planned *of)
 {
-    if (is_factored(of)) return "factors:";
+    if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
     if (is_solve(of)) return "solve:";
     return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
 }
@@ -465,18 +471,20 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dsymm, dtrmm, dtrsm and dgetrf only M and "
-        "N; of dpotrf only N; "
-        "complex ones begin with z, Hermitian ones are zhemm, zherk, zherkx and zher2k. Without "
+        "of an N x N matrix, only N and K are given; of dpotrf only N; of dsymm, dtrmm, dtrsm, "
+        "dgetrf "
+        "and dgeqrf only M and N; complex ones begin with z, Hermitian ones are zhemm, zherk, "
+        "zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
-    .options = {[BATCH] = {"batch", "COUNT", "so many products in one call"},
-                [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
-                [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
-                [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
-                [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
-                [ROUTINE] = {"routine", "ROUTINE",
-                             "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, ...; dgemm without it"},
-                [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
+    .options =
+        {[BATCH] = {"batch", "COUNT", "so many products in one call"},
+         [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
+         [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
+         [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
+         [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
+         [ROUTINE] = {"routine", "ROUTINE",
+                      "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgeqrf, ...; dgemm without it"},
+         [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

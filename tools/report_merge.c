@@ -150,6 +150,7 @@ static const struct {
 } routines[] = {
     {"emm", 2.0, M_N_K},         {"Matmul", 2.0, M_N_K}, {"getrf", 2.0 / 3.0, N_N_N},
     {"getri", 4.0 / 3.0, N_N_N}, {"matinv", 2.0, N_N_N}, {"getrs", 2.0, N_N_K},
+    {"geqrf", 4.0 / 3.0, N_N_N},
 };
 
 /* Negative if the routine is none of those. */

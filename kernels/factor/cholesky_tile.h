@@ -117,9 +117,9 @@ template <int stride> TD_DEVICE_CALL void substitute(int at, int l_at, int recip
 
 /* True of a number whose reciprocal the functions below compute: far from the ends of the range,
  * and not the one mantissa in 2^32 or so for which the last step may round wrongly. */
-TD_DEVICE int is_plain(double x)
+TD_DEVICE bool is_plain(double x)
 {
-    return (x > 0.0) & td_is_mild(x) & ((uint32_t)td_bits64(x) != 0xffffffffu); /* no branches */
+    return x > 0.0 && td_is_mild(x) && (uint32_t)td_bits64(x) != 0xffffffffu;
 }
 
 /* 1 / x, correctly rounded, without a branch. */
@@ -148,7 +148,7 @@ TD_DEVICE bool factor_plain(double *x, double &pivot_of_row)
     TD_UNROLL
     for (int c = 0; c < STRIP; c++) a[c] = c <= row ? x[c * ROW_STRIDE + row] : 0.0;
     double pivot = x[0];
-    int are_plain = 1;
+    bool are_plain = true;
     TD_UNROLL
     for (int c = 0; c < STRIP; c++) {
         double beside[STRIP + 1];
@@ -157,7 +157,7 @@ TD_DEVICE bool factor_plain(double *x, double &pivot_of_row)
         const double next =
             c + 1 < STRIP ? __shfl_sync(~0u, a[c + 1 < STRIP ? c + 1 : c], c + 1) : 0.0;
         const double reciprocal = reciprocal_of_plain(pivot), factor = td_mul64(a[c], reciprocal);
-        are_plain &= is_plain(pivot);
+        are_plain = are_plain && is_plain(pivot);
         pivot_of_row = c == row ? pivot : pivot_of_row;
         if (c + 1 < STRIP)
             pivot = td_fma64(-td_mul64(beside[c + 1], reciprocal), beside[c + 1], next);
@@ -211,14 +211,11 @@ TD_DEVICE_CALL int factor_block(int at, int reciprocals_at)
     const bool is_first = (int)threadIdx.x % 32 == row;
     if (is_first) reciprocals[row] = 1.0 / root;
     __syncwarp();
-    double a[STRIP];
-    TD_UNROLL
-    for (int c = 0; c < STRIP; c++) a[c] = td_mul64(x[c * ROW_STRIDE + row], reciprocals[c]);
-    __syncwarp();
     TD_UNROLL
     for (int c = 0; c < STRIP; c++)
-        if (is_first && c < row) x[c * ROW_STRIDE + row] = a[c];
-    if (is_first) x[row * ROW_STRIDE + row] = root;
+        if (is_first && c <= row)
+            x[c * ROW_STRIDE + row] =
+                c == row ? root : td_mul64(x[c * ROW_STRIDE + row], reciprocals[c]);
     __syncwarp();
     return 0;
 }

@@ -41,6 +41,10 @@
     X(cusolverDnDpotrf_bufferSize)                                                                 \
     X(cusolverDnZpotrf_bufferSize)                                                                 \
     X(cusolverDnXpotrf_bufferSize)                                                                 \
+    X(cusolverDnDgeqrf_bufferSize)                                                                 \
+    X(cusolverDnXgeqrf_bufferSize)                                                                 \
+    X(cusolverDnDorgqr_bufferSize)                                                                 \
+    X(cusolverDnDormqr_bufferSize)                                                                 \
     X(cusolverDnGetMathMode)                                                                       \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnDestroyParams)

@@ -4,34 +4,23 @@
 
 #include "../routine/real.h"
 #include "../routine/sizes.h"
-#include "figures.h"
 #include "solve_model.h"
 
 /* ---- figures by order ---- */
 
-#include "factor.def"
-static const double orders[] = {TD_LU_ORDERS};
-enum { ORDERS = sizeof orders / sizeof *orders };
-typedef td_figures_by_order row;
-
 #define NATIVE(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
-static const row native_rows[] = {
+static const td_figures_by_order native_rows[] = {
 #include "factor.def"
 };
 #define NATIVE_COLUMNS(type, ...) {"", 0, TD_##type, {__VA_ARGS__}},
-static const row native_column_rows[] = {
+static const td_figures_by_order native_column_rows[] = {
 #include "factor.def"
 };
 #define COLUMNS(major, type, ...) {"", major, TD_##type, {__VA_ARGS__}},
-static const row column_rows[] = {
+static const td_figures_by_order column_rows[] = {
 #include "factor.def"
 };
-#define FIND(rows, model, type) td_find_figures(rows, sizeof(rows) / sizeof *(rows), model, type)
-
-static double figure_at(const row *r, double order)
-{
-    return td_figure_at(r, orders, ORDERS, order);
-}
+#define COUNT(rows) ((int)(sizeof(rows) / sizeof *(rows)))
 
 /* ---- products ---- */
 
@@ -110,19 +99,6 @@ static void predict_within(const td_model *model, const td_problem *p, double se
 
 /* ---- factorisations ---- */
 
-/* Seconds of all columns and of the products within their blocks: each has the rows from its
- * diagonal on. */
-static double seconds_of_columns(const row *r, const td_problem *p)
-{
-    enum { AT_ONCE = 512 };
-    const int64_t order = order_of(p);
-    double seconds = 0.0;
-    for (int64_t first = 0; first < order; first += AT_ONCE)
-        seconds += (double)td_smaller(AT_ONCE, order - first) * 1e-6 *
-                   figure_at(r, (double)(p->m - first));
-    return seconds;
-}
-
 /* Real operations, an addition and a multiplication being two. */
 static double operations_of(const td_problem *p)
 {
@@ -135,30 +111,22 @@ static double operations_of(const td_problem *p)
 /* A matrix that is not square takes as long as a square one of as many operations. */
 static double native_seconds(const td_model *model, const td_problem *p)
 {
-    const row *measured = FIND(native_rows, model, p->type);
-    const double order = (double)order_of(p), side = cbrt((double)p->m * (double)p->n * order);
-    if (measured) return 1e-3 * figure_at(measured, side);
-    const row *columns = FIND(native_column_rows, model, p->type);
-    return operations_of(p) / model->rates.matrix64 + order * 1e-6 * figure_at(columns, side);
-}
-
-/* Devices with clusters of 16 blocks; GeForce and its like (12) have smaller ones. */
-static bool has_panels(const td_model *model)
-{
-    return model->card.major == 9 || model->card.major == 10;
+    const td_figures_by_order *measured =
+        td_find_figures(native_rows, COUNT(native_rows), model, p->type);
+    const double order = (double)order_of(p), side = td_factor_side(p);
+    if (measured) return 1e-3 * td_factor_figure(measured, side);
+    const td_figures_by_order *columns =
+        td_find_figures(native_column_rows, COUNT(native_column_rows), model, p->type);
+    return operations_of(p) / model->rates.matrix64 +
+           order * 1e-6 * td_factor_figure(columns, side);
 }
 
 /* A negative number if nobody can say. */
 static double own_columns(const td_model *model, const td_problem *p)
 {
-    const row *r = FIND(column_rows, model, p->type);
-    const bool fits = has_panels(model) && p->m <= TD_FACTOR_MOST_ROWS;
-    return r && fits ? seconds_of_columns(r, p) : -1.0;
-}
-
-static double sum_of(double products, double columns)
-{
-    return products < 0.0 || columns < 0.0 ? -1.0 : products + columns;
+    const td_figures_by_order *r = td_find_figures(column_rows, COUNT(column_rows), model, p->type);
+    const bool fits = td_factor_has_panels(model) && p->m <= TD_FACTOR_MOST_ROWS;
+    return r && fits ? td_factor_seconds_of_columns(r, p) : -1.0;
 }
 
 double td_model_native_lu(const td_model *model, const td_problem *p)
@@ -185,7 +153,7 @@ void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_fore
     double between[TD_MOST_WAYS] = {0.0};
     if (columns >= 0.0) predict_between(model, p, between);
     for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i] = (td_way_forecast){sum_of(between[i], columns), cut};
+        by_way[i] = (td_way_forecast){td_factor_sum(between[i], columns), cut};
     by_way[0].seconds = native_seconds(model, p);
 }
 

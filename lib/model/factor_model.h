@@ -4,7 +4,7 @@
 #define TD_FACTOR_MODEL_H
 
 #include "../routine/lu_steps.h"
-#include "model.h"
+#include "factor_times.h"
 
 /* Under mode auto products of fewer terms are cuBLAS's own: those of panels. */
 enum { TD_FACTOR_LEAST_TERMS = 1024 };

@@ -1,4 +1,5 @@
-/* figures.h - figures of factorisations by the order of the matrix, as factor.def has them. */
+/* figures.h - figures of factorisations by the order of the matrix, as factor.def and qr.def have
+ * them. */
 #ifndef TD_FIGURES_H
 #define TD_FIGURES_H
 
@@ -10,7 +11,7 @@
 /* Most orders that were measured. */
 enum { TD_MEASURED_ORDERS = 8 };
 
-/* A row of factor.def. */
+/* A row: what was measured of such cards. */
 typedef struct {
     const char *cards; /* what their names begin with */
     int major;         /* the least compute capability that they have */

@@ -59,6 +59,14 @@ const td_kind_info td_kinds[TD_KIND_COUNT] = {
     [TD_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},
     [TD_FACTOR_LU] = {.has_m = true, .a = TD_M_ROWS},
     [TD_FACTOR_CHOLESKY] = {.has_triangle = true, .a = TD_N_ROWS},
+    [TD_FACTOR_QR] = {.has_m = true, .a = TD_M_ROWS},
+    [TD_FORM_Q] = {.has_m = true, .has_k = true, .a = TD_M_ROWS},
+    [TD_APPLY_Q] = {.has_m = true,
+                    .has_k = true,
+                    .operations = 1,
+                    .has_side = true,
+                    .a = TD_ROWS_OF_SIDE,
+                    .c = TD_M_ROWS},
 };
 
 /* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
@@ -197,6 +205,11 @@ bool td_problem_only_scales(const td_problem *p)
     return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
+int64_t td_problem_reflectors(const td_problem *p)
+{
+    return p->kind != TD_FACTOR_QR ? p->k : p->m < p->n ? p->m : p->n;
+}
+
 bool td_problem_is_solve(const td_problem *p)
 {
     return p->kind == TD_TRIANGULAR_SOLVE && !p->a.array;
@@ -243,6 +256,16 @@ td_memory td_problem_memory(const td_problem *p)
         break;
     case TD_FACTOR_LU:
         memory.written = extent(&p->a, p->m, p->n);
+        break;
+    case TD_FACTOR_QR:
+    case TD_FORM_Q:
+        memory.written = extent(&p->a, p->m, p->n);
+        memory.read[0] = extent(&(td_matrix){.data = p->tau}, td_problem_reflectors(p), 1);
+        break;
+    case TD_APPLY_Q:
+        memory.written = extent(&p->c, p->m, p->n);
+        memory.read[0] = extent(&(td_matrix){.data = p->tau}, p->k, 1);
+        memory.read[1] = extent(&p->a, p->side == TD_LEFT ? p->m : p->n, p->k);
         break;
     case TD_LU_SOLVE:
         memory.written = extent(&p->b, p->n, p->k);

@@ -60,6 +60,17 @@ typedef enum {
     /* A, n x n, symmetric, or Hermitian if complex: its triangle becomes L with A = L L', or, of
      * the upper one, L'. [triangle, info] */
     TD_FACTOR_CHOLESKY,
+    /* A, m x n, becomes its factors A = Q R: R, min(m, n) x n, on and above the diagonal, and below
+     * it the columns of the reflectors of which Q is the product. [tau, info] */
+    TD_FACTOR_QR,
+
+    /* A, m x n, becomes the first n columns of the Q that k reflectors make, which are where A has
+     * been factored. [tau, info] */
+    TD_FORM_Q,
+
+    /* C <- op(Q) C or C op(Q), as `side` says; C is m x n, and Q of k such reflectors. [side, tau,
+     * info] */
+    TD_APPLY_Q,
     TD_KIND_COUNT
 } td_kind;
 
@@ -91,10 +102,16 @@ static inline bool td_kind_is_update(td_kind kind)
     return kind == TD_RANK_K || kind == TD_RANK_KX || kind == TD_RANK_2K;
 }
 
-/* True of the factorisations of one matrix, by cuSOLVER. */
+/* True of what makes reflectors, or is made of them. */
+static inline bool td_kind_has_reflectors(td_kind kind)
+{
+    return kind == TD_FACTOR_QR || kind == TD_FORM_Q || kind == TD_APPLY_Q;
+}
+
+/* True of the factorisations of one matrix, by cuSOLVER, and of what is made of reflectors. */
 static inline bool td_kind_is_factorisation(td_kind kind)
 {
-    return kind == TD_FACTOR_LU || kind == TD_FACTOR_CHOLESKY;
+    return kind == TD_FACTOR_LU || kind == TD_FACTOR_CHOLESKY || td_kind_has_reflectors(kind);
 }
 
 typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
@@ -136,6 +153,7 @@ typedef struct {
      * from 1; NULL: no rows are exchanged */
     void *pivots;
     bool has_wide_pivots; /* they are int64_t, not int */
+    void *tau;            /* of reflectors: as LAPACK has them, of the matrices' type */
     /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int *info;
     int64_t batch;
@@ -167,6 +185,9 @@ bool td_problem_is_empty(const td_problem *p);
 
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
+
+/* How many reflectors the call makes or has. */
+int64_t td_problem_reflectors(const td_problem *p);
 
 /* True of a system with one triangle: no batch, each member of which is small. */
 bool td_problem_is_solve(const td_problem *p);

@@ -289,6 +289,21 @@ class Commands(Case):
         self.assert_refused(self.tandem('plan', '--routine', 'dpotrf', 8, 8), 2,
                             'one size too many')
 
+    def test_plan_of_reflectors(self):
+        h200 = ('--device', 'NVIDIA H200', '--routine')
+        _, times, (mode, why) = self.plan(8192, 8192, *h200, 'dgeqrf')
+        self.assertEqual(times['native'], '73.5000')
+        self.assertEqual((mode, why.split(' (')[0]), ('dgemm', 'predicted fastest'))
+        self.assertEqual(self.plan(200, 200, *h200, 'dgeqrf')[2][0], 'native')
+        # Nobody knows how fast what is made of Q is.
+        for arguments in (('dorgqr', 8192, 8192, 8192), ('dormqr', 8192, 8192, 8192, '--op', 'T')):
+            _, times, (mode, _) = self.plan(*h200, *arguments)
+            self.assertGreater(float(times['native']), 20.0)
+            self.assertEqual(mode, 'native')
+        self.assertRegex(self.shown('plan', *h200, 'dgeqrf', 3000, 2000),
+                         r'^factors: +3000 x 2000 x 3000 \(m, n, k\), op , batch 1\n')
+        self.assert_refused(self.tandem('plan', '--routine', 'dorgqr', 8, 8), 2, 'K is missing')
+
     def test_a_complex_product_is_four_real_ones(self):
         h200 = ('--device', 'NVIDIA H200')
         one = self.plan(4096, 4096, 4096, *h200)[1]

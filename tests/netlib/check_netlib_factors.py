@@ -77,8 +77,9 @@ class Factors(unittest.TestCase):
                 k: v
                 for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
             }
+            # Without the folder of the libblas.so.3 for level 3, which LAPACK would call.
             environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, factors]),
-                               TANDEM_MODE=mode, TANDEM_REPORT=report)
+                               LD_LIBRARY_PATH=hostgpu, TANDEM_MODE=mode, TANDEM_REPORT=report)
             done = subprocess.run([PROGRAM], input=DIRECTIONS.format(most=most), cwd=folder,
                                   env=environment, text=True, capture_output=True, timeout=1000,
                                   check=False)

@@ -12,12 +12,10 @@
 #include "lu.h"
 
 #include <limits.h>
-#include <stdatomic.h>
 
 #include "../../../kernels/factor/cluster.h"
 #include "../../cuda/workspace.h"
 #include "../../model/factor_model.h"
-#include "../../options/log.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
 #include "../ozaki/cublas.h"
@@ -29,10 +27,7 @@ _Static_assert((int)TD_FACTOR_MOST_ROWS == (int)TD_CLUSTER_ROWS, "the model is o
 /* Where the steps of one call run. */
 typedef struct {
     const td_problem *problem;
-    const td_factor_products *products;
-    td_device *device;
-    size_t workspace_limit;
-    td_counters *counters;
+    td_factor_place place;
     td_lu_cut cut;
     td_workspace orders; /* of the last panels (cluster.h), if memory is not NULL */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
@@ -101,42 +96,15 @@ static void *order_at(const run *r, int64_t first)
 
 /* ---- products ---- */
 
-static td_run_status by_cublas(const run *r, const td_problem *call)
-{
-    return td_cublas_run(r->device, call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
-}
-
-static td_run_status multiply(const run *r, const td_product *product)
-{
-    const td_factor_products *by = r->products;
-    if (by->engine && product->k >= by->cut.least_terms)
-        return td_engine_run(by->engine, product, by->parameter, r->device, r->workspace_limit,
-                             r->counters);
-    const td_problem call = td_call_of_product(product);
-    return by_cublas(r, &call);
-}
-
-/* A has been written, so that a mode that cannot make the product has another one in its place. */
-static td_run_status multiply_somehow(const run *r, const td_product *product)
-{
-    static atomic_uint said;
-    const td_run_status status = multiply(r, product);
-    if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
-    td_log_capped(&said, 1, TD_LOG_WARN,
-                  "a product of a factorisation could not run in its mode; it runs in mode fp64 "
-                  "(said once)");
-    return td_engine_run(&td_engine_fp64, product, (td_parameter){0}, r->device, r->workspace_limit,
-                         r->counters);
-}
-
 /* The solve behind block i. */
 static td_run_status solve(const run *r, int64_t i)
 {
     const td_problem call = td_lu_block_solve(r->problem, &r->cut, i);
-    const td_factor_products *by = r->products;
+    const td_factor_place *at = &r->place;
+    const td_factor_products *by = at->by;
     const td_solve_products with = {by->engine, by->parameter, by->cut};
-    if (!by->engine) return by_cublas(r, &call);
-    return td_solve_run(&call, &with, r->device, r->workspace_limit, r->counters);
+    if (!by->engine) return td_cublas_run(at->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_solve_run(&call, &with, at->device, at->workspace_limit, at->counters);
 }
 
 /* Takes the panel's products away from columns from..to - 1 below it. */
@@ -145,7 +113,7 @@ static td_run_status update(const run *r, const td_one_block_panel *panel, int64
 {
     td_product product = td_lu_panel_product(r->problem, panel->before, panel->columns, from, to);
     product.stream = stream;
-    return product.m > 0 ? multiply_somehow(r, &product) : TD_RUN_DONE;
+    return product.m > 0 ? td_factor_multiply(&r->place, &product) : TD_RUN_DONE;
 }
 
 /* ---- columns beside a panel ---- */
@@ -247,7 +215,8 @@ static td_run_status update_behind(const run *r, int64_t i)
 {
     const td_product product = td_lu_block_product(r->problem, &r->cut, i);
     const td_run_status status = solve(r, i);
-    return status == TD_RUN_DONE && product.m > 0 ? multiply_somehow(r, &product) : status;
+    return status == TD_RUN_DONE && product.m > 0 ? td_factor_multiply(&r->place, &product)
+                                                  : status;
 }
 
 static td_run_status run_blocks(const run *r)
@@ -281,10 +250,10 @@ static td_run_status prepare(run *r)
     size_t bytes = ORDERS * td_cluster_order_bytes();
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
-    const td_run_status status =
-        td_workspace_acquire(&r->orders, r->device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    const td_run_status status = td_workspace_acquire(&r->orders, r->place.device, p->stream, NULL,
+                                                      SIZE_MAX, all_or_none, &bytes);
     if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
-    r->ahead = td_ahead_take(r->device);
+    r->ahead = td_ahead_take(r->place.device);
     if (r->ahead) r->stream = r->ahead->stream;
     return TD_RUN_DONE;
 }
@@ -298,7 +267,7 @@ static void clean_up(run *r)
 td_run_status td_factor_lu(const td_problem *p, const td_factor_products *products,
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    run r = {p, products, device, workspace_limit, counters, .cut = products->panels};
+    run r = {p, {products, device, workspace_limit, counters}, .cut = products->panels};
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;

@@ -2,18 +2,7 @@
 #ifndef TD_ENGINES_FACTOR_LU_H
 #define TD_ENGINES_FACTOR_LU_H
 
-#include "../../cuda/device.h"
-#include "../../routine/lu_steps.h"
-#include "../../routine/steps.h"
-#include "../engine.h"
-
-/* What makes the products and solves, and how the matrix is cut. */
-typedef struct {
-    const td_engine *engine; /* NULL: cuBLAS's own routines, by a handle of Tandem's own */
-    td_parameter parameter;
-    td_solve_cut cut; /* of solves; products of fewer terms than its least_terms are cuBLAS's own */
-    td_lu_cut panels;
-} td_factor_products;
+#include "products.h"
 
 /* Enqueues the factorisation on p->stream; never waits. p is a valid problem of kind TD_FACTOR_LU,
  * binary64 or complex, with elements and an info. TD_RUN_DONE or TD_RUN_BROKEN, or, if nothing of A

@@ -6,9 +6,9 @@
 #include "lib/engines/methods.h"
 #include "lib/routine/entries.h"
 
-static const td_method *const methods[] = {&td_method_product, &td_method_solve,
-                                           &td_method_batched_lu, &td_method_lu,
-                                           &td_method_cholesky};
+static const td_method *const methods[] = {
+    &td_method_product,  &td_method_solve, &td_method_batched_lu, &td_method_lu,
+    &td_method_cholesky, &td_method_qr,    &td_method_q};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static td_value memory[3];
@@ -93,7 +93,8 @@ TEST(kinds_write_their_last_matrix)
     td_problem p = {.kind = TD_PRODUCT};
     for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
         p.kind = (td_kind)kind;
-        const bool is_in_place = kind == TD_LU_FACTOR || td_kind_is_factorisation(p.kind);
+        const bool is_in_place =
+            kind == TD_LU_FACTOR || (td_kind_is_factorisation(p.kind) && kind != TD_APPLY_Q);
         const td_matrix *expected = is_in_place                                          ? &p.a
                                     : kind == TD_TRIANGULAR_SOLVE || kind == TD_LU_SOLVE ? &p.b
                                                                                          : &p.c;

@@ -61,6 +61,9 @@ static const looks table[] = {
     {TD_INVERT, "ac", 'c', "nz"},
     {TD_FACTOR_LU, "a", 'a', "mnz"},
     {TD_FACTOR_CHOLESKY, "a", 'a', "nz"},
+    {TD_FACTOR_QR, "a", 'a', "mnz"},
+    {TD_FORM_Q, "a", 'a', "mnz"},
+    {TD_APPLY_Q, "ac", 'c', "mnz"},
 };
 
 static td_matrix *matrix_of(td_problem *p, char name)
@@ -193,6 +196,10 @@ TEST(leading_dimensions_cover_stored_rows)
         {TD_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 8}},
         {TD_FACTOR_LU, TD_OP_N, TD_OP_N, TD_LEFT, {5, 0, 0}},
         {TD_FACTOR_CHOLESKY, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 0}},
+        {TD_FACTOR_QR, TD_OP_N, TD_OP_N, TD_LEFT, {5, 0, 0}},
+        {TD_FORM_Q, TD_OP_N, TD_OP_N, TD_LEFT, {5, 0, 0}},
+        {TD_APPLY_Q, TD_OP_T, TD_OP_N, TD_LEFT, {5, 0, 5}},
+        {TD_APPLY_Q, TD_OP_N, TD_OP_N, TD_RIGHT, {8, 0, 5}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int x = 0; x < 3; x++) {
@@ -418,6 +425,70 @@ TEST(factors_of_one_matrix_are_the_modes)
     p.info = &numbers[1];
     p.n = 0;
     assert_ptr_equal(decision_for(&p).reason, td_reason_empty);
+}
+
+/* Reflectors have scales, and no factorisation without them. */
+TEST(qr_factors_are_the_modes)
+{
+    static double tau[8];
+    static int info;
+    td_problem p = valid(TD_FACTOR_QR);
+    p.batch = 1;
+    p.alpha.value.binary64 = 0.0;
+    p.tau = tau;
+    p.info = &info;
+    assert_false(td_problem_only_scales(&p));
+    assert_null(decision_for(&p).reason);
+    p.type = TD_COMPLEX_BINARY64;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_routine);
+    p.type = TD_BINARY64;
+    p.tau = NULL;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.tau = tau;
+    p.info = NULL;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.info = &info;
+    const td_memory memory = td_problem_memory(&p);
+    assert_int_equal(memory.written.rows, 5);
+    assert_int_equal(memory.written.columns, 8);
+    assert_ptr_equal(memory.read[0].matrix.data, tau);
+    assert_int_equal(memory.read[0].rows, 5);
+    assert_ptr_equal(memory.ints[1].data, &info);
+}
+
+/* Sizes that cuSOLVER refuses are for cuSOLVER to refuse. */
+TEST(q_has_no_more_reflectors_than_rows)
+{
+    static double tau[8];
+    static int info;
+    td_problem p = valid(TD_FORM_Q);
+    p.batch = 1;
+    p.tau = tau;
+    p.info = &info;
+    p.m = 8, p.n = 5, p.k = 3;
+    p.a.ld = 8;
+    assert_null(decision_for(&p).reason);
+    assert_int_equal(td_problem_memory(&p).read[0].rows, 3);
+    p.k = 6;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p = valid(TD_APPLY_Q);
+    p.batch = 1;
+    p.tau = tau;
+    p.info = &info;
+    p.m = 8, p.n = 5, p.k = 8;
+    p.op_a = TD_OP_T;
+    p.a.ld = p.c.ld = 8;
+    assert_null(decision_for(&p).reason);
+    assert_int_equal(td_problem_memory(&p).read[1].rows, 8);
+    p.op_a = TD_OP_C;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.op_a = TD_OP_T;
+    p.side = TD_RIGHT;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.k = 5;
+    assert_null(decision_for(&p).reason);
+    p.type = TD_COMPLEX_BINARY64;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_routine);
 }
 
 /* As many pivots as the matrix has steps, and of twice as many ints if they are wide. */

@@ -1,0 +1,29 @@
+#include "products.h"
+
+#include <stdatomic.h>
+
+#include "../../options/log.h"
+#include "../../routine/decision.h"
+#include "../ozaki/cublas.h"
+
+static td_run_status multiply(const td_factor_place *place, const td_product *product)
+{
+    const td_factor_products *by = place->by;
+    if (by->engine && product->k >= by->cut.least_terms)
+        return td_engine_run(by->engine, product, by->parameter, place->device,
+                             place->workspace_limit, place->counters);
+    const td_problem call = td_call_of_product(product);
+    return td_cublas_run(place->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+td_run_status td_factor_multiply(const td_factor_place *place, const td_product *product)
+{
+    static atomic_uint said;
+    const td_run_status status = multiply(place, product);
+    if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
+    td_log_capped(&said, 1, TD_LOG_WARN,
+                  "a product of a factorisation could not run in its mode; it runs in mode fp64 "
+                  "(said once)");
+    return td_engine_run(&td_engine_fp64, product, (td_parameter){0}, place->device,
+                         place->workspace_limit, place->counters);
+}

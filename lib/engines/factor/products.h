@@ -1,0 +1,30 @@
+/* products.h - the products of a factorisation, by a mode or by cuBLAS. */
+#ifndef TD_ENGINES_FACTOR_PRODUCTS_H
+#define TD_ENGINES_FACTOR_PRODUCTS_H
+
+#include "../../cuda/device.h"
+#include "../../routine/lu_steps.h"
+#include "../../routine/steps.h"
+#include "../engine.h"
+
+/* What makes the products, and LU's solves and cut. */
+typedef struct {
+    const td_engine *engine; /* NULL: cuBLAS's own routines, by a handle of Tandem's own */
+    td_parameter parameter;
+    td_solve_cut cut; /* of solves; products of fewer terms than its least_terms are cuBLAS's own */
+    td_lu_cut panels;
+} td_factor_products;
+
+/* Where the products of one call run. */
+typedef struct {
+    const td_factor_products *by;
+    td_device *device;
+    size_t workspace_limit;
+    td_counters *counters;
+} td_factor_place;
+
+/* As td_engine_run; a mode that cannot make the product has mode fp64 in its place, as matrices
+ * have been written by then. */
+td_run_status td_factor_multiply(const td_factor_place *place, const td_product *product);
+
+#endif

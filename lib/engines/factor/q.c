@@ -1,0 +1,189 @@
+/* q.c - Q is a product of panels, I - V T V', each of which is made again from its reflectors, and
+ * applied. It is formed from its last panel to its first, as what it is applied to is 0 above and
+ * to the left of a panel's diagonal. The next panel is made in a stream that goes ahead (ahead.h).
+ *
+ *     ahead     V, T of panel 2 | of panel 1 | ...
+ *     program                   | panel 2    | panel 1 ... */
+#include "q.h"
+
+#include <limits.h>
+
+#include "../../../kernels/factor/one_block.h"
+#include "../../cuda/workspace.h"
+#include "../../routine/decision.h"
+#include "../../routine/sizes.h"
+#include "../ozaki/cublas.h"
+#include "ahead.h"
+#include "reflectors.h"
+
+/* Where the steps of one call run. */
+typedef struct {
+    const td_problem *problem;
+    td_reflectors reflectors;
+    td_workspace memory;
+    td_ahead *ahead;     /* NULL: all is in the program's stream */
+    cudaStream_t stream; /* in which panels are made */
+    bool is_backward;    /* from the last panel to the first */
+} run;
+
+static cudaError_t load(int which)
+{
+    (void)which;
+    return td_qr_prepare();
+}
+
+/* Rows of the reflectors. */
+static int64_t reflected(const td_problem *p)
+{
+    return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
+}
+
+static bool are_sizes(const td_problem *p)
+{
+    return p->kind == TD_FORM_Q ? p->n <= p->m && p->k <= p->n : p->k <= reflected(p);
+}
+
+/* The kernels that make T of finished reflectors have run on the host device alone: check_q is to
+ * pass on a GPU before calls there are answered. */
+const char *td_factor_q_refusal(const td_problem *p)
+{
+    const bool is_large = p->m > INT_MAX || p->n > INT_MAX;
+    return !are_sizes(p) || p->op_a == TD_OP_C ? td_reason_invalid
+           : p->type != TD_BINARY64            ? td_reason_routine
+           : !td_one_block_fits()              ? td_reason_panels
+                                               : (is_large ? td_reason_large : NULL);
+}
+
+/* ---- steps ---- */
+
+/* Has one stream wait for what the other one has been given so far. */
+static bool wait_for(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other)
+{
+    return td_cuda_ok(cudaEventRecord(event, other)) &&
+           td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
+}
+
+/* Columns of Q from the panel's on; above its diagonal they are 0. */
+static td_run_status form(const run *r, const td_qr_panel *panel, int64_t first)
+{
+    const td_problem *p = r->problem;
+    double *const a = (double *)p->a.data + first * p->a.ld;
+    const int64_t behind = first + panel->columns;
+    const td_matrix others = {.data = panel->a + panel->columns * p->a.ld, .ld = p->a.ld};
+    td_run_status status = td_reflector_apply(&r->reflectors, panel, TD_OP_N, others, p->n - behind,
+                                              behind, p->stream);
+    if (status == TD_RUN_DONE) status = td_reflector_form(&r->reflectors, panel, p->stream);
+    if (status != TD_RUN_DONE) return status;
+    return td_cuda_ok(td_qr_unit_run(a, p->a.ld, first, panel->columns, first, p->stream))
+               ? TD_RUN_DONE
+               : TD_RUN_FAILED;
+}
+
+static td_run_status apply(const run *r, const td_qr_panel *panel, int64_t first)
+{
+    const td_problem *p = r->problem;
+    double *const c = p->c.data;
+    const td_matrix below = {.data = c + first, .ld = p->c.ld},
+                    behind = {.data = c + first * p->c.ld, .ld = p->c.ld};
+    return p->side == TD_LEFT
+               ? td_reflector_apply(&r->reflectors, panel, p->op_a, below, p->n, 0, p->stream)
+               : td_reflector_apply_right(&r->reflectors, panel, p->op_a, behind, p->m, p->stream);
+}
+
+/* The panel that has its turn as number `turn`. */
+static int64_t first_of(const run *r, int64_t turn)
+{
+    const int64_t width = r->reflectors.width, panels = td_ceil_div(r->reflectors.count, width);
+    return (r->is_backward ? panels - 1 - turn : turn) * width;
+}
+
+/* Makes the panel once the one before the last has been used, whose memory it has. */
+static td_run_status take(const run *r, int64_t turn)
+{
+    if (first_of(r, turn) < 0 || first_of(r, turn) >= r->reflectors.count) return TD_RUN_DONE;
+    const td_qr_panel panel = td_reflector_panel(&r->reflectors, first_of(r, turn));
+    if (r->ahead && !wait_for(r->stream, r->ahead->step, r->problem->stream)) return TD_RUN_FAILED;
+    return td_reflector_take(&r->reflectors, &panel, r->stream);
+}
+
+static td_run_status step(const run *r, int64_t turn)
+{
+    const int64_t first = first_of(r, turn);
+    const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
+    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    const td_run_status status = take(r, turn + 1);
+    if (status != TD_RUN_DONE) return status;
+    return r->problem->kind == TD_FORM_Q ? form(r, &panel, first) : apply(r, &panel, first);
+}
+
+/* Columns of Q that no reflector has changed. */
+static bool begin(const run *r)
+{
+    const td_problem *p = r->problem;
+    double *const a = (double *)p->a.data + p->k * p->a.ld;
+    return td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) &&
+           (p->kind != TD_FORM_Q ||
+            td_cuda_ok(td_qr_unit_run(a, p->a.ld, p->m, p->n - p->k, p->k, p->stream)));
+}
+
+static td_run_status run_steps(const run *r)
+{
+    const int64_t panels = td_ceil_div(r->reflectors.count, r->reflectors.width);
+    if (!begin(r)) return TD_RUN_BROKEN;
+    td_run_status status = take(r, 0);
+    for (int64_t turn = 0; turn < panels && status == TD_RUN_DONE; turn++) status = step(r, turn);
+    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+}
+
+/* ---- what is needed ---- */
+
+static size_t all_or_none(void *bytes, size_t limit)
+{
+    const size_t all = *(size_t *)bytes;
+    return all <= limit ? all : 0;
+}
+
+static td_run_status prepare(run *r)
+{
+    const td_problem *p = r->problem;
+    size_t bytes = td_reflector_bytes(&r->reflectors);
+    r->stream = p->stream;
+    const td_run_status status = td_workspace_acquire(
+        &r->memory, r->reflectors.place.device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    r->reflectors.memory = r->memory.memory;
+    if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
+    r->ahead = td_ahead_take(r->reflectors.place.device);
+    if (r->ahead) r->stream = r->ahead->stream;
+    return TD_RUN_DONE;
+}
+
+static void clean_up(run *r)
+{
+    if (r->ahead) td_ahead_give_back(r->ahead);
+    td_workspace_release(&r->memory, r->problem->stream);
+}
+
+td_run_status td_factor_q(const td_problem *p, const td_factor_products *products,
+                          td_device *device, size_t workspace_limit, td_counters *counters)
+{
+    run r = {.problem = p,
+             .reflectors = {.place = {products, device, workspace_limit, counters},
+                            .a = p->a.data,
+                            .tau = p->tau,
+                            .ld = p->a.ld,
+                            .rows = reflected(p),
+                            .count = p->k,
+                            .width = TD_QR_COLUMNS,
+                            .vectors = p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->m : p->n},
+             .is_backward = p->kind == TD_FORM_Q || (p->side == TD_LEFT) == (p->op_a == TD_OP_N)};
+    td_run_status status = td_engine_check(p);
+    if (status != TD_RUN_DONE) return status;
+    if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
+    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
+    status = prepare(&r);
+    if (status != TD_RUN_DONE) return status;
+    status = run_steps(&r);
+    clean_up(&r);
+    return status;
+}

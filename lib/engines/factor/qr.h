@@ -1,0 +1,16 @@
+/* qr.h - A = Q R in place of A, by panels of reflectors, and by products of a mode between them. */
+#ifndef TD_ENGINES_FACTOR_QR_H
+#define TD_ENGINES_FACTOR_QR_H
+
+#include "products.h"
+
+/* Enqueues the factorisation on p->stream; never waits. p is a valid problem of kind TD_FACTOR_QR
+ * with elements, tau and an info. TD_RUN_DONE or TD_RUN_BROKEN, or, if nothing of A has been
+ * touched, the reason. The rest as for td_engine_run. */
+td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products,
+                           td_device *device, size_t workspace_limit, td_counters *counters);
+
+/* Why such a problem stays cuSOLVER's: a string that stays. NULL: it does not. */
+const char *td_factor_qr_refusal(const td_problem *p);
+
+#endif

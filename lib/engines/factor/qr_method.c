@@ -1,0 +1,134 @@
+/* qr_method.c - methods `qr`, the QR factors of one matrix (qr.h), and `q`, what is made of their
+ * reflectors (q.h), with the products of a mode. */
+#include <math.h>
+
+#include "../../model/cost.h"
+#include "../../model/found_out.h"
+#include "../../model/qr_model.h"
+#include "../../routine/real.h"
+#include "../../routine/sizes.h"
+#include "../methods.h"
+#include "../proven.h"
+#include "q.h"
+#include "qr.h"
+
+static bool accepts_factor(const td_question *q) { return q->called->kind == TD_FACTOR_QR; }
+
+static bool accepts_q(const td_question *q)
+{
+    return q->called->kind == TD_FORM_Q || q->called->kind == TD_APPLY_Q;
+}
+
+static const char *refusal(const td_question *q)
+{
+    const td_problem *p = q->called;
+    if (!p->info || !p->tau) return td_reason_invalid;
+    return p->kind == TD_FACTOR_QR ? td_factor_qr_refusal(p) : td_factor_q_refusal(p);
+}
+
+/* Of the reflectors' products with columns. */
+static int64_t terms(const td_question *q) { return td_qr_reflected(q->called); }
+
+/* Its panels are factored in binary64. */
+static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
+
+static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
+{
+    td_model_predict_qr(model, q->called, by_way);
+}
+
+static td_way_forecast predict_one(const td_model *model, const td_question *q,
+                                   const td_engine *engine, td_parameter parameter)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    if (engine == td_engines[0])
+        return (td_way_forecast){.seconds = td_model_native_qr(model, q->called)};
+    td_model_predict_qr(model, q->called, by_way);
+    return by_way[td_way_of(engine, parameter)];
+}
+
+static double by_native_products(const td_model *model, const td_question *q)
+{
+    return td_model_qr_by_native_products(model, q->called);
+}
+
+/* Every product of the mode is probed, and mode fp64's sums make it. */
+static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
+                        int way)
+{
+    (void)model, (void)way;
+    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    td_real_product largest;
+    if (!td_qr_largest(q->called, &largest)) return by_fp64;
+    return by_fp64 + (double)td_qr_updates(q->called) * td_model_seconds_to_find_out(&largest);
+}
+
+static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
+{
+    (void)cut;
+    return td_qr_largest(q->called, product);
+}
+
+/* Panels are as they are in every mode. */
+static td_solve_cut cut_of(const td_question *q)
+{
+    (void)q;
+    return (td_solve_cut){0};
+}
+
+/* Where the largest product is large by the rule of method `product`. */
+static bool is_large(const td_question *q, td_solve_cut *cut)
+{
+    td_real_product largest;
+    *cut = (td_solve_cut){0};
+    return td_qr_largest(q->called, &largest) && td_is_large_product(&largest);
+}
+
+/* Engine `dgemm` stands for cuBLAS's own products. */
+static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    const bool is_native = decision->engine == &td_engine_dgemm;
+    const td_factor_products by = {.engine = is_native ? NULL : decision->engine,
+                                   .parameter = decision->parameter};
+    return (q->called->kind == TD_FACTOR_QR ? td_factor_qr : td_factor_q)(
+        q->called, &by, device, workspace_limit, counters);
+}
+
+/* No bound of a factorisation's residuals is proven yet. */
+static td_promise promised(const td_question *q, const td_decision *decision)
+{
+    (void)q;
+    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+}
+
+/* What A was is the product of R and a Q of which there are reflectors alone; and these are gone
+ * where Q is formed. */
+static bool sample(const td_question *q, td_product *product)
+{
+    (void)q, (void)product;
+    return false;
+}
+
+static int64_t tiles(const td_question *q, const td_decision *decision)
+{
+    int64_t tiles = 0;
+    (void)decision;
+    for (int64_t i = 0; i < td_qr_updates(q->called); i++) {
+        const td_real_product real = td_factor_real_update(q->called, td_qr_update, i);
+        if (real.m > 0 && real.n > 0) tiles += td_tiles_of_product(&real);
+    }
+    return tiles;
+}
+
+#define METHOD(name_, accepts_)                                                                    \
+    {                                                                                              \
+        .name = name_, .accepts = accepts_, .refusal = refusal, .terms = terms,                    \
+        .most_bits = most_bits, .predict = predict, .predict_one = predict_one,                    \
+        .by_native_products = by_native_products, .found_out = found_out, .priced = priced,        \
+        .cut = cut_of, .is_large = is_large, .run = run, .promised = promised, .sample = sample,   \
+        .tiles = tiles                                                                             \
+    }
+
+const td_method td_method_qr = METHOD("qr", accepts_factor);
+const td_method td_method_q = METHOD("q", accepts_q);

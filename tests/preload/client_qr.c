@@ -1,0 +1,461 @@
+/* client_qr.c - a program that knows nothing of Tandem makes QR factors by cuSOLVER, Q of them, and
+ * products with Q, and prints a line for each call:
+ *
+ *   ROUTINE M N LD CASE: STATUS INFO RATIO SIGNS
+ *
+ * RATIO is max |A - Q R| of a column of A, over its norm times M 2^-53, |Q - Q'| or |C - C'| with
+ * what the reflectors make in long double; SIGNS is a hash of the signs of R's diagonal, and
+ * "padded" follows if what lies between the columns has changed. The functions are those that the
+ * program is linked to (LINKED) or looks up.
+ *
+ * usage: client_qr [TANDEM]    attaches that library first */
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cuSOLVER ---- */
+
+#define FUNCTIONS(X)                                                                               \
+    X(cusolverDnCreate)                                                                            \
+    X(cusolverDnDestroy)                                                                           \
+    X(cusolverDnSetStream)                                                                         \
+    X(cusolverDnDgeqrf)                                                                            \
+    X(cusolverDnDgeqrf_bufferSize)                                                                 \
+    X(cusolverDnXgeqrf)                                                                            \
+    X(cusolverDnXgeqrf_bufferSize)                                                                 \
+    X(cusolverDnDorgqr)                                                                            \
+    X(cusolverDnDorgqr_bufferSize)                                                                 \
+    X(cusolverDnDormqr)                                                                            \
+    X(cusolverDnDormqr_bufferSize)
+
+#define MEMBER(function) __typeof__(&(function)) function##_;
+static struct {
+    FUNCTIONS(MEMBER)
+} solver;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "client_qr: %s\n", what);
+    exit(3);
+}
+
+/* Not part of main: addresses that are taken before Tandem is attached stay cuSOLVER's. */
+__attribute__((noinline)) static void open_solver(void)
+{
+#ifdef LINKED
+#define TAKE(function) solver.function##_ = function;
+    FUNCTIONS(TAKE)
+#else
+    void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail(dlerror());
+#define LOOK_UP(function)                                                                          \
+    *(void **)&solver.function##_ = dlsym(library, #function);                                     \
+    if (!solver.function##_) fail(#function);
+    FUNCTIONS(LOOK_UP)
+#endif
+}
+
+static cusolverDnHandle_t handle;
+static cudaStream_t stream;
+
+/* ---- matrices ---- */
+
+enum { PADDING = 7 };
+
+/* In host memory, and what lies between the columns. */
+typedef struct {
+    int rows, columns, ld;
+    double *data;
+} matrix;
+
+static uint64_t state;
+
+static double random_number(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
+}
+
+static double element_of(const char *name, const matrix *a, int i, int j)
+{
+    const double x = random_number();
+    if (i >= a->rows) return PADDING;
+    if (strcmp(name, "zeros") == 0) return 0.0;
+    if (strcmp(name, "zero column") == 0 && j == a->columns / 2) return 0.0;
+    if (strcmp(name, "graded") == 0) return ldexp(x, 3 * (j - i));
+    if (strcmp(name, "triangle") == 0 && i > j) return 0.0;
+    return x;
+}
+
+static matrix make_matrix(const char *name, int rows, int columns, int ld)
+{
+    matrix a = {rows, columns, ld, malloc(((size_t)ld * (size_t)columns + 1) * sizeof(double))};
+    state = (uint64_t)(rows * 1000 + columns);
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < ld; i++) a.data[i + j * ld] = element_of(name, &a, i, j);
+    return a;
+}
+
+static bool is_padded(const matrix *a)
+{
+    for (int j = 0; j < a->columns; j++)
+        for (int i = a->rows; i < a->ld; i++)
+            if (a->data[i + j * a->ld] != PADDING) return true;
+    return false;
+}
+
+/* ---- the device ---- */
+
+static void check(cudaError_t error)
+{
+    if (error) fail(cudaGetErrorString(error));
+}
+
+static void *allocate(size_t bytes)
+{
+    void *p = NULL;
+    check(cudaMalloc(&p, bytes ? bytes : 1));
+    return p;
+}
+
+static size_t bytes_of(const matrix *a)
+{
+    return (size_t)a->ld * (size_t)a->columns * sizeof *a->data;
+}
+
+static double *to_device(const matrix *a)
+{
+    double *device = allocate(bytes_of(a));
+    check(cudaMemcpy(device, a->data, bytes_of(a), cudaMemcpyHostToDevice));
+    return device;
+}
+
+/* The device's copy is freed. */
+static void fetch(matrix *a, double *device)
+{
+    check(cudaMemcpy(a->data, device, bytes_of(a), cudaMemcpyDeviceToHost));
+    check(cudaFree(device));
+}
+
+static int *make_info(void)
+{
+    const int unknown = -99;
+    int *info = allocate(sizeof *info);
+    check(cudaMemcpy(info, &unknown, sizeof unknown, cudaMemcpyHostToDevice));
+    return info;
+}
+
+static int fetch_info(int *info)
+{
+    int found;
+    check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
+    check(cudaFree(info));
+    return found;
+}
+
+/* ---- what reflectors make ---- */
+
+typedef long double quantity;
+
+/* x <- Q x, or Q' x, by the first k reflectors. */
+static void apply(const matrix *v, const double *tau, int k, bool is_transposed, quantity *x)
+{
+    for (int at = 0; at < k; at++) {
+        const int l = is_transposed ? at : k - 1 - at;
+        quantity sum = x[l];
+        for (int i = l + 1; i < v->rows; i++) sum += (quantity)v->data[i + l * v->ld] * x[i];
+        x[l] -= sum * (quantity)tau[l];
+        for (int i = l + 1; i < v->rows; i++)
+            x[i] -= sum * (quantity)tau[l] * (quantity)v->data[i + l * v->ld];
+    }
+}
+
+static quantity distance(const quantity *x, const double *y, int count, quantity *norm)
+{
+    quantity sum = 0.0L;
+    *norm = 0.0L;
+    for (int i = 0; i < count; i++) {
+        sum += (x[i] - (quantity)y[i]) * (x[i] - (quantity)y[i]);
+        *norm += (quantity)y[i] * (quantity)y[i];
+    }
+    *norm = sqrtl(*norm);
+    return sqrtl(sum);
+}
+
+static double ratio_of(quantity off, quantity norm, int m)
+{
+    return norm == 0.0L ? (double)off : (double)(off / (norm * m * 0x1p-53L));
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+static double ratio_of_factors(const matrix *a, const matrix *qr, const double *tau)
+{
+    double worst = 0.0;
+    quantity *x = malloc((size_t)(a->rows + 1) * sizeof *x), norm;
+    for (int j = 0; j < a->columns; j++) {
+        for (int i = 0; i < a->rows; i++) x[i] = i <= j ? (quantity)qr->data[i + j * qr->ld] : 0.0L;
+        apply(qr, tau, least(a->rows, a->columns), false, x);
+        const quantity off = distance(x, a->data + j * a->ld, a->rows, &norm);
+        worst = fmax(worst, ratio_of(off, norm, a->rows));
+    }
+    free(x);
+    return worst;
+}
+
+static unsigned long long signs_of(const matrix *qr)
+{
+    unsigned long long hash = 14695981039346656037u;
+    for (int i = 0; i < least(qr->rows, qr->columns); i++)
+        hash = (hash ^ (signbit(qr->data[i + i * qr->ld]) ? 1u : 2u)) * 1099511628211u;
+    return hash;
+}
+
+/* ---- calls ---- */
+
+static cusolverStatus_t factor(double *a, const matrix *of, double *tau, int *info, bool is_typed)
+{
+    const int m = of->rows, n = of->columns, ld = of->ld;
+    size_t on_device = 0, on_host = 0;
+    int elements = 0;
+    const cusolverStatus_t asked =
+        is_typed
+            ? solver.cusolverDnXgeqrf_bufferSize_(handle, NULL, m, n, CUDA_R_64F, a, ld, CUDA_R_64F,
+                                                  tau, CUDA_R_64F, &on_device, &on_host)
+            : solver.cusolverDnDgeqrf_bufferSize_(handle, m, n, a, ld, &elements);
+    if (asked) fail("geqrf_bufferSize");
+    if (!is_typed) on_device = (size_t)elements * sizeof(double);
+    void *work = allocate(on_device);
+    const cusolverStatus_t status =
+        is_typed ? solver.cusolverDnXgeqrf_(handle, NULL, m, n, CUDA_R_64F, a, ld, CUDA_R_64F, tau,
+                                            CUDA_R_64F, work, on_device, NULL, 0, info)
+                 : solver.cusolverDnDgeqrf_(handle, m, n, a, ld, tau, work, elements, info);
+    check(cudaStreamSynchronize(stream));
+    check(cudaFree(work));
+    return status;
+}
+
+static cusolverStatus_t form(double *a, const matrix *of, int k, const double *tau, int *info)
+{
+    int elements = 0;
+    if (solver.cusolverDnDorgqr_bufferSize_(handle, of->rows, of->columns, k, a, of->ld, tau,
+                                            &elements))
+        fail("orgqr_bufferSize");
+    double *work = allocate((size_t)elements * sizeof *work);
+    const cusolverStatus_t status = solver.cusolverDnDorgqr_(handle, of->rows, of->columns, k, a,
+                                                             of->ld, tau, work, elements, info);
+    check(cudaStreamSynchronize(stream));
+    check(cudaFree(work));
+    return status;
+}
+
+/* A product with Q, of k reflectors. */
+typedef struct {
+    cublasSideMode_t side;
+    cublasOperation_t op;
+    int k;
+} product;
+
+static cusolverStatus_t multiply(const product *of, const double *a, int lda, const double *tau,
+                                 double *c, const matrix *like, int *info)
+{
+    int elements = 0;
+    if (solver.cusolverDnDormqr_bufferSize_(handle, of->side, of->op, like->rows, like->columns,
+                                            of->k, a, lda, tau, c, like->ld, &elements))
+        fail("ormqr_bufferSize");
+    double *work = allocate((size_t)elements * sizeof *work);
+    const cusolverStatus_t status =
+        solver.cusolverDnDormqr_(handle, of->side, of->op, like->rows, like->columns, of->k, a, lda,
+                                 tau, c, like->ld, work, elements, info);
+    check(cudaStreamSynchronize(stream));
+    check(cudaFree(work));
+    return status;
+}
+
+/* ---- cases ---- */
+
+typedef struct {
+    const char *name;
+    int m, n, ld;
+} matrix_case;
+
+static void print_case(const char *routine, const matrix_case *c, cusolverStatus_t status, int info,
+                       double ratio)
+{
+    printf("%s %d %d %d %s: %d %d %.3g", routine, c->m, c->n, c->ld, c->name, (int)status, info,
+           ratio);
+}
+
+/* Leaves the factors on the device, and on the host. */
+static void run_factor(const matrix_case *c, bool is_typed, matrix *qr, double *tau, double **a)
+{
+    const matrix before = make_matrix(c->name, c->m, c->n, c->ld);
+    int *info = make_info();
+    const size_t count = (size_t)least(c->m, c->n);
+    double *device_tau = allocate(count * sizeof *tau);
+    *qr = make_matrix(c->name, c->m, c->n, c->ld);
+    *a = to_device(&before);
+    const cusolverStatus_t status = factor(*a, &before, device_tau, info, is_typed);
+    check(cudaMemcpy(tau, device_tau, count * sizeof *tau, cudaMemcpyDeviceToHost));
+    check(cudaMemcpy(qr->data, *a, bytes_of(qr), cudaMemcpyDeviceToHost));
+    check(cudaFree(device_tau));
+    print_case(is_typed ? "Xgeqrf" : "Dgeqrf", c, status, fetch_info(info),
+               ratio_of_factors(&before, qr, tau));
+    printf(" %llx%s\n", signs_of(qr), is_padded(qr) ? " padded" : "");
+    free(before.data);
+}
+
+static void run_form(const matrix_case *c, const matrix *qr, const double *tau, double *a)
+{
+    const int columns = least(c->m, c->n);
+    matrix q = {c->m, columns, c->ld, malloc(((size_t)c->ld * (size_t)columns + 1) * 8)};
+    double *device_tau = allocate((size_t)columns * sizeof *tau), worst = 0.0;
+    quantity *x = malloc((size_t)(c->m + 1) * sizeof *x), norm;
+    int *info = make_info();
+    check(cudaMemcpy(device_tau, tau, (size_t)columns * sizeof *tau, cudaMemcpyHostToDevice));
+    const cusolverStatus_t status = form(a, &q, columns, device_tau, info);
+    fetch(&q, a);
+    check(cudaFree(device_tau));
+    for (int j = 0; j < columns; j++) {
+        for (int i = 0; i < c->m; i++) x[i] = i == j;
+        apply(qr, tau, columns, false, x);
+        const quantity off = distance(x, q.data + j * q.ld, c->m, &norm);
+        worst = fmax(worst, ratio_of(off, norm, c->m));
+    }
+    print_case("Dorgqr", c, status, fetch_info(info), worst);
+    printf(" 0%s\n", is_padded(&q) ? " padded" : "");
+    free(x);
+    free(q.data);
+}
+
+/* C is 3 columns, or rows, of random numbers. */
+static void run_multiply(const matrix_case *c, const matrix *qr, const double *tau,
+                         const product *of)
+{
+    enum { VECTORS = 3 };
+    const bool is_left = of->side == CUBLAS_SIDE_LEFT;
+    const int rows = is_left ? c->m : VECTORS, columns = is_left ? VECTORS : c->m;
+    const matrix before = make_matrix("random", rows, columns, rows + 2);
+    matrix after = make_matrix("random", rows, columns, rows + 2);
+    double *device_tau = allocate((size_t)of->k * sizeof *tau), *a = to_device(qr),
+           *device = to_device(&before), worst = 0.0, *row = malloc((size_t)(c->m + 1) * 8);
+    quantity *x = malloc((size_t)(c->m + 1) * sizeof *x), norm;
+    int *info = make_info();
+    check(cudaMemcpy(device_tau, tau, (size_t)of->k * sizeof *tau, cudaMemcpyHostToDevice));
+    const cusolverStatus_t status = multiply(of, a, qr->ld, device_tau, device, &after, info);
+    fetch(&after, device);
+    check(cudaFree(a));
+    check(cudaFree(device_tau));
+    for (int j = 0; j < VECTORS; j++) {
+        for (int i = 0; i < c->m; i++) {
+            const int at = is_left ? i + j * before.ld : j + i * before.ld;
+            x[i] = (quantity)before.data[at];
+            row[i] = after.data[at];
+        }
+        apply(qr, tau, of->k, (of->op == CUBLAS_OP_T) == is_left, x);
+        const quantity off = distance(x, row, c->m, &norm);
+        worst = fmax(worst, ratio_of(off, norm, c->m));
+    }
+    char routine[32];
+    snprintf(routine, sizeof routine, "Dormqr%c%c", is_left ? 'L' : 'R',
+             of->op == CUBLAS_OP_T ? 'T' : 'N');
+    print_case(routine, c, status, fetch_info(info), worst);
+    printf(" 0%s\n", is_padded(&after) ? " padded" : "");
+    free(row);
+    free(x);
+    free(before.data);
+    free(after.data);
+}
+
+static void run_case(const matrix_case *c, bool is_typed)
+{
+    enum { MOST = 400 };
+    static const struct {
+        cublasSideMode_t side;
+        cublasOperation_t op;
+    } products[] = {{CUBLAS_SIDE_LEFT, CUBLAS_OP_T},
+                    {CUBLAS_SIDE_LEFT, CUBLAS_OP_N},
+                    {CUBLAS_SIDE_RIGHT, CUBLAS_OP_T},
+                    {CUBLAS_SIDE_RIGHT, CUBLAS_OP_N}};
+    double tau[MOST], *a;
+    matrix qr;
+    run_factor(c, is_typed, &qr, tau, &a);
+    for (int i = 0; i < 4 && !is_typed && c->m > 0 && c->n > 0; i++)
+        run_multiply(c, &qr, tau,
+                     &(product){products[i].side, products[i].op, least(c->m, c->n) - i % 2});
+    if (is_typed)
+        check(cudaFree(a));
+    else
+        run_form(c, &qr, tau, a);
+    free(qr.data);
+}
+
+static void run_cases(void)
+{
+    static const matrix_case cases[] = {
+        {"random", 1, 1, 1},      {"random", 2, 3, 4},         {"random", 31, 31, 31},
+        {"random", 32, 32, 40},   {"random", 33, 33, 33},      {"random", 100, 100, 101},
+        {"random", 70, 130, 75},  {"random", 230, 70, 231},    {"random", 1, 50, 1},
+        {"random", 50, 1, 50},    {"graded", 60, 60, 60},      {"zeros", 40, 50, 40},
+        {"triangle", 65, 65, 66}, {"zero column", 90, 80, 90}, {"random", 0, 5, 1},
+        {"random", 5, 0, 5},      {"random", 300, 290, 301},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int is_typed = 0; is_typed < 2; is_typed++) run_case(&cases[i], is_typed);
+}
+
+/* ---- what stays cuSOLVER's ---- */
+
+static void run_faults(void)
+{
+    double *a = allocate(16 * sizeof *a), *work = allocate(1 << 20), *tau = allocate(64);
+    int *info = allocate(sizeof *info);
+    __typeof__(&cusolverDnDgeqrf) geqrf = solver.cusolverDnDgeqrf_;
+    const int elements = (1 << 20) / 8;
+    printf("no handle: %d\n", (int)geqrf(NULL, 4, 4, a, 4, tau, work, elements, info));
+    printf("negative m: %d\n", (int)geqrf(handle, -1, 4, a, 4, tau, work, elements, info));
+    printf("negative n: %d\n", (int)geqrf(handle, 4, -1, a, 4, tau, work, elements, info));
+    printf("small lda: %d\n", (int)geqrf(handle, 4, 4, a, 3, tau, work, elements, info));
+    printf("no info: %d\n", (int)geqrf(handle, 4, 4, a, 4, tau, work, elements, NULL));
+    printf("small workspace: %d\n", (int)geqrf(handle, 4, 4, a, 4, tau, work, 1, info));
+    printf("complex: %d\n",
+           (int)solver.cusolverDnXgeqrf_(handle, NULL, 2, 2, CUDA_C_64F, a, 2, CUDA_C_64F, tau,
+                                         CUDA_C_64F, work, 1 << 20, NULL, 0, info));
+    printf("mixed: %d\n",
+           (int)solver.cusolverDnXgeqrf_(handle, NULL, 4, 4, CUDA_R_64F, a, 4, CUDA_R_32F, tau,
+                                         CUDA_R_64F, work, 1 << 20, NULL, 0, info));
+    check(cudaStreamSynchronize(stream));
+    check(cudaFree(a));
+    check(cudaFree(work));
+    check(cudaFree(tau));
+    check(cudaFree(info));
+}
+
+static void attach(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*attach_now)(void) = NULL;
+    if (!library) fail(dlerror());
+    *(void **)&attach_now = dlsym(library, "tandem_attach");
+    if (!attach_now || attach_now() != 0) fail("tandem_attach");
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 1) attach(arguments[1]);
+    open_solver();
+    check(cudaStreamCreate(&stream));
+    if (solver.cusolverDnCreate_(&handle)) fail("Create");
+    if (solver.cusolverDnSetStream_(handle, stream)) fail("SetStream");
+    run_cases();
+    run_faults();
+    if (solver.cusolverDnDestroy_(handle)) fail("Destroy");
+    check(cudaStreamDestroy(stream));
+    return 0;
+}
