@@ -2,15 +2,15 @@
 place, in one process.
 
     factor.py --out FOLDER [--library FILE] [--routine getrf|potrf|geqrf|orgqr|ormqr]
-              [--triangle L|U] [--modes MODE,...] [--orders N,...] [--rounds R]
+              [--triangle L|U] [--complex] [--modes MODE,...] [--orders N,...] [--rounds R]
 
 For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Dorgqr, Dormqr) and, for
-each mode, Tandem's run on copies of one random matrix in turn, R times each. FOLDER gets
-factor.csv, a line for each order and mode: medians in milliseconds, their ratio, the norm-wise
-backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R| or that of Q, by products with a
-random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's. Each mode is a
-copy of the library, loaded with an environment of its own; it is not preloaded. Needs PyTorch. Exit
-status 0 unless a call failed or an error is above 30."""
+each mode, Tandem's run on copies of one random matrix in turn, R times each; --complex: LU of
+complex ones. FOLDER gets factor.csv, a line for each order and mode: medians in milliseconds, their
+ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R| or that of Q,
+by products with a random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's.
+Each mode is a copy of the library, loaded with an environment of its own; it is not preloaded.
+Needs PyTorch. Exit status 0 unless a call failed or an error is above 30."""
 import argparse
 import csv
 import ctypes
@@ -26,7 +26,8 @@ import torch
 HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = [1, 16, 32, 64, 100, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4096, 6000,
           8192, 12000, 16384]
-REAL, MOST_ERROR = 1, 30.0  # CUDA_R_64F; what LAPACK's tests allow
+REAL, COMPLEX = 1, 5  # CUDA_R_64F, CUDA_C_64F
+MOST_ERROR = 30.0  # what LAPACK's tests allow
 FIELDS = ["order", "mode", "native_ms", "ms", "ratio", "native_error", "error", "other_pivots"]
 
 
@@ -46,6 +47,8 @@ def zeros(n, kind):
 class Typed:
     """A routine cusolverDnX of sizes in int64. Matrices lie in columns: tensors are transposes."""
 
+    type = REAL  # of its matrices
+
     def start(self, a):
         """The matrix that the routine is called with, and what there is beside it."""
         return a, zeros(len(a), self.kind)
@@ -56,7 +59,7 @@ class Typed:
 
     def sizes(self, solver):
         n = ctypes.c_int64(solver.n)
-        return solver.handle, solver.params, n, n, REAL, pointer(solver.a), n
+        return solver.handle, solver.params, n, n, self.type, pointer(solver.a), n
 
     def bytes(self, solver, beside):
         """Of workspace on the device and on the host."""
@@ -79,10 +82,10 @@ class Getrf(Typed):
     name, kind = "cusolverDnXgetrf", torch.int64
 
     def arguments(self, pivots):
-        return pointer(pivots), REAL
+        return pointer(pivots), self.type
 
     def size_arguments(self, _):
-        return (REAL,)
+        return (self.type,)
 
     def wanted(self, a, _, x):
         return a.T @ x
@@ -113,11 +116,11 @@ class Potrf(Typed):
 
     def sizes(self, solver):
         n = ctypes.c_int64(solver.n)
-        return (solver.handle, solver.params, "LU".index(self.triangle), n, REAL,
+        return (solver.handle, solver.params, "LU".index(self.triangle), n, self.type,
                 pointer(solver.a), n)
 
     def arguments(self, _):
-        return (REAL,)
+        return (self.type,)
 
     size_arguments = arguments
 
@@ -141,7 +144,7 @@ class Geqrf(Typed):
     name, kind = "cusolverDnXgeqrf", torch.float64
 
     def arguments(self, tau):
-        return REAL, pointer(tau), REAL
+        return self.type, pointer(tau), self.type
 
     size_arguments = arguments
 
@@ -157,6 +160,8 @@ class Geqrf(Typed):
 
 class Reflected:
     """A routine of cuSOLVER with the reflectors of a random matrix."""
+
+    type = REAL
 
     def start(self, a):
         factors, tau = torch.geqrf(a.T)
@@ -262,7 +267,7 @@ class Solver:
 def error_of(routine, a, made, beside):
     """By products with a vector of random numbers; both matrices are transposed."""
     n = len(a)
-    x = torch.randn(n, dtype=torch.float64, device="cuda")
+    x = torch.randn(n, dtype=a.dtype, device="cuda")
     off = routine.wanted(a, beside, x) - routine.product(made, beside, x)
     return float(off.norm() / (routine.size(a, made) * x.norm() * n * 2.0 ** -53))
 
@@ -275,7 +280,8 @@ def load(library, mode, folder):
 
 
 def measure(solver, ways, order, rounds):
-    a = torch.randn(order, order, dtype=torch.float64, device="cuda")
+    dtype = torch.complex128 if solver.routine.type == COMPLEX else torch.float64
+    a = torch.randn(order, order, dtype=dtype, device="cuda")
     source, beside = solver.prepare(a)
     times, results = {mode: [] for mode in ways}, {}
     routine = solver.routine
@@ -307,17 +313,22 @@ def parse(words):
     parser.add_argument("--library", type=pathlib.Path,
                         default=next((p for p in beside if p.exists()), beside[0]))
     parser.add_argument("--routine", choices=ROUTINES, default="getrf")
-    parser.add_argument("--triangle", choices="LU", default="L")
+    parser.add_argument("--triangle", choices="LU", default="L", help="of potrf")
+    parser.add_argument("--complex", action="store_true", help="getrf alone")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["auto"])
     parser.add_argument("--orders", type=lambda text: list(map(int, text.split(","))),
                         default=ORDERS)
     parser.add_argument("--rounds", type=int, default=7)
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    if arguments.complex and arguments.routine != "getrf":
+        parser.error(f"--complex is for --routine getrf, not {arguments.routine}")
+    return arguments
 
 
 def main(words):
     arguments, worst = parse(words), 0.0
     Potrf.triangle = arguments.triangle
+    Getrf.type = COMPLEX if arguments.complex else REAL
     arguments.out.mkdir(parents=True, exist_ok=True)
     cusolver = ctypes.CDLL("libcusolver.so.12")
     with (tempfile.TemporaryDirectory() as folder,

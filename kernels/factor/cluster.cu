@@ -8,28 +8,38 @@
 #include "cluster_products.h"
 
 /* What a panel leaves for other columns. Rows count from the panel's first. */
-typedef struct {
-    double lower[TD_CLUSTER_COLUMNS * TD_CLUSTER_COLUMNS]; /* L's triangle, by columns */
-    int source[TD_CLUSTER_COLUMNS]; /* where the row of each of the first places comes from */
-    int target[TD_CLUSTER_COLUMNS]; /* where each of the first rows goes */
-} row_order;
+template <class number, int most> struct triangle_and_order {
+    number lower[most * most]; /* L's triangle, by columns */
+    int source[most];          /* where the row of each of the first places comes from */
+    int target[most];          /* where each of the first rows goes */
+};
+template <class number> struct panel_of {
+    enum {
+        MOST =
+            td_is_complex<number>::value ? (int)TD_CLUSTER_COMPLEX_COLUMNS : (int)TD_CLUSTER_COLUMNS
+    };
+};
+template <class number> using row_order = triangle_and_order<number, panel_of<number>::MOST>;
 
-size_t td_cluster_order_bytes(void) { return sizeof(row_order); }
+size_t td_cluster_order_bytes(bool is_complex)
+{
+    return is_complex ? sizeof(row_order<td_complex<double>>) : sizeof(row_order<double>);
+}
 
 #if TD_HAS_CUDA_DEVICE
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
-template <int threads, int rows, int leaf> struct panel_shared_memory {
-    step_shared<threads, leaf> steps;
-    product_shared<threads, leaf> products;
+template <class number, int threads, int rows, int leaf> struct panel_shared_memory {
+    step_shared<number, threads, leaf> steps;
+    product_shared<number, threads, leaf> products;
 };
 
 /* ---- a leaf ---- */
 
 /* The first leaf of a panel: nothing is to be taken away. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void load_leaf(step_state<threads, rows, leaf> &s, int columns)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void load_leaf(step_state<number, threads, rows, leaf> &s, int columns)
 {
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -37,15 +47,16 @@ TD_DEVICE void load_leaf(step_state<threads, rows, leaf> &s, int columns)
         TD_UNROLL
         for (int c = 0; c < leaf; c++)
             s.a[r][c] = row < s.panel.rows && c < columns
-                            ? static_cast<const double *>(s.panel.a)[row + c * s.panel.ld]
-                            : 0.0;
+                            ? static_cast<const number *>(s.panel.a)[row + c * s.panel.ld]
+                            : td_number<number>(0.0);
     }
 }
 
 /* Eliminates `count` columns of a leaf from `column` on, of which at most `live` are left, and
  * `last` after them; 0: a new leaf comes then. */
-template <int live, int last, int threads, int rows, int leaf>
-TD_DEVICE void eliminate(step_state<threads, rows, leaf> &s, int first, int column, int count)
+template <int live, int last, class number, int threads, int rows, int leaf>
+TD_DEVICE void eliminate(step_state<number, threads, rows, leaf> &s, int first, int column,
+                         int count)
 {
     TD_ROLLED
     for (int j = 0; j < count; j++)
@@ -53,9 +64,9 @@ TD_DEVICE void eliminate(step_state<threads, rows, leaf> &s, int first, int colu
 }
 
 /* Copies what the leaf's pivots have to the left of the diagonal, and the leaf, to the triangle. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void keep_lower(const step_state<threads, rows, leaf> &s, double *lower, int first,
-                          int end)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void keep_lower(const step_state<number, threads, rows, leaf> &s, number *lower,
+                          int first, int end)
 {
     const int lane = (int)threadIdx.x % 32;
     __syncwarp();
@@ -65,10 +76,10 @@ TD_DEVICE void keep_lower(const step_state<threads, rows, leaf> &s, double *lowe
         for (unsigned left = __ballot_sync(~0u, place >= first && place < end); left;
              left &= left - 1) {
             const int of = __ffs((int)left) - 1, to = __shfl_sync(~0u, place, of);
-            const double *row = static_cast<const double *>(s.panel.a) + s.base + r * threads +
+            const number *row = static_cast<const number *>(s.panel.a) + s.base + r * threads +
                                 (int)threadIdx.x / 32 * 32 + of;
             for (int k = lane; k < end; k += 32)
-                lower[k * TD_CLUSTER_COLUMNS + to] = row[k * s.panel.ld];
+                lower[k * td_lower<number>::LD + to] = row[k * s.panel.ld];
         }
     }
 }
@@ -78,28 +89,30 @@ TD_DEVICE void keep_lower(const step_state<threads, rows, leaf> &s, double *lowe
 /* Rows of up to `most` columns, which begin at `a`, go to their places: a thread has the row of
  * each of the first places on its way there, and the first row of the same number. All threads of a
  * block take part, as many as a panel may have columns or more. */
-template <int most> struct moving_row {
-    double *a;
+template <class number, int most> struct moving_row {
+    number *a;
     int64_t ld;
     int width, columns;
-    double x[most];
+    number x[most];
 };
 
-template <int most> TD_DEVICE void read_source(moving_row<most> &m, const int *source)
+template <class number, int most>
+TD_DEVICE void read_source(moving_row<number, most> &m, const int *source)
 {
     const int t = (int)threadIdx.x;
     if (t >= m.width) return;
-    const double *from = m.a + source[t];
+    const number *from = m.a + source[t];
     TD_UNROLL
-    for (int c = 0; c < most; c++) m.x[c] = c < m.columns ? from[c * m.ld] : 0.0;
+    for (int c = 0; c < most; c++) m.x[c] = c < m.columns ? from[c * m.ld] : td_number<number>(0.0);
 }
 
 /* After all have read their sources. */
-template <int most> TD_DEVICE void move_first_row(const moving_row<most> &m, const int *target)
+template <class number, int most>
+TD_DEVICE void move_first_row(const moving_row<number, most> &m, const int *target)
 {
     const int t = (int)threadIdx.x, to = t < m.width ? target[t] : 0;
     if (to < m.width) return;
-    double y[most];
+    number y[most];
     TD_UNROLL
     for (int c = 0; c < most; c++)
         if (c < m.columns) y[c] = m.a[t + c * m.ld];
@@ -109,7 +122,7 @@ template <int most> TD_DEVICE void move_first_row(const moving_row<most> &m, con
 }
 
 /* After all have moved their first rows. */
-template <int most> TD_DEVICE void write_place(const moving_row<most> &m)
+template <class number, int most> TD_DEVICE void write_place(const moving_row<number, most> &m)
 {
     const int t = (int)threadIdx.x;
     if (t >= m.width) return;
@@ -119,16 +132,16 @@ template <int most> TD_DEVICE void write_place(const moving_row<most> &m)
 }
 
 /* The panel's own columns, of which each block has some. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void order_rows(const step_state<threads, rows, leaf> &s, const int *target)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void order_rows(const step_state<number, threads, rows, leaf> &s, const int *target)
 {
-    enum { MOST = 8 };
+    enum { MOST = td_lower<number>::VECTORS };
     const int width = (int)s.panel.columns, share = (width + s.blocks - 1) / s.blocks,
               end = min((s.block + 1) * share, width);
     TD_ROLLED
     for (int c = s.block * share; c < end; c += MOST) {
-        moving_row<MOST> m = {static_cast<double *>(s.panel.a) + c * s.panel.ld, s.panel.ld, width,
-                              min((int)MOST, end - c)};
+        moving_row<number, MOST> m = {static_cast<number *>(s.panel.a) + c * s.panel.ld, s.panel.ld,
+                                      width, min((int)MOST, end - c)};
         read_source(m, s.shared.source);
         __syncthreads();
         move_first_row(m, target);
@@ -139,8 +152,8 @@ TD_DEVICE void order_rows(const step_state<threads, rows, leaf> &s, const int *t
 
 /* ---- the panel ---- */
 
-template <int threads, int rows, int leaf>
-TD_DEVICE void begin_panel(step_state<threads, rows, leaf> &s)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void begin_panel(step_state<number, threads, rows, leaf> &s)
 {
     const int t = (int)threadIdx.x;
     TD_UNROLL
@@ -148,7 +161,7 @@ TD_DEVICE void begin_panel(step_state<threads, rows, leaf> &s)
         const int row = s.base + r * threads + t;
         s.place[r] = row < s.panel.rows ? row : -1;
     }
-    if (t < leaf) s.shared.zeros[t] = 0.0;
+    if (t < leaf) s.shared.zeros[t] = td_number<number>(0.0);
     if (t == 0)
         for (int i = 0; i < MESSAGES; i++) {
             td_barrier_start(&s.shared.of[i].keys_arrive, 1);
@@ -160,16 +173,16 @@ TD_DEVICE void begin_panel(step_state<threads, rows, leaf> &s)
     td_cluster_meet();
 }
 
-template <int threads, int rows, int leaf>
-TD_DEVICE void factor(const td_one_block_panel &panel, row_order *order)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void factor(const td_one_block_panel &panel, row_order<number> *order)
 {
-    enum { SOME = leaf / 16 * 8 };
+    enum { SOME = leaf / (2 * td_embedded<number>::COLUMNS) * td_embedded<number>::COLUMNS };
     TD_DYNAMIC_SHARED(unsigned char, bytes);
-    panel_shared_memory<threads, rows, leaf> &shared =
-        *reinterpret_cast<panel_shared_memory<threads, rows, leaf> *>(bytes);
-    step_state<threads, rows, leaf> s = {shared.steps,    panel,
-                                         order->source,   (int)gridDim.x,
-                                         (int)blockIdx.x, (int)blockIdx.x * threads * rows};
+    panel_shared_memory<number, threads, rows, leaf> &shared =
+        *reinterpret_cast<panel_shared_memory<number, threads, rows, leaf> *>(bytes);
+    step_state<number, threads, rows, leaf> s = {shared.steps,    panel,
+                                                 order->source,   (int)gridDim.x,
+                                                 (int)blockIdx.x, (int)blockIdx.x * threads * rows};
     s.step = 0;
     begin_panel(s);
     TD_ROLLED
@@ -196,44 +209,41 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order *order)
 #endif
 
 /* Grid: one cluster. */
-template <int threads, int rows, int leaf>
+template <class number, int threads, int rows, int leaf>
 static __global__ void __launch_bounds__(threads, 1)
-    factor_kernel(TD_PARAMETER td_one_block_panel panel, row_order *order)
+    factor_kernel(TD_PARAMETER td_one_block_panel panel, void *order)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    factor<threads, rows, leaf>(panel, order);
+    factor<number, threads, rows, leaf>(panel, static_cast<row_order<number> *>(order));
 #endif
 }
 
 /* ---- other columns ---- */
 
-enum {
-    THREADS = TD_CLUSTER_COLUMNS,
-    STRIDE = LOWER_VECTORS + 4 /* of a row in shared memory */
-};
-
-/* Grid: blocks over columns, LOWER_VECTORS each. */
-static __global__ void __launch_bounds__(THREADS)
-    exchange_kernel(TD_PARAMETER td_one_block_panel panel, const row_order *order, double *to,
-                    int64_t columns, bool solves)
+/* Grid: blocks over columns, td_lower::VECTORS each. */
+template <class number>
+static __global__ void __launch_bounds__(panel_of<number>::MOST)
+    exchange_kernel(TD_PARAMETER td_one_block_panel panel, const row_order<number> *order,
+                    number *to, int64_t columns, bool solves)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    TD_SHARED(double, x, [TD_CLUSTER_COLUMNS * STRIDE]);
-    const int64_t first = (int64_t)blockIdx.x * LOWER_VECTORS;
+    enum { VECTORS = td_lower<number>::VECTORS, STRIDE = VECTORS + td_lower<number>::PADDING };
+    TD_SHARED(number, x, [panel_of<number>::MOST * STRIDE]);
+    const int64_t first = (int64_t)blockIdx.x * VECTORS;
     const int width = (int)panel.columns, t = (int)threadIdx.x;
-    moving_row<LOWER_VECTORS> m = {to + first * panel.ld, panel.ld, width,
-                                   (int)min((int64_t)LOWER_VECTORS, columns - first)};
+    moving_row<number, VECTORS> m = {to + first * panel.ld, panel.ld, width,
+                                     (int)min((int64_t)VECTORS, columns - first)};
     read_source(m, order->source);
     __syncthreads();
     move_first_row(m, order->target);
     if (solves) {
         TD_UNROLL
-        for (int c = 0; c < LOWER_VECTORS; c++) x[t * STRIDE + c] = m.x[c];
+        for (int c = 0; c < VECTORS; c++) x[t * STRIDE + c] = m.x[c];
         __syncthreads();
         if (t < 32) td_solve_unit_lower(x, STRIDE, width, order->lower);
         __syncthreads();
         TD_UNROLL
-        for (int c = 0; c < LOWER_VECTORS; c++) m.x[c] = x[t * STRIDE + c];
+        for (int c = 0; c < VECTORS; c++) m.x[c] = x[t * STRIDE + c];
     }
     __syncthreads();
     write_place(m);
@@ -244,37 +254,45 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* A kernel and how many rows a block of it has. */
 typedef struct {
-    void (*kernel)(td_one_block_panel, row_order *);
+    void (*kernel)(td_one_block_panel, void *);
     int threads, rows, shared_bytes;
 } shape;
 
 #if defined(__CUDA_ARCH__)
-#define SHARED_BYTES(threads, rows, leaf) 0
+#define SHARED_BYTES(number, threads, leaf) 0
 #else
-#define SHARED_BYTES(threads, rows, leaf)                                                          \
-    ((int)(sizeof(step_shared<threads, leaf>) + sizeof(product_shared<threads, leaf>)))
+#define SHARED_BYTES(number, threads, leaf)                                                        \
+    ((int)(sizeof(step_shared<number, threads, leaf>) +                                            \
+           sizeof(product_shared<number, threads, leaf>)))
 #endif
-#define SHAPE(threads, rows, leaf)                                                                 \
+#define SHAPE(number, threads, rows, leaf)                                                         \
     {                                                                                              \
-        factor_kernel<threads, rows, leaf>, threads, rows, SHARED_BYTES(threads, rows, leaf)       \
+        factor_kernel<number, threads, rows, leaf>, threads, rows,                                 \
+            SHARED_BYTES(number, threads, leaf)                                                    \
     }
 
 /* By the rows that a cluster of MOST_BLOCKS holds. */
-static const shape shapes[] = {SHAPE(128, 1, 32), SHAPE(256, 1, 32), SHAPE(256, 2, 24),
-                               SHAPE(256, 4, 16)};
-enum { SHAPES = sizeof shapes / sizeof *shapes };
+typedef td_complex<double> complex;
+enum { SHAPES = 4 };
+static const shape shapes[][SHAPES] = {{SHAPE(double, 128, 1, 32), SHAPE(double, 256, 1, 32),
+                                        SHAPE(double, 256, 2, 24), SHAPE(double, 256, 4, 16)},
+                                       {SHAPE(complex, 128, 1, 16), SHAPE(complex, 256, 1, 16),
+                                        SHAPE(complex, 256, 2, 12), SHAPE(complex, 256, 4, 8)}};
 
-static const shape *shape_of(int64_t rows)
+static const shape *shape_of(const td_one_block_panel *panel)
 {
-    for (int i = 0; i < SHAPES; i++)
-        if (rows <= (int64_t)MOST_BLOCKS * shapes[i].threads * shapes[i].rows) return &shapes[i];
+    for (int i = 0; i < SHAPES; i++) {
+        const shape *s = &shapes[panel->is_complex][i];
+        if (panel->rows <= (int64_t)MOST_BLOCKS * s->threads * s->rows) return s;
+    }
     return NULL;
 }
 
 bool td_cluster_fits(const td_one_block_panel *panel)
 {
     int device = 0, major = 0;
-    return !panel->is_complex && panel->columns <= TD_CLUSTER_COLUMNS &&
+    return panel->columns <=
+               (panel->is_complex ? TD_CLUSTER_COMPLEX_COLUMNS : TD_CLUSTER_COLUMNS) &&
            panel->rows >= panel->columns && panel->rows <= TD_CLUSTER_ROWS &&
            cudaGetDevice(&device) == cudaSuccess &&
            cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) ==
@@ -293,7 +311,7 @@ static unsigned blocks_of(const shape *s, int64_t rows)
 cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, cudaEvent_t begun,
                                   cudaStream_t stream)
 {
-    const shape *s = shape_of(panel->rows);
+    const shape *s = shape_of(panel);
     const unsigned blocks = blocks_of(s, panel->rows);
     cudaLaunchAttribute attributes[2] = {};
     cudaLaunchConfig_t config = {};
@@ -307,27 +325,37 @@ cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, 
     attributes[0].val.clusterDim = {blocks, 1, 1};
     attributes[1].id = cudaLaunchAttributeLaunchCompletionEvent;
     attributes[1].val.launchCompletionEvent.event = begun;
-    return cudaLaunchKernelEx(&config, s->kernel, *panel, static_cast<row_order *>(order));
+    return cudaLaunchKernelEx(&config, s->kernel, *panel, order);
+}
+
+template <class number>
+static cudaError_t exchange_run(const td_one_block_panel *panel, const void *order, void *to,
+                                int64_t columns, bool solves, cudaStream_t stream)
+{
+    const int64_t vectors = td_lower<number>::VECTORS, blocks = (columns + vectors - 1) / vectors;
+    return TD_LAUNCH(exchange_kernel<number>, dim3((unsigned)blocks),
+                     dim3((unsigned)panel_of<number>::MOST), 0, stream, *panel,
+                     static_cast<const row_order<number> *>(order), static_cast<number *>(to),
+                     columns, solves);
 }
 
 cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
                                     int64_t columns, bool solves, cudaStream_t stream)
 {
-    const int64_t blocks = (columns + LOWER_VECTORS - 1) / LOWER_VECTORS;
     if (columns == 0) return cudaSuccess;
-    return TD_LAUNCH(exchange_kernel, dim3((unsigned)blocks), dim3(THREADS), 0, stream, *panel,
-                     static_cast<const row_order *>(order), static_cast<double *>(to), columns,
-                     solves);
+    return panel->is_complex ? exchange_run<complex>(panel, order, to, columns, solves, stream)
+                             : exchange_run<double>(panel, order, to, columns, solves, stream);
 }
 
 cudaError_t td_cluster_prepare(void)
 {
-    cudaError_t error = td_load(cudaSuccess, exchange_kernel);
-    for (int i = 0; i < SHAPES && error == cudaSuccess; i++) {
-        error = td_allow_shared(error, shapes[i].kernel, shapes[i].shared_bytes);
+    cudaError_t error = td_load(cudaSuccess, exchange_kernel<double>, exchange_kernel<complex>);
+    for (int i = 0; i < 2 * SHAPES && error == cudaSuccess; i++) {
+        const shape *s = &shapes[i / SHAPES][i % SHAPES];
+        error = td_allow_shared(error, s->kernel, s->shared_bytes);
         if (error == cudaSuccess)
-            error = cudaFuncSetAttribute(shapes[i].kernel,
-                                         cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+            error =
+                cudaFuncSetAttribute(s->kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     }
     return error;
 }

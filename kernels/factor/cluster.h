@@ -12,14 +12,14 @@
 extern "C" {
 #endif
 
-/* Most columns of a panel, and most rows. */
-enum { TD_CLUSTER_COLUMNS = 128, TD_CLUSTER_ROWS = 16384 };
+/* Most columns of a panel of real or of complex numbers, and most rows. */
+enum { TD_CLUSTER_COLUMNS = 128, TD_CLUSTER_COMPLEX_COLUMNS = 64, TD_CLUSTER_ROWS = 16384 };
 
-/* True if the current device has such clusters, and the panel, of real numbers, fits one. */
+/* True if the current device has such clusters, and the panel fits one. */
 bool td_cluster_fits(const td_one_block_panel *panel);
 
 /* Bytes of what a panel leaves for other columns: its triangle, and where rows go. */
-size_t td_cluster_order_bytes(void);
+size_t td_cluster_order_bytes(bool is_complex);
 
 /* P A = L U in place of the panel; *order, in device memory, is written. `begun`, unless it is
  * NULL, is recorded as soon as all blocks of the cluster have their places. */

@@ -11,14 +11,19 @@
 
 /* Shared memory of these: U's rows [row][column of the leaf], and a warp's rows on their way from
  * the tensor cores' lanes to a row for each lane. */
-template <int threads, int leaf> struct product_shared {
-    enum { STRIDE = leaf + 4, TURNED = 33 };
-    alignas(16) double u[TD_CLUSTER_COLUMNS * STRIDE];
-    alignas(16) double turned[threads / 32][leaf * TURNED];
+template <class number, int threads, int leaf> struct product_shared {
+    enum {
+        STRIDE = leaf + td_lower<number>::PADDING,
+        TURNED = 33,
+        REALS = leaf * td_embedded<number>::PARTS /* of a leaf's row */
+    };
+    alignas(16) number u[td_lower<number>::LD * STRIDE];
+    alignas(16) double turned[threads / 32][REALS * TURNED];
 
     /* A block solves for all columns of a leaf, or at most for half of them, beside the rows of the
      * leaves before it, in whole blocks of rows. */
-    static_assert((TD_CLUSTER_COLUMNS - leaf + 8) * (leaf + 4) <= threads / 32 * leaf * TURNED,
+    static_assert((td_lower<number>::LD - leaf + 8) * STRIDE * td_embedded<number>::PARTS <=
+                      threads / 32 * REALS * TURNED,
                   "solutions have too little room");
 };
 
@@ -30,6 +35,13 @@ TD_DEVICE void leave_in_block(double *own, int block, double x)
     asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(
                      td_address_in_block(td_shared_address(own), block)),
                  "d"(x)
+                 : "memory");
+}
+TD_DEVICE void leave_in_block(td_complex<double> *own, int block, td_complex<double> x)
+{
+    asm volatile("st.shared::cluster.v2.f64 [%0], {%1, %2};" ::"r"(
+                     td_address_in_block(td_shared_address(own), block)),
+                 "d"(x.re), "d"(x.im)
                  : "memory");
 }
 
@@ -46,27 +58,30 @@ template <int leaf> TD_DEVICE columns_of_block share_of(int block, int blocks, i
 /* U's rows beside the leaves before column `first`, for the leaf of so many columns there: in all
  * blocks' shared memory, and in the rows that became pivots. Blocks solve for their columns apart,
  * as others leave theirs meanwhile. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void solve_rows(const step_state<threads, rows, leaf> &s,
-                          product_shared<threads, leaf> &shared, const double *lower, int first,
-                          int columns)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void solve_rows(const step_state<number, threads, rows, leaf> &s,
+                          product_shared<number, threads, leaf> &shared, const number *lower,
+                          int first, int columns)
 {
-    enum { STRIDE = product_shared<threads, leaf>::STRIDE };
+    enum {
+        STRIDE = product_shared<number, threads, leaf>::STRIDE,
+        VECTORS = td_lower<number>::VECTORS
+    };
     const columns_of_block own = share_of<leaf>(s.block, s.blocks, columns);
-    const int t = (int)threadIdx.x, at = t / 32 * LOWER_VECTORS,
-              stride = (own.count + LOWER_VECTORS - 1) / LOWER_VECTORS * LOWER_VECTORS + 4;
-    double *const a = static_cast<double *>(s.panel.a) + (first + own.first) * s.panel.ld,
-                  *const x = shared.turned[0];
+    const int t = (int)threadIdx.x, at = t / 32 * VECTORS,
+              stride = (own.count + VECTORS - 1) / VECTORS * VECTORS + td_lower<number>::PADDING;
+    number *const a = static_cast<number *>(s.panel.a) + (first + own.first) * s.panel.ld,
+                  *const x = reinterpret_cast<number *>(shared.turned[0]);
     for (int e = t; e < first * own.count; e += threads)
         x[e % first * stride + e / first] = a[s.shared.source[e % first] + e / first * s.panel.ld];
     for (int e = t; e < first * (leaf - columns); e += threads)
-        shared.u[e % first * STRIDE + columns + e / first] = 0.0;
+        shared.u[e % first * STRIDE + columns + e / first] = td_number<number>(0.0);
     __syncthreads();
     if (at < own.count) td_solve_unit_lower(x + at, stride, first, lower);
     __syncthreads();
     for (int e = t; e < first * own.count; e += threads) {
         const int row = e % first, c = e / first;
-        const double u = x[row * stride + c];
+        const number u = x[row * stride + c];
         a[s.shared.source[row] + c * s.panel.ld] = u;
         for (int to = 0; to < s.blocks; to++)
             leave_in_block(&shared.u[row * STRIDE + own.first + c], to, u);
@@ -74,65 +89,84 @@ TD_DEVICE void solve_rows(const step_state<threads, rows, leaf> &s,
 }
 
 /* Rows of a warp: `sets` times 32, of which a lane has every eighth. */
-template <int sets, int leaf> struct warp_rows {
-    const double *at[4 * sets]; /* in the panel's first column */
-    double c[2 * sets][leaf / 8][4];
+template <class number, int sets, int leaf> struct warp_rows {
+    enum { TILES = leaf / td_embedded<number>::COLUMNS };
+    const number *at[4 * sets]; /* in the panel's first column */
+    double c[2 * sets][TILES][4];
 };
 
+/* Two real numbers, or the parts of the first one. */
+TD_DEVICE void load_two(const double *row, int64_t one, int64_t two, double *c)
+{
+    c[0] = row[one];
+    c[1] = row[two];
+}
+TD_DEVICE void load_two(const td_complex<double> *row, int64_t one, int64_t, double *c)
+{
+    const double2 v = *(const double2 *)&row[one];
+    c[0] = v.x;
+    c[1] = v.y;
+}
+
 /* The leaf's elements, as they were before the panel. */
-template <int sets, int threads, int rows, int leaf>
-TD_DEVICE void load_rows(const step_state<threads, rows, leaf> &s, warp_rows<sets, leaf> &w, int r,
-                         int first, int columns)
+template <int sets, class number, int threads, int rows, int leaf>
+TD_DEVICE void load_rows(const step_state<number, threads, rows, leaf> &s,
+                         warp_rows<number, sets, leaf> &w, int r, int first, int columns)
 {
     const int lane = (int)threadIdx.x % 32, warp_row = (int)threadIdx.x / 32 * 32 + lane / 4;
     TD_UNROLL
     for (int q = 0; q < 4 * sets; q++) {
         const int row = s.base + (r + q / 4) * threads + warp_row + q % 4 * 8;
-        w.at[q] = static_cast<const double *>(s.panel.a) + min(row, (int)s.panel.rows - 1);
+        w.at[q] = static_cast<const number *>(s.panel.a) + min(row, (int)s.panel.rows - 1);
     }
     TD_UNROLL
-    for (int n = 0; n < leaf / 8; n++) {
-        const int c = n * 8 + lane % 4 * 2;
+    for (int n = 0; n < leaf; n += td_embedded<number>::COLUMNS) {
+        const int c = n + lane % 4 * 2 / td_embedded<number>::PARTS;
         const int64_t one = (first + min(c, columns - 1)) * s.panel.ld,
                       two = (first + min(c + 1, columns - 1)) * s.panel.ld;
         TD_UNROLL
-        for (int q = 0; q < 4 * sets; q++) {
-            w.c[q / 2][n][q % 2 * 2] = w.at[q][one];
-            w.c[q / 2][n][q % 2 * 2 + 1] = w.at[q][two];
-        }
+        for (int q = 0; q < 4 * sets; q++)
+            load_two(w.at[q], one, two, &w.c[q / 2][n / td_embedded<number>::COLUMNS][q % 2 * 2]);
     }
 }
 
-/* L's elements of eight columns. */
-template <int sets, int leaf>
-TD_DEVICE void load_factors(const warp_rows<sets, leaf> &w, int64_t ld, int column,
+/* L's elements of the columns that a product takes. */
+template <class number, int sets, int leaf>
+TD_DEVICE void load_factors(const warp_rows<number, sets, leaf> &w, int64_t ld, int column,
                             double (&l)[2 * sets][4])
 {
-    const int64_t at = (column + (int)threadIdx.x % 4) * ld;
+    enum { HALF = td_embedded<number>::COLUMNS / 2 };
+    const int64_t at = (column + td_embedded_column<number>()) * ld;
     TD_UNROLL
     for (int q = 0; q < 4 * sets; q++) {
-        l[q / 2][q % 2] = w.at[q][at];
-        l[q / 2][q % 2 + 2] = w.at[q][at + 4 * ld];
+        l[q / 2][q % 2] = td_embedded_left(w.at[q] + at);
+        l[q / 2][q % 2 + 2] = td_embedded_left(w.at[q] + at + HALF * ld);
     }
 }
 
 /* Takes the products of all columns before `first` away; L comes so many steps ahead. */
-template <int ahead, int sets, int threads, int leaf>
-TD_DEVICE void take_products(warp_rows<sets, leaf> &w, const product_shared<threads, leaf> &shared,
-                             int64_t ld, int first)
+template <int ahead, class number, int sets, int threads, int leaf>
+TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
+                             const product_shared<number, threads, leaf> &shared, int64_t ld,
+                             int first)
 {
-    enum { STRIDE = product_shared<threads, leaf>::STRIDE };
-    const int lane = (int)threadIdx.x % 32;
+    enum {
+        STRIDE = product_shared<number, threads, leaf>::STRIDE,
+        COLUMNS = td_embedded<number>::COLUMNS,
+        HALF = COLUMNS / 2 * STRIDE * td_embedded<number>::PARTS
+    };
     double l[ahead + 1][2 * sets][4];
     TD_UNROLL
-    for (int i = 0; i < ahead; i++) load_factors(w, ld, min(i * 8, first - 8), l[i]);
+    for (int i = 0; i < ahead; i++) load_factors(w, ld, min(i * COLUMNS, first - COLUMNS), l[i]);
     TD_ROLLED
-    for (int k = 0; k < first; k += 8) {
-        load_factors(w, ld, min(k + ahead * 8, first - 8), l[ahead]);
+    for (int k = 0; k < first; k += COLUMNS) {
+        load_factors(w, ld, min(k + ahead * COLUMNS, first - COLUMNS), l[ahead]);
         TD_UNROLL
-        for (int n = 0; n < leaf / 8; n++) {
-            const double *u = shared.u + (k + lane % 4) * STRIDE + n * 8 + lane / 4;
-            const double b[2] = {-u[0], -u[4 * STRIDE]};
+        for (int n = 0; n < leaf / COLUMNS; n++) {
+            const number *row = shared.u + (k + td_embedded_column<number>()) * STRIDE;
+            const double *u =
+                reinterpret_cast<const double *>(row) + n * 8 + td_embedded_place<number>();
+            const double b[2] = {td_minus_right<number>(u[0]), td_minus_right<number>(u[HALF])};
             TD_UNROLL
             for (int q = 0; q < 2 * sets; q++) td_multiply64(w.c[q][n], l[0][q], b);
         }
@@ -142,15 +176,21 @@ TD_DEVICE void take_products(warp_rows<sets, leaf> &w, const product_shared<thre
     }
 }
 
+TD_DEVICE void get_number(const double *from, int, double &x) { x = from[0]; }
+TD_DEVICE void get_number(const double *from, int to_next, td_complex<double> &x)
+{
+    x = {from[0], from[to_next]};
+}
+
 /* Gives each lane its row of 32. */
-template <int leaf>
-TD_DEVICE void turn_rows(const double (*c)[leaf / 8][4], double *turned, double (&a)[leaf])
+template <int tiles, class number, int leaf>
+TD_DEVICE void turn_rows(const double (*c)[tiles][4], double *turned, number (&a)[leaf])
 {
     enum { TURNED = 33 };
     const int lane = (int)threadIdx.x % 32;
     __syncwarp();
     TD_UNROLL
-    for (int n = 0; n < leaf / 8; n++) TD_UNROLL
+    for (int n = 0; n < tiles; n++) TD_UNROLL
     for (int q = 0; q < 4; q++) {
         double *const at = turned + (n * 8 + lane % 4 * 2) * TURNED + q * 8 + lane / 4;
         at[0] = c[q / 2][n][q % 2 * 2];
@@ -158,16 +198,22 @@ TD_DEVICE void turn_rows(const double (*c)[leaf / 8][4], double *turned, double 
     }
     __syncwarp();
     TD_UNROLL
-    for (int i = 0; i < leaf; i++) a[i] = turned[i * TURNED + lane];
+    for (int i = 0; i < leaf; i++)
+        get_number(turned + i * td_embedded<number>::PARTS * TURNED + lane, TURNED, a[i]);
 }
 
 /* Fills s.a with the leaf of so many columns from `first` on, less all products before it. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void begin_leaf(step_state<threads, rows, leaf> &s, product_shared<threads, leaf> &shared,
-                          const double *lower, int first, int columns)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void begin_leaf(step_state<number, threads, rows, leaf> &s,
+                          product_shared<number, threads, leaf> &shared, const number *lower,
+                          int first, int columns)
 {
-    enum { SETS = rows > 1 && leaf <= 16 ? 2 : 1, AHEAD = rows > 1 ? 1 : 2 };
-    warp_rows<SETS, leaf> w;
+    enum {
+        REALS = product_shared<number, threads, leaf>::REALS,
+        SETS = rows > 1 && REALS <= 16 ? 2 : 1,
+        AHEAD = rows > 1 ? 1 : 2
+    };
+    warp_rows<number, SETS, leaf> w;
     if (rows == 1) load_rows(s, w, 0, first, columns); /* meanwhile rows are solved */
     solve_rows(s, shared, lower, first, columns);
     td_cluster_meet();
@@ -177,7 +223,7 @@ TD_DEVICE void begin_leaf(step_state<threads, rows, leaf> &s, product_shared<thr
         take_products<AHEAD>(w, shared, s.panel.ld, first);
         TD_UNROLL
         for (int i = 0; i < SETS; i++)
-            turn_rows<leaf>(w.c + 2 * i, shared.turned[threadIdx.x / 32], s.a[r + i]);
+            turn_rows(w.c + 2 * i, shared.turned[threadIdx.x / 32], s.a[r + i]);
     }
 }
 

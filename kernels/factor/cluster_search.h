@@ -1,15 +1,15 @@
-/* cluster_search.h - which element of a column is the pivot: the largest, by its bits, of several
- * the one in the lowest place. */
+/* cluster_search.h - which element of a column is the pivot: the largest, by its bits, of complex
+ * ones that with the largest sum of its parts; of several the one in the lowest place. */
 #ifndef TD_CLUSTER_SEARCH_H
 #define TD_CLUSTER_SEARCH_H
 
 #include <limits.h>
 
-#include "../device/portable.h"
+#include "../batched_lu/number.h"
 
 #if TD_HAS_CUDA_DEVICE
 
-/* A candidate: its absolute value as two halves, the place that its row has by the exchanges so
+/* A candidate: its size as two halves, the place that its row has by the exchanges so
  * far, INT_MAX if there is none, and the row itself. */
 struct alignas(16) candidate {
     unsigned high, low;
@@ -25,6 +25,10 @@ TD_DEVICE candidate candidate_of(double x, int place, int row)
                    low = (unsigned)__double2loint(x), infinite = 0x7ff00000u;
     const bool is_nan = high > infinite || (high == infinite && low != 0);
     return {is_nan ? 0 : high, is_nan ? 0 : low, place, row};
+}
+TD_DEVICE candidate candidate_of(td_complex<double> x, int place, int row)
+{
+    return candidate_of(td_sum_of_parts(x), place, row);
 }
 
 TD_DEVICE bool is_better(const candidate &x, const candidate &y)

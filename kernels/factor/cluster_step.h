@@ -18,6 +18,7 @@
 #include "../solve/quotient.h"
 #include "cluster.h"
 #include "cluster_search.h"
+#include "embedding.h"
 
 #if TD_HAS_CUDA_DEVICE
 
@@ -26,29 +27,37 @@
 enum { MESSAGES = 4, MOST_BLOCKS = 16 };
 
 /* What the blocks send each other in a step. */
-template <int leaf> struct messages {
-    alignas(16) double row[MOST_BLOCKS][leaf];
-    alignas(16) double key[MOST_BLOCKS][2]; /* the value's bits; place and row */
-    alignas(16) double divisor[MOST_BLOCKS][2];
+template <class number, int leaf> struct messages {
+    alignas(16) number row[MOST_BLOCKS][leaf];
+    alignas(16) double key[MOST_BLOCKS][2]; /* the size's bits; place and row */
+    alignas(16) number divisor[MOST_BLOCKS][2 / td_embedded<number>::PARTS];
     uint64_t keys_arrive, rows_arrive;
 };
 
-template <int threads, int leaf> struct step_shared {
-    messages<leaf> of[MESSAGES];
-    alignas(16) double row[threads / 32][leaf];
+/* What a block's warps tell each other of their best rows' elements. */
+template <class number, int warps> struct values_shared {
+};
+template <int warps> struct values_shared<td_complex<double>, warps> {
+    td_complex<double> of[2][warps];
+};
+
+template <class number, int threads, int leaf> struct step_shared {
+    messages<number, leaf> of[MESSAGES];
+    alignas(16) number row[threads / 32][leaf];
     candidate best[2][threads / 32];
     int source[TD_CLUSTER_COLUMNS]; /* the rows that became pivots */
-    alignas(16) double zeros[leaf];
+    alignas(16) number zeros[leaf];
+    values_shared<number, threads / 32> values;
 };
 
 /* What a step works on. */
-template <int threads, int rows, int leaf> struct step_state {
-    step_shared<threads, leaf> &shared;
+template <class number, int threads, int rows, int leaf> struct step_state {
+    step_shared<number, threads, leaf> &shared;
     const td_one_block_panel &panel;
     int *source;             /* in device memory, the same as in shared memory */
     int blocks, block, base; /* of the cluster; its first row */
     int place[rows];
-    double a[rows][leaf];
+    number a[rows][leaf];
     int step; /* of the panel, from 0 */
 };
 
@@ -72,17 +81,18 @@ TD_DEVICE void expect(uint64_t *barrier, int bytes)
 }
 
 /* What all blocks send in a step with so many columns left. */
-template <int leaf> TD_DEVICE void expect_messages(messages<leaf> &m, int blocks, int live)
+template <class number, int leaf>
+TD_DEVICE void expect_messages(messages<number, leaf> &m, int blocks, int live)
 {
-    expect(&m.keys_arrive, blocks * 2 * (int)sizeof(double));
-    expect(&m.rows_arrive, blocks * (live + 2) * (int)sizeof(double));
+    expect(&m.keys_arrive, blocks * (int)sizeof m.key[0]);
+    expect(&m.rows_arrive, blocks * (live * (int)sizeof(number) + (int)sizeof m.divisor[0]));
 }
 
 /* ---- search ---- */
 
 /* The thread's own best row, of which `own` is the number. */
-template <int threads, int rows, int leaf>
-TD_DEVICE candidate search(const step_state<threads, rows, leaf> &s, int column, int *own)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE candidate search(const step_state<number, threads, rows, leaf> &s, int column, int *own)
 {
     candidate best = no_candidate();
     *own = 0;
@@ -100,34 +110,48 @@ TD_DEVICE double value_of(const candidate &c) { return __hiloint2double((int)c.h
 
 /* ---- messages ---- */
 
-/* The warp that has the block's best row, in a lane, sends what is left of it to all blocks. */
-template <int live, int threads, int rows, int leaf>
-TD_DEVICE void send_row(step_state<threads, rows, leaf> &s, messages<leaf> &m, bool is_mine,
-                        int own)
+/* Two real numbers of a row, or a complex one. */
+template <int leaf> TD_DEVICE double2 two_of(const double (&a)[leaf], int i)
 {
-    enum { PARTS = live / 2, LANES = PARTS > 8 ? 16 : PARTS, AT_ONCE = 32 / LANES };
+    return make_double2(a[2 * i], a[2 * i + 1]);
+}
+template <int leaf> TD_DEVICE double2 two_of(const td_complex<double> (&a)[leaf], int i)
+{
+    return make_double2(a[i].re, a[i].im);
+}
+
+/* The warp that has the block's best row, in a lane, sends what is left of it to all blocks. */
+template <int live, class number, int threads, int rows, int leaf>
+TD_DEVICE void send_row(step_state<number, threads, rows, leaf> &s, messages<number, leaf> &m,
+                        bool is_mine, int own)
+{
+    enum {
+        PARTS = live * (int)sizeof(number) / 16,
+        LANES = PARTS > 8 ? 16 : PARTS,
+        AT_ONCE = 32 / LANES
+    };
     const int lane = (int)threadIdx.x % 32, part = lane % LANES;
-    double *const row = s.shared.row[threadIdx.x / 32];
+    double2 *const row = reinterpret_cast<double2 *>(s.shared.row[threadIdx.x / 32]);
     if (is_mine) {
         TD_UNROLL
         for (int r = 0; r < rows; r++)
             if (own == r) TD_UNROLL
-        for (int c = 0; c < live; c += 2)
-            *(double2 *)&row[c] = make_double2(s.a[r][c], s.a[r][c + 1]);
+        for (int i = 0; i < PARTS; i++) row[i] = two_of(s.a[r], i);
     }
     __syncwarp();
     if (part >= PARTS) return;
-    const double2 v = *(const double2 *)&row[2 * part];
+    const double2 v = row[part];
+    double *const there = reinterpret_cast<double *>(m.row[s.block]) + 2 * part;
     TD_UNROLL
     for (int i = 0; i < MOST_BLOCKS / AT_ONCE; i++) {
         const int to = i * AT_ONCE + lane / LANES;
-        if (to < s.blocks) send(&m.row[s.block][2 * part], v.x, v.y, &m.rows_arrive, to);
+        if (to < s.blocks) send(there, v.x, v.y, &m.rows_arrive, to);
     }
 }
 
 /* Sends the block's candidate, of which every lane knows the same, to a block for each lane. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void send_key(const step_state<threads, rows, leaf> &s, messages<leaf> &m,
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void send_key(const step_state<number, threads, rows, leaf> &s, messages<number, leaf> &m,
                         const candidate &best)
 {
     const int to = (int)threadIdx.x % 32;
@@ -136,13 +160,20 @@ TD_DEVICE void send_key(const step_state<threads, rows, leaf> &s, messages<leaf>
              to);
 }
 
-template <int threads, int rows, int leaf>
-TD_DEVICE void send_divisor(const step_state<threads, rows, leaf> &s, messages<leaf> &m,
-                            const candidate &best)
+/* What the pivot is divided by with: of a real one without its sign. Warp `sender` has the row. */
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void send_divisor(const step_state<number, threads, rows, leaf> &s,
+                            messages<number, leaf> &m, const candidate &best, int sender)
 {
     const int to = (int)threadIdx.x % 32;
-    const double divisor = td_divisor(value_of(best));
-    if (to < s.blocks) send(m.divisor[s.block], divisor, 0.0, &m.rows_arrive, to);
+    if constexpr (td_is_complex<number>::value) {
+        const number divisor = td_divisor(s.shared.values.of[s.step % 2][sender]);
+        if (to < s.blocks)
+            send(&m.divisor[s.block]->re, divisor.re, divisor.im, &m.rows_arrive, to);
+    } else {
+        const double divisor = td_divisor(value_of(best));
+        if (to < s.blocks) send(m.divisor[s.block], divisor, 0.0, &m.rows_arrive, to);
+    }
 }
 
 TD_DEVICE candidate candidate_of_lane(const candidate &c, int lane)
@@ -153,16 +184,23 @@ TD_DEVICE candidate candidate_of_lane(const candidate &c, int lane)
 
 /* The block's best candidate goes to all blocks: a warp sends its row, others what else there is,
  * and prepare the next step, which has next_live columns. */
-template <int live, int threads, int rows, int leaf>
-TD_DEVICE void send_best(step_state<threads, rows, leaf> &s, messages<leaf> &m, int column,
-                         int next_live)
+template <int live, class number, int threads, int rows, int leaf>
+TD_DEVICE void send_best(step_state<number, threads, rows, leaf> &s, messages<number, leaf> &m,
+                         int column, int next_live)
 {
     enum { WARPS = threads / 32 };
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, flip = s.step % 2;
     int own;
     const candidate mine = search(s, column, &own);
     const int leader = best_lane(mine);
-    if (lane == leader) s.shared.best[flip][warp] = mine;
+    if (lane == leader) {
+        s.shared.best[flip][warp] = mine;
+        if constexpr (td_is_complex<number>::value) {
+            TD_UNROLL
+            for (int r = 0; r < rows; r++)
+                if (own == r) s.shared.values.of[flip][warp] = s.a[r][0];
+        }
+    }
     __syncthreads();
     const candidate best = lane < WARPS ? s.shared.best[flip][lane] : no_candidate();
     const int sender = best_lane(best);
@@ -171,7 +209,7 @@ TD_DEVICE void send_best(step_state<threads, rows, leaf> &s, messages<leaf> &m, 
     else if (warp == (sender + 1) % WARPS)
         send_key(s, m, candidate_of_lane(best, sender));
     else if (warp == (sender + 2) % WARPS)
-        send_divisor(s, m, candidate_of_lane(best, sender));
+        send_divisor(s, m, candidate_of_lane(best, sender), sender);
     else if (warp == (sender + 3) % WARPS && lane == 0)
         expect_messages(s.shared.of[(s.step + 1) % MESSAGES], s.blocks, next_live);
 }
@@ -191,57 +229,113 @@ TD_DEVICE void update_row(double (&a)[leaf], double factor, const double *row)
     }
 }
 
-/* A row that is not eliminated meets zeros in place of the pivot's row, which may have infinities;
- * so zeros keep their signs, too. Where all rows of a warp are eliminated, they share what they
- * read. */
-template <int live, int threads, int rows, int leaf>
-TD_DEVICE void update(step_state<threads, rows, leaf> &s, const double (&factor)[rows],
-                      const bool (&is_below)[rows], const double *row, bool is_shared)
+/* What a row is multiplied by; for a complex one with both signs of the imaginary part. */
+TD_DEVICE double multiplier(double factor, bool) { return factor; }
+struct complex_multiplier {
+    double minus_re, im, minus_im;
+};
+TD_DEVICE complex_multiplier multiplier(td_complex<double> factor, bool is_below)
+{
+    return {-factor.re, is_below ? factor.im : -0.0, is_below ? -factor.im : -0.0};
+}
+
+TD_DEVICE td_complex<double> less(td_complex<double> c, const complex_multiplier &by, double2 v)
+{
+    return {td_fma64(by.im, v.y, td_fma64(by.minus_re, v.x, c.re)),
+            td_fma64(by.minus_im, v.x, td_fma64(by.minus_re, v.y, c.im))};
+}
+
+template <int live, int leaf>
+TD_DEVICE void update_row(td_complex<double> (&a)[leaf], const complex_multiplier &by,
+                          const td_complex<double> *row)
+{
+    TD_UNROLL
+    for (int c = 1; c < live; c++) a[c - 1] = less(a[c], by, *(const double2 *)&row[c]);
+}
+
+/* Where all rows of a warp are eliminated, they share what they read. */
+template <int live, int rows, int leaf>
+TD_DEVICE void update_shared(double (&a)[rows][leaf], const double (&factor)[rows],
+                             const double *row)
+{
+    TD_UNROLL
+    for (int c = 0; c < live; c += 2) {
+        const double2 v = *(const double2 *)&row[c];
+        TD_UNROLL
+        for (int r = 0; r < rows; r++) {
+            if (c > 0) a[r][c - 1] = td_fma64(-factor[r], v.x, a[r][c]);
+            a[r][c] = td_fma64(-factor[r], v.y, a[r][c + 1]);
+        }
+    }
+}
+template <int live, int rows, int leaf>
+TD_DEVICE void update_shared(td_complex<double> (&a)[rows][leaf],
+                             const td_complex<double> (&factor)[rows],
+                             const td_complex<double> *row)
+{
+    TD_UNROLL
+    for (int c = 1; c < live; c++) {
+        const double2 v = *(const double2 *)&row[c];
+        TD_UNROLL
+        for (int r = 0; r < rows; r++) a[r][c - 1] = less(a[r][c], multiplier(factor[r], true), v);
+    }
+}
+
+/* A row that is not eliminated meets zeros in place of the pivot's row, which may have infinities.
+ * So that zeros keep their signs, too, all its products are -0: it is multiplied by 0, and by an
+ * imaginary part of -0. */
+template <int live, class number, int threads, int rows, int leaf>
+TD_DEVICE void update(step_state<number, threads, rows, leaf> &s, const number (&factor)[rows],
+                      const bool (&is_below)[rows], const number *row, bool is_shared)
 {
     if (rows > 1 && is_shared) {
-        TD_UNROLL
-        for (int c = 0; c < live; c += 2) {
-            const double2 v = *(const double2 *)&row[c];
-            TD_UNROLL
-            for (int r = 0; r < rows; r++) {
-                if (c > 0) s.a[r][c - 1] = td_fma64(-factor[r], v.x, s.a[r][c]);
-                s.a[r][c] = td_fma64(-factor[r], v.y, s.a[r][c + 1]);
-            }
-        }
+        update_shared<live>(s.a, factor, row);
         return;
     }
     TD_UNROLL
     for (int r = 0; r < rows; r++)
-        update_row<live>(s.a[r], factor[r], is_below[r] ? row : s.shared.zeros);
+        update_row<live>(s.a[r], multiplier(factor[r], is_below[r]),
+                         is_below[r] ? row : s.shared.zeros);
 }
 
-/* What the pivot is divided by, with its sign; 0: divide by the pivot itself. */
+/* What is multiplied by in place of a division, with its sign; 0: divide by the pivot itself. */
 TD_DEVICE double with_sign_of(double divisor, double pivot)
 {
     const int sign = __double2hiint(pivot) & INT_MIN;
     return __hiloint2double(__double2hiint(divisor) | sign, __double2loint(divisor));
 }
+TD_DEVICE td_complex<double> with_sign_of(td_complex<double> divisor, td_complex<double>)
+{
+    return divisor;
+}
+
+TD_DEVICE double rounded_quotient(double x, double pivot) { return x / pivot; }
+TD_DEVICE td_complex<double> rounded_quotient(td_complex<double> x, td_complex<double> pivot)
+{
+    return td_extreme_quotient(x, pivot);
+}
 
 /* What is known of a pivot goes to the places for it: by one thread of the block. */
-template <int threads, int rows, int leaf>
-TD_DEVICE void note_pivot(step_state<threads, rows, leaf> &s, int column, int place, int row,
-                          double pivot)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void note_pivot(step_state<number, threads, rows, leaf> &s, int column, int place,
+                          int row, number pivot)
 {
     const td_one_block_panel &p = s.panel;
     s.shared.source[column] = row;
     if (s.block != 0) return;
-    const int64_t number = p.before + place + 1;
+    const int64_t row_number = p.before + place + 1;
     s.source[column] = row;
     if (p.pivots && p.has_wide_pivots)
-        static_cast<int64_t *>(p.pivots)[column] = number;
+        static_cast<int64_t *>(p.pivots)[column] = row_number;
     else if (p.pivots)
-        static_cast<int *>(p.pivots)[column] = (int)number;
-    if (pivot == 0.0 && *p.info == 0) *p.info = (int)(p.before + column + 1);
+        static_cast<int *>(p.pivots)[column] = (int)row_number;
+    if (td_is_zero(pivot) && *p.info == 0) *p.info = (int)(p.before + column + 1);
 }
 
 /* The best of all blocks' candidates, once they are there: the lane that has it. */
-template <int threads, int rows, int leaf>
-TD_DEVICE int best_block(const step_state<threads, rows, leaf> &s, const messages<leaf> &m)
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE int best_block(const step_state<number, threads, rows, leaf> &s,
+                         const messages<number, leaf> &m)
 {
     const int lane = (int)threadIdx.x % 32;
     candidate own = no_candidate();
@@ -254,17 +348,18 @@ TD_DEVICE int best_block(const step_state<threads, rows, leaf> &s, const message
 }
 
 /* The step of one column, with at most `live` columns left of the leaf that begins at `first`. */
-template <int live, int threads, int rows, int leaf>
-TD_DEVICE void step(step_state<threads, rows, leaf> &s, int first, int column, int next_live)
+template <int live, class number, int threads, int rows, int leaf>
+TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int column,
+                    int next_live)
 {
     const int parity = s.step / MESSAGES % 2;
-    messages<leaf> &m = s.shared.of[s.step % MESSAGES];
+    messages<number, leaf> &m = s.shared.of[s.step % MESSAGES];
     send_best<live>(s, m, column, next_live);
     td_barrier_wait(&m.keys_arrive, (uint32_t)parity);
     const int from = best_block(s, m);
     const double where = m.key[from][1];
     const int place = __double2hiint(where);
-    const double *const row = m.row[from];
+    const number *const row = m.row[from];
     bool is_below[rows], is_used = false; /* a row of the leaf that is not eliminated */
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -274,15 +369,16 @@ TD_DEVICE void step(step_state<threads, rows, leaf> &s, int first, int column, i
     }
     const bool is_shared = rows > 1 && !__any_sync(~0u, is_used);
     td_barrier_wait(&m.rows_arrive, (uint32_t)parity);
-    const double pivot = row[0], divisor = with_sign_of(m.divisor[from][0], pivot);
-    double factor[rows];
+    const number pivot = row[0], divisor = with_sign_of(m.divisor[from][0], pivot);
+    number factor[rows];
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
-        const double x = s.a[r][0];
-        factor[r] = is_below[r] ? td_mul64(x, divisor) : 0.0;
-        if (is_below[r] && divisor == 0.0) factor[r] = pivot == 0.0 ? x : x / pivot;
+        const number x = s.a[r][0];
+        factor[r] = is_below[r] ? td_times(x, divisor) : td_number<number>(0.0);
+        if (is_below[r] && td_is_zero(divisor))
+            factor[r] = td_is_zero(pivot) ? x : rounded_quotient(x, pivot);
         if (s.place[r] >= first)
-            static_cast<double *>(
+            static_cast<number *>(
                 s.panel.a)[s.base + r * threads + (int)threadIdx.x + column * s.panel.ld] =
                 is_below[r] ? factor[r] : x;
     }

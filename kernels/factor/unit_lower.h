@@ -1,74 +1,99 @@
-/* unit_lower.h - solutions with a panel's unit lower triangle, by warps: what U's rows are. Each
- * element is one chain of fused multiply-adds over ascending columns of the triangle. */
+/* unit_lower.h - solutions with a panel's unit lower triangle, real or complex, by warps: what U's
+ * rows are. Each element is one chain of fused multiply-adds over ascending columns of the
+ * triangle. */
 #ifndef TD_UNIT_LOWER_H
 #define TD_UNIT_LOWER_H
 
 #include "../arithmetic/float32.h"
-#include "../device/dmma.h"
+#include "embedding.h"
 
 #if TD_HAS_CUDA_DEVICE
 
-enum {
-    LOWER_LD = 128,   /* the triangle's leading dimension, and its most rows */
-    LOWER_BLOCK = 16, /* rows that a warp solves at a time */
-    LOWER_VECTORS = 8 /* columns of X of a warp */
+enum { LOWER_BLOCK = 16 /* rows that a warp solves at a time */ };
+
+template <class number> struct td_lower {
+    enum {
+        LD = 128 /
+             td_embedded<number>::PARTS, /* the triangle's leading dimension, and its most rows */
+        VECTORS = 8 / td_embedded<number>::PARTS, /* columns of X of a warp */
+        PADDING = 4 / td_embedded<number>::PARTS  /* of rows in shared memory */
+    };
 };
 
 /* The diagonal block from row i on, without its diagonal: what lane's row has in its columns. Rows
  * from `rows` on are not there. */
-TD_DEVICE void td_load_diagonal(const double *lower, int i, int rows, double (&l)[LOWER_BLOCK])
+template <class number>
+TD_DEVICE void td_load_diagonal(const number *lower, int i, int rows, number (&l)[LOWER_BLOCK])
 {
     const int row = (int)threadIdx.x % LOWER_BLOCK;
     TD_UNROLL
     for (int k = 0; k < LOWER_BLOCK; k++)
-        l[k] = row > k && i + row < rows ? lower[(i + k) * LOWER_LD + i + row] : 0.0;
+        l[k] = row > k && i + row < rows ? lower[(i + k) * td_lower<number>::LD + i + row]
+                                         : td_number<number>(0.0);
+}
+
+TD_DEVICE double td_from_lane(double x, int lane) { return __shfl_sync(~0u, x, lane); }
+TD_DEVICE td_complex<double> td_from_lane(td_complex<double> x, int lane)
+{
+    return {__shfl_sync(~0u, x.re, lane), __shfl_sync(~0u, x.im, lane)};
 }
 
 /* Rows i to i + LOWER_BLOCK - 1 of X, which a warp has as x[row * stride + column]: lanes have a
  * row and every second column each. */
-TD_DEVICE void td_solve_diagonal(double *x, int stride, int i, const double (&l)[LOWER_BLOCK])
+template <class number>
+TD_DEVICE void td_solve_diagonal(number *x, int stride, int i, const number (&l)[LOWER_BLOCK])
 {
+    enum { VECTORS = td_lower<number>::VECTORS };
     const int lane = (int)threadIdx.x % 32, row = lane % LOWER_BLOCK, half = lane / LOWER_BLOCK;
-    double v[LOWER_VECTORS / 2];
-    double *const at = x + (i + row) * stride + half;
+    number v[VECTORS / 2];
+    number *const at = x + (i + row) * stride + half;
     TD_UNROLL
-    for (int q = 0; q < LOWER_VECTORS / 2; q++) v[q] = at[2 * q];
+    for (int q = 0; q < VECTORS / 2; q++) v[q] = at[2 * q];
     TD_UNROLL
     for (int k = 0; k < LOWER_BLOCK - 1; k++) {
         TD_UNROLL
-        for (int q = 0; q < LOWER_VECTORS / 2; q++) {
-            const double known = __shfl_sync(~0u, v[q], half * LOWER_BLOCK + k);
-            if (row > k) v[q] = td_fma64(-l[k], known, v[q]);
+        for (int q = 0; q < VECTORS / 2; q++) {
+            const number known = td_from_lane(v[q], half * LOWER_BLOCK + k);
+            if (row > k) v[q] = td_minus(v[q], l[k], known);
         }
     }
     TD_UNROLL
-    for (int q = 0; q < LOWER_VECTORS / 2; q++) at[2 * q] = v[q];
+    for (int q = 0; q < VECTORS / 2; q++) at[2 * q] = v[q];
     __syncwarp();
 }
 
 /* Takes the products of rows i to i + LOWER_BLOCK - 1 away from the LOWER_BLOCK rows from `row`
  * on. */
-TD_DEVICE void td_take_products(double *x, int stride, const double *lower, int i, int row)
+template <class number>
+TD_DEVICE void td_take_products(number *x, int stride, const number *lower, int i, int row)
 {
-    const int lane = (int)threadIdx.x % 32, quad = lane / 4, at = lane % 4;
-    double *const upper = x + (row + quad) * stride + 2 * at, *const under = upper + 8 * stride;
+    enum { LD = td_lower<number>::LD, COLUMNS = td_embedded<number>::COLUMNS, HALF = COLUMNS / 2 };
+    const int lane = (int)threadIdx.x % 32, quad = lane / 4, at = lane % 4,
+              column = td_embedded_column<number>();
+    double *const upper = reinterpret_cast<double *>(x + (row + quad) * stride) + 2 * at,
+                  *const under = upper + 8 * stride * td_embedded<number>::PARTS;
     double c[4] = {upper[0], upper[1], under[0], under[1]};
     TD_UNROLL
-    for (int k = 0; k < LOWER_BLOCK; k += 8) {
-        const double *l = lower + (i + k + at) * LOWER_LD + row + quad,
-                     *known = x + (i + k + at) * stride + quad;
-        const double a[4] = {-l[0], -l[8], -l[4 * LOWER_LD], -l[4 * LOWER_LD + 8]},
-                     b[2] = {known[0], known[4 * stride]};
+    for (int k = 0; k < LOWER_BLOCK; k += COLUMNS) {
+        const number *l = lower + (i + k + column) * LD + row + quad,
+                     *rest = x + (i + k + column) * stride;
+        const double *known = reinterpret_cast<const double *>(rest) + td_embedded_place<number>();
+        const double a[4] = {td_embedded_left(l), td_embedded_left(l + 8),
+                             td_embedded_left(l + HALF * LD), td_embedded_left(l + HALF * LD + 8)},
+                     b[2] = {
+                         td_minus_right<number>(known[0]),
+                         td_minus_right<number>(known[HALF * stride * td_embedded<number>::PARTS])};
         td_multiply64(c, a, b);
     }
     upper[0] = c[0], upper[1] = c[1], under[0] = c[2], under[1] = c[3];
 }
 
-/* X <- L^-1 X for LOWER_VECTORS columns, by a warp: x[row * stride + column] in shared memory, with
- * room for whole blocks of rows. L has `rows` rows. */
-TD_DEVICE void td_solve_unit_lower(double *x, int stride, int rows, const double *lower)
+/* X <- L^-1 X for td_lower::VECTORS columns, by a warp: x[row * stride + column] in shared memory,
+ * with room for whole blocks of rows. L has `rows` rows. */
+template <class number>
+TD_DEVICE void td_solve_unit_lower(number *x, int stride, int rows, const number *lower)
 {
-    double l[LOWER_BLOCK];
+    number l[LOWER_BLOCK];
     td_load_diagonal(lower, 0, rows, l);
     for (int i = 0; i < rows; i += LOWER_BLOCK) {
         td_solve_diagonal(x, stride, i, l);

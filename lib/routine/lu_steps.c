@@ -2,8 +2,8 @@
 
 #include "sizes.h"
 
-/* Columns of a wide panel, and of a block where there are several; matrices of fewer columns are
- * one block. */
+/* Columns of a wide panel, of which complex ones have half, and of a block where there are several;
+ * matrices of fewer columns are one block. */
 enum { WIDE = 128, BLOCK = 4096, TWO_BLOCKS = 9216 };
 
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
@@ -14,7 +14,9 @@ td_lu_cut td_lu_cut_of(const td_problem *p)
     enum { SMALL = 2048, MIDDLE = 4096 };
     const int64_t order = order_of(p),
                   blocks = order < TWO_BLOCKS ? 1 : (order + BLOCK / 2) / BLOCK;
-    const int64_t panel = order <= SMALL ? WIDE / 2 : order <= MIDDLE ? 3 * WIDE / 4 : WIDE;
+    const int64_t panel = order <= SMALL || p->type == TD_COMPLEX_BINARY64 ? WIDE / 2
+                          : order <= MIDDLE                                ? 3 * WIDE / 4
+                                                                           : WIDE;
     return (td_lu_cut){td_round_up(td_larger(1, td_ceil_div(order, blocks)), panel), panel};
 }
 

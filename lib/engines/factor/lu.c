@@ -87,11 +87,16 @@ static td_one_block_panel panel_at(const run *r, const block *b, int64_t first)
  * one. */
 enum { ORDERS = 3 };
 
+static size_t order_bytes(const td_problem *p)
+{
+    return td_cluster_order_bytes(p->type == TD_COMPLEX_BINARY64);
+}
+
 /* What a panel leaves for other columns. */
 static void *order_at(const run *r, int64_t first)
 {
     const size_t number = (size_t)(first / r->cut.panel % ORDERS);
-    return r->orders.memory ? (char *)r->orders.memory + number * td_cluster_order_bytes() : NULL;
+    return r->orders.memory ? (char *)r->orders.memory + number * order_bytes(r->problem) : NULL;
 }
 
 /* ---- products ---- */
@@ -247,7 +252,7 @@ static td_run_status prepare(run *r)
     const td_problem *p = r->problem;
     const block whole = block_of(r, 0);
     const td_one_block_panel first = panel_at(r, &whole, 0);
-    size_t bytes = ORDERS * td_cluster_order_bytes();
+    size_t bytes = ORDERS * order_bytes(p);
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
     const td_run_status status = td_workspace_acquire(&r->orders, r->place.device, p->stream, NULL,

@@ -1,7 +1,7 @@
-/* check_lu.c - LU factors of one matrix: bits, pivots and info of what is one panel wide, or has as
- * few rows, are those of a plain loop of fused multiply-adds on the host; larger matrices have
- * residuals below those that LAPACK's tests allow, and the bits that they have on any other device.
- * Memory around the matrix stays as it was. */
+/* check_lu.c - LU factors of one matrix, real or complex: bits, pivots and info of what is one
+ * panel wide, or has as few rows, are those of a plain loop of fused multiply-adds on the host;
+ * larger matrices have residuals below those that LAPACK's tests allow, and the bits that they
+ * have on any other device. Memory around the matrix stays as it was. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -13,7 +13,17 @@
 #include "lib/engines/factor/lu.h"
 #include "tests/kernels/support/device.h"
 
-enum { PANEL = 64, POISON = 0x7f };
+enum { POISON = 0x7f };
+
+static td_type type; /* that is tested */
+
+/* Real numbers of an element. */
+static int parts(void) { return type == TD_COMPLEX_BINARY64 ? 2 : 1; }
+
+/* An element; the imaginary part of a real one is 0. */
+typedef struct {
+    double re, im;
+} number;
 
 typedef enum { NO_PIVOTS, PIVOTS, WIDE_PIVOTS, PIVOT_KINDS } pivot_kind;
 
@@ -26,13 +36,38 @@ typedef struct {
 } matrix;
 
 static int least_of(const matrix *x) { return x->m < x->n ? x->m : x->n; }
-static size_t elements_of(const matrix *x) { return (size_t)x->ld * (size_t)x->n; }
+static size_t reals_of(const matrix *x) { return (size_t)x->ld * (size_t)x->n * (size_t)parts(); }
+
+static double *at(const matrix *x, double *a, int i, int j)
+{
+    return a + (i + (int64_t)j * x->ld) * parts();
+}
+
+static number get(const matrix *x, const double *a, int i, int j)
+{
+    const double *const from = a + (i + (int64_t)j * x->ld) * parts();
+    return (number){from[0], parts() == 2 ? from[1] : 0.0};
+}
+
+static void set(const matrix *x, double *a, int i, int j, number value)
+{
+    double *const to = at(x, a, i, j);
+    to[0] = value.re;
+    if (parts() == 2) to[1] = value.im;
+}
+
+static void exchange(const matrix *x, double *a, int i, int row, int j)
+{
+    const number kept = get(x, a, i, j);
+    set(x, a, i, j, get(x, a, row, j));
+    set(x, a, row, j, kept);
+}
 
 static const char *text_of(const matrix *x)
 {
     static char text[160];
-    snprintf(text, sizeof text, "%d x %d, ld %d, pivots %d, %s, seed %llu", x->m, x->n, x->ld,
-             (int)x->pivots, x->data, (unsigned long long)x->seed);
+    snprintf(text, sizeof text, "%s %d x %d, ld %d, pivots %d, %s, seed %llu", td_types[type].name,
+             x->m, x->n, x->ld, (int)x->pivots, x->data, (unsigned long long)x->seed);
     return text;
 }
 
@@ -129,50 +164,105 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static double *make(const matrix *x)
 {
-    double *a = malloc(elements_of(x) * sizeof *a);
+    double *a = malloc(reals_of(x) * sizeof *a);
     source s = {x->seed, x};
     int k = 0;
     CHECK(a, "no memory");
     while (strcmp(kinds[k].name, x->data) != 0) k++;
-    memset(a, POISON, elements_of(x) * sizeof *a);
+    memset(a, POISON, reals_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
-        for (int i = 0; i < x->m; i++) a[i + (int64_t)j * x->ld] = kinds[k].make(&s, i, j);
+        for (int i = 0; i < x->m; i++)
+            for (int part = 0; part < parts(); part++)
+                at(x, a, i, j)[part] = kinds[k].make(&s, i, j);
     return a;
 }
 
 /* ---- the reference ---- */
 
-static double size_of(double x) { return isnan(x) ? 0.0 : fabs(x); }
-
-/* The divisor's reciprocal where its exponent is mild, else a division. */
-static double quotient(double x, double pivot)
+static double size_of(number x)
 {
-    const bool is_mild = isfinite(pivot) && fabs(pivot) >= 0x1p-400 && fabs(pivot) < 0x1p401;
-    return is_mild ? x * (1.0 / pivot) : x / pivot;
+    const double size = fabs(x.re) + fabs(x.im);
+    return isnan(size) ? 0.0 : size;
+}
+
+static double top_of(number x) { return fmax(fabs(x.re), fabs(x.im)); }
+static bool is_zero(number x) { return x.re == 0.0 && x.im == 0.0; }
+
+/* c - a b, the product with a's real part first. */
+static number minus(number c, number a, number b)
+{
+    const number first = {fma(-a.re, b.re, c.re), fma(-a.re, b.im, c.im)};
+    if (parts() == 1) return first;
+    return (number){fma(a.im, b.im, first.re), fma(-a.im, b.re, first.im)};
+}
+
+/* By the reciprocal of t scaled by a power of two. */
+static number mild_quotient(number x, number t)
+{
+    const double scale = ldexp(1.0, -ilogb(top_of(t))), re = t.re * scale, im = t.im * scale,
+                 over = 1.0 / fma(re, re, im * im) * scale;
+    const number inverse = {re * over, -im * over};
+    return (number){fma(-x.im, inverse.im, x.re * inverse.re),
+                    fma(x.im, inverse.re, x.re * inverse.im)};
+}
+
+/* The power of two that is taken out of a number, if there is one. */
+static int power_of(number x)
+{
+    return top_of(x) > 0.0 && isfinite(top_of(x)) ? ilogb(top_of(x)) : 0;
+}
+
+static number times_power(number x, int power)
+{
+    return (number){ldexp(x.re, power), ldexp(x.im, power)};
+}
+
+/* Smith's, of numbers whose powers of two are taken out. */
+static number extreme_quotient(number x, number t)
+{
+    const number a = times_power(x, -power_of(x)), b = times_power(t, -power_of(t));
+    const bool swaps = fabs(b.re) < fabs(b.im);
+    const double large = swaps ? b.im : b.re, small = swaps ? b.re : b.im, ratio = small / large,
+                 norm = fma(small, ratio, large);
+    const number q = swaps
+                         ? (number){fma(a.re, ratio, a.im) / norm, fma(a.im, ratio, -a.re) / norm}
+                         : (number){fma(a.im, ratio, a.re) / norm, fma(-a.re, ratio, a.im) / norm};
+    return times_power(q, power_of(x) - power_of(t));
+}
+
+/* By the divisor's reciprocal where its exponent is mild, else a division. */
+static number quotient(number x, number t)
+{
+    const bool is_mild =
+        isfinite(t.re) && isfinite(t.im) && top_of(t) >= 0x1p-400 && top_of(t) < 0x1p401;
+    if (parts() == 1) return (number){is_mild ? x.re * (1.0 / t.re) : x.re / t.re, 0.0};
+    return is_mild ? mild_quotient(x, t) : extreme_quotient(x, t);
+}
+
+static int pivot_of(const matrix *x, const double *a, int j)
+{
+    int row = j;
+    for (int i = j + 1; i < x->m && x->pivots != NO_PIVOTS; i++)
+        if (size_of(get(x, a, i, j)) > size_of(get(x, a, row, j))) row = i;
+    return row;
 }
 
 /* One column after the other; returns info. A pivot of 0 divides nothing. */
 static int factor(const matrix *x, double *a, int64_t *pivots)
 {
-    const int64_t ld = x->ld;
     int info = 0;
     for (int j = 0; j < least_of(x); j++) {
-        double *const column = a + (int64_t)j * ld;
-        int row = j;
-        for (int i = j + 1; i < x->m && x->pivots != NO_PIVOTS; i++)
-            if (size_of(column[i]) > size_of(column[row])) row = i;
+        const int row = pivot_of(x, a, j);
         pivots[j] = row + 1;
-        for (int c = 0; c < x->n; c++) {
-            const double kept = a[j + (int64_t)c * ld];
-            a[j + (int64_t)c * ld] = a[row + (int64_t)c * ld];
-            a[row + (int64_t)c * ld] = kept;
-        }
-        const double pivot = column[j];
-        if (pivot == 0.0 && info == 0) info = j + 1;
-        for (int i = j + 1; i < x->m && pivot != 0.0; i++) column[i] = quotient(column[i], pivot);
+        for (int c = 0; c < x->n; c++) exchange(x, a, j, row, c);
+        const number pivot = get(x, a, j, j);
+        if (is_zero(pivot) && info == 0) info = j + 1;
+        for (int i = j + 1; i < x->m && !is_zero(pivot); i++)
+            set(x, a, i, j, quotient(get(x, a, i, j), pivot));
         for (int c = j + 1; c < x->n; c++) {
-            double *const other = a + (int64_t)c * ld;
-            for (int i = j + 1; i < x->m; i++) other[i] = fma(-column[i], other[j], other[i]);
+            const number other = get(x, a, j, c);
+            for (int i = j + 1; i < x->m; i++)
+                set(x, a, i, c, minus(get(x, a, i, c), get(x, a, i, j), other));
         }
     }
     return info;
@@ -195,7 +285,7 @@ static td_lu_cut cut_of(const td_problem *p, int block)
 
 static factors run(const matrix *x, const double *a, const td_engine *engine)
 {
-    const size_t bytes = elements_of(x) * sizeof *a, count = (size_t)least_of(x);
+    const size_t bytes = reals_of(x) * sizeof *a, count = (size_t)least_of(x);
     const size_t pivot_bytes = x->pivots == WIDE_PIVOTS ? sizeof(int64_t) : sizeof(int);
     factors f = {malloc(bytes), x->pivots == NO_PIVOTS ? NULL : malloc(count * sizeof(int64_t)),
                  -1};
@@ -204,7 +294,7 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
     void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info),
          *device_pivots = f.pivots ? device_copy(raw, count * pivot_bytes) : NULL;
     const td_problem p = {.kind = TD_FACTOR_LU,
-                          .type = TD_BINARY64,
+                          .type = type,
                           .m = x->m,
                           .n = x->n,
                           .a = {.data = device_a, .ld = x->ld},
@@ -254,9 +344,11 @@ static void check_bits(const matrix *x)
     for (int i = 0; f.pivots && i < least_of(x); i++)
         CHECK(f.pivots[i] == pivots[i], "%s: pivot %d is %d, not %d", text_of(x), i,
               (int)f.pivots[i], (int)pivots[i]);
-    for (size_t e = 0; e < elements_of(x); e++)
-        CHECK(is_same(f.a[e], want[e]), "%s: element %d, %d is %a, not %a", text_of(x),
-              (int)(e % (size_t)x->ld), (int)(e / (size_t)x->ld), f.a[e], want[e]);
+    for (size_t i = 0; i < reals_of(x); i++) {
+        const int e = (int)(i / (size_t)parts());
+        CHECK(is_same(f.a[i], want[i]), "%s: element %d, %d is %a, not %a", text_of(x), e % x->ld,
+              e / x->ld, f.a[i], want[i]);
+    }
     free_factors(&f);
     free(pivots);
     free(want);
@@ -306,29 +398,36 @@ TEST(tall_panels_are_plain_chains)
 
 /* ---- residuals ---- */
 
-/* |P A - L U| of some rows over n 2^-53 times the largest element of U, L's being at most 1. */
+/* A row's product with a column of L U, less what it is to be. */
+static double off_at(const matrix *x, const double *a, const double *lu, int i, int j)
+{
+    const number want = get(x, a, i, j);
+    long double re = -(long double)want.re, im = -(long double)want.im;
+    for (int l = 0; l <= i && l <= j && l < least_of(x); l++) {
+        const number left = l == i ? (number){1.0, 0.0} : get(x, lu, i, l), up = get(x, lu, l, j);
+        const double most = parts() == 2 ? sqrt(2.0) : 1.0;
+        CHECK(hypot(left.re, left.im) <= most * (1.0 + 0x1p-50), "%s: L has %g, %g", text_of(x),
+              left.re, left.im);
+        re += (long double)left.re * up.re - (long double)left.im * up.im;
+        im += (long double)left.re * up.im + (long double)left.im * up.re;
+    }
+    return (double)hypotl(re, im);
+}
+
+/* |P A - L U| of some rows over n 2^-53 times the largest element of U, L's being at most 1, or,
+ * of complex matrices, the root of 2. */
 static double ratio_of(const matrix *x, double *a, const factors *f)
 {
-    const int64_t ld = x->ld;
     double worst = 0.0, largest = 0.0;
     for (int i = 0; i < least_of(x); i++)
         for (int j = 0; j < x->n; j++) {
-            const double kept = a[i + (int64_t)j * ld], top = f->a[i + (int64_t)j * ld];
-            const int64_t row = f->pivots[i] - 1;
-            a[i + (int64_t)j * ld] = a[row + (int64_t)j * ld];
-            a[row + (int64_t)j * ld] = kept;
-            if (j >= i) largest = fmax(largest, fabs(top));
+            const number top = get(x, f->a, i, j);
+            exchange(x, a, i, (int)f->pivots[i] - 1, j);
+            if (j >= i) largest = fmax(largest, hypot(top.re, top.im));
         }
     for (int i = 0; i < x->m; i += 1 + x->m / 40)
-        for (int j = 0; j < x->n; j += 1 + x->n / 40) {
-            long double sum = -(long double)a[i + (int64_t)j * ld];
-            for (int l = 0; l <= i && l <= j && l < least_of(x); l++) {
-                const double factor = l == i ? 1.0 : f->a[i + (int64_t)l * ld];
-                CHECK(l == i || fabs(factor) <= 1.0 + 0x1p-50, "%s: L has %g", text_of(x), factor);
-                sum += (long double)factor * (long double)f->a[l + (int64_t)j * ld];
-            }
-            worst = fmax(worst, (double)fabsl(sum / largest));
-        }
+        for (int j = 0; j < x->n; j += 1 + x->n / 40)
+            worst = fmax(worst, off_at(x, a, f->a, i, j) / largest);
     return worst / (0x1p-53 * least_of(x));
 }
 
@@ -397,21 +496,22 @@ TEST(bits_are_the_same_everywhere)
     static const struct {
         int m, n;
         const td_engine *engine;
-        uint64_t hash;
+        uint64_t hash, complex_hash;
         int block;
-    } golden[] = {{300, 300, &td_engine_fp64, 0x712334ef053750d7, 0},
-                  {500, 260, &td_engine_fp64, 0xc2e676a5e061e15e, 0},
-                  {130, 400, &td_engine_fp64, 0xc18bc5734acea12b, 0},
-                  {300, 300, &td_engine_ozaki2, 0x6b8dbb52958cd96d, 0},
-                  {500, 420, &td_engine_fp64, 0x08ff42bd381a22b0, 128},
-                  {420, 500, &td_engine_ozaki2, 0xe90d7d1e1d1c0752, 192}};
+    } golden[] = {{300, 300, &td_engine_fp64, 0x712334ef053750d7, 0x26cc346bcec00189, 0},
+                  {500, 260, &td_engine_fp64, 0xc2e676a5e061e15e, 0x3bbfe3628f86195e, 0},
+                  {130, 400, &td_engine_fp64, 0xc18bc5734acea12b, 0xb1b5bfd4f028b3a1, 0},
+                  {300, 300, &td_engine_ozaki2, 0x6b8dbb52958cd96d, 0x37ca60e1738adb8e, 0},
+                  {500, 420, &td_engine_fp64, 0x08ff42bd381a22b0, 0xbdb674d75b68c24a, 128},
+                  {420, 500, &td_engine_ozaki2, 0xe90d7d1e1d1c0752, 0x34bc25c63fc38f76, 192}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
         const matrix x = {golden[i].m, golden[i].n, golden[i].m,    PIVOTS,
                           "random",    1 + i,       golden[i].block};
         double *a = make(&x);
         factors f = run(&x, a, golden[i].engine);
-        const uint64_t hash = hash_of(&f, elements_of(&x));
-        CHECK(hash == golden[i].hash, "%s: hash %016llx", text_of(&x), (unsigned long long)hash);
+        const uint64_t hash = hash_of(&f, reals_of(&x));
+        CHECK(hash == (parts() == 2 ? golden[i].complex_hash : golden[i].hash), "%s: hash %016llx",
+              text_of(&x), (unsigned long long)hash);
         free_factors(&f);
         free(a);
     }
@@ -419,6 +519,12 @@ TEST(bits_are_the_same_everywhere)
 
 int main(void)
 {
+    const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
+    int failed = 0;
     device_require();
-    return test_run();
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        type = types[i];
+        failed += test_run(.name = td_types[type].name);
+    }
+    return failed;
 }

@@ -23,11 +23,7 @@ typedef struct {
     data_kind data;
 } factors;
 
-/* A GPU has panels of real matrices alone. */
-static td_type type_of(bool is_complex)
-{
-    return is_complex && device_is_host() ? TD_COMPLEX_BINARY64 : TD_BINARY64;
-}
+static td_type type_of(bool is_complex) { return is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64; }
 
 static int least_of(const factors *f) { return f->m < f->n ? f->m : f->n; }
 

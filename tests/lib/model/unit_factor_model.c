@@ -3,6 +3,7 @@
 
 #include "tests/support/test.h"
 #include "tests/lib/support/asked.h"
+#include "kernels/factor/cluster.h"
 #include "lib/model/factor_model.h"
 #include "tests/lib/support/predicted.h"
 
@@ -140,6 +141,29 @@ TEST(auto_takes_factors_where_they_gain)
     assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_untimed);
     set_option(&o, TD_OPTION_ACCURACY, "52");
     assert_ptr_equal(decide_call(&o, &large, &fast).reason, td_reason_accuracy);
+}
+
+TEST(auto_takes_complex_factors_where_they_gain)
+{
+    const td_options o = options_of_auto();
+    const td_model model = model_of(H200);
+    for (int64_t order = 1024; order <= 4096; order *= 2) {
+        const td_problem p = factors(TD_COMPLEX_BINARY64, order, order);
+        assert_string_equal(decide_call(&o, &p, &model).text, "dgemm");
+    }
+    const td_problem small = factors(TD_COMPLEX_BINARY64, 256, 256),
+                     large = factors(TD_COMPLEX_BINARY64, 8192, 8192);
+    assert_non_null(decide_call(&o, &small, &model).reason);
+    assert_non_null(decide_call(&o, &large, &model).reason);
+}
+
+/* Panels of complex matrices have at most as many columns as a cluster takes. */
+TEST(complex_panels_are_narrow)
+{
+    for (int64_t order = 1; order < 20000; order = order * 3 / 2 + 1) {
+        const td_problem p = factors(TD_COMPLEX_BINARY64, order, order);
+        assert_int_equal(td_lu_cut_of(&p).panel, TD_CLUSTER_COMPLEX_COLUMNS);
+    }
 }
 
 /* By sizes alone. */
