@@ -524,7 +524,7 @@ class Preload(unittest.TestCase):
                 "seconds", "native_seconds", "found_out_seconds"))
             said_times = f"{times['mode']} {1e3 * seconds:.4f} ms, native {1e3 * native:.4f} ms"
             if has_third:
-                self.assertTrue(75e-6 < found_out - native < 110e-6)
+                self.assertTrue(32e-6 < found_out - native < 50e-6)
                 said_times += f", found out {1e3 * found_out:.4f} ms"
             else:
                 self.assertIsNone(found_out)
