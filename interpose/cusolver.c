@@ -106,6 +106,13 @@ static cusolverStatus_t status_of(const td_call *call)
                                            : CUSOLVER_STATUS_SUCCESS;
 }
 
+/* True if the call is for Tandem by all that is known without its workspace. Only then cuSOLVER is
+ * asked how large that is. */
+static bool is_taken(td_entry entry, const td_problem *p)
+{
+    return td_wrap_is_seen(entry) && td_wrap_decide(entry, p).engine;
+}
+
 /* The rest of a wrapper, once `p` describes the factorisation and `a` the call. */
 #define WRAP(function, a, p, ...)                                                                  \
     (p).caller = __builtin_return_address(0);                                                      \
@@ -134,8 +141,6 @@ static cusolverStatus_t status_of(const td_call *call)
                                         int lda, number *Workspace, int *devIpiv, int *devInfo)    \
     {                                                                                              \
         asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_GETRF, 0};            \
-        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
-            a.needed_bytes = needed_by_##function(a.library, handle, m, n, A, lda);                \
         td_problem p = {.kind = TD_FACTOR_LU,                                                      \
                         .type = type_,                                                             \
                         .m = m,                                                                    \
@@ -144,7 +149,10 @@ static cusolverStatus_t status_of(const td_call *call)
                         .pivots = devIpiv,                                                         \
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
-                        .lent = {Workspace, a.needed_bytes}};                                      \
+                        .lent = {.memory = Workspace}};                                            \
+        if (is_taken(TD_ENTRY_##function, &p))                                                     \
+            a.needed_bytes = needed_by_##function(a.library, handle, m, n, A, lda);                \
+        p.lent.bytes = a.needed_bytes;                                                             \
         WRAP(function, a, p, m, n, A, lda, Workspace, devIpiv, devInfo);                           \
     }
 
@@ -194,7 +202,7 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                                  workspaceInBytesOnHost, info)                                     \
                          : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
         }                                                                                          \
-        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+        if (is_taken(TD_ENTRY_##function, &p))                                                     \
             a.needed_bytes = needed_by_Xgetrf(a.library, handle, params, &p, dataTypeA);           \
         WRAP(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType, bufferOnDevice,   \
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
@@ -218,8 +226,6 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                                         int *devInfo)                                              \
     {                                                                                              \
         asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_POTRF, 0};            \
-        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
-            a.needed_bytes = needed_by_##function(a.library, handle, uplo, n, A, lda);             \
         td_problem p = {.kind = TD_FACTOR_CHOLESKY,                                                \
                         .type = type_,                                                             \
                         .triangle = (td_triangle)uplo,                                             \
@@ -228,6 +234,8 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
+        if (is_taken(TD_ENTRY_##function, &p))                                                     \
+            a.needed_bytes = needed_by_##function(a.library, handle, uplo, n, A, lda);             \
         WRAP(function, a, p, uplo, n, A, lda, Workspace, Lwork, devInfo);                          \
     }
 
@@ -266,7 +274,7 @@ static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
                                  workspaceInBytesOnHost, info)                                     \
                          : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
         }                                                                                          \
-        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+        if (is_taken(TD_ENTRY_##function, &p))                                                     \
             a.needed_bytes = needed_by_Xpotrf(a.library, handle, params, uplo, &p, dataTypeA);     \
         WRAP(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType, bufferOnDevice,      \
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
@@ -300,7 +308,7 @@ static size_t needed_by_Dgeqrf(const asked *a, const td_problem *p)
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
-        if (td_wrap_is_seen(TD_ENTRY_##function)) a.needed_bytes = needed_by_Dgeqrf(&a, &p);       \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dgeqrf(&a, &p);          \
         WRAP(function, a, p, m, n, A, lda, TAU, Workspace, Lwork, devInfo);                        \
     }
 
@@ -340,7 +348,7 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
                                  bufferOnHost, workspaceInBytesOnHost, info)                       \
                          : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
         }                                                                                          \
-        if (td_wrap_is_seen(TD_ENTRY_##function))                                                  \
+        if (is_taken(TD_ENTRY_##function, &p))                                                     \
             a.needed_bytes = needed_by_Xgeqrf(&a, &p, dataTypeA);                                  \
         WRAP(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau, computeType,       \
              bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
@@ -382,7 +390,7 @@ static size_t needed_by_Dorgqr(const asked *a, const td_problem *p)
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
-        if (td_wrap_is_seen(TD_ENTRY_##function)) a.needed_bytes = needed_by_Dorgqr(&a, &p);       \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dorgqr(&a, &p);          \
         WRAP(function, a, p, m, n, k, A, lda, tau, work, lwork, info);                             \
     }
 
@@ -418,7 +426,7 @@ static size_t needed_by_Dormqr(const asked *a, const td_problem *p)
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *C : 0}};                \
-        if (td_wrap_is_seen(TD_ENTRY_##function)) a.needed_bytes = needed_by_Dormqr(&a, &p);       \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dormqr(&a, &p);          \
         WRAP(function, a, p, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);     \
     }
 

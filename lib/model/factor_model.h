@@ -24,8 +24,8 @@ double td_model_lu_by_one_way(const td_model *model, const td_problem *p, int wa
 /* cuSOLVER's seconds alone. */
 double td_model_native_lu(const td_model *model, const td_problem *p);
 
-/* Seconds of a matrix of one block, whose products are all cuBLAS's own; negative if it has more, or
- * nobody can say. */
+/* Seconds of a matrix of one block, whose products are all cuBLAS's own; negative if it has more,
+ * or nobody can say. */
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p);
 
 /* The product of real lines that is the largest, by which a mode's prices are set (prices.h); false

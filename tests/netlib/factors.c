@@ -1,7 +1,8 @@
-/* factors.c - LAPACK's LU, Cholesky and QR factors on cuSOLVER, to be preloaded: matrices are copied
- * to the device, a function of cusolverDn.h is called, and the result is copied back. So netlib's
- * test programs of LAPACK test whatever cuSOLVER does. What cuSOLVER itself calls of LAPACK, as the
- * host device's does, is the library's own. Arguments are not checked: there is no xerbla. */
+/* factors.c - LAPACK's LU, Cholesky and QR factors on cuSOLVER, to be preloaded: matrices are
+ * copied to the device, a function of cusolverDn.h is called, and the result is copied back. So
+ * netlib's test programs of LAPACK test whatever cuSOLVER does. What cuSOLVER itself calls of
+ * LAPACK, as the host device's does, is the library's own. Arguments are not checked: there is no
+ * xerbla. */
 #include "copies.h"
 
 #include <dlfcn.h>

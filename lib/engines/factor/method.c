@@ -130,7 +130,8 @@ static int64_t tiles_of(const td_product *product)
     return real.m > 0 && real.n > 0 ? td_tiles_of_product(&real) : 0;
 }
 
-/* Of the products that panels make within a block: of the next panel's columns, and of all others. */
+/* Of the products that panels make within a block: of the next panel's columns, and of all
+ * others. */
 static int64_t tiles_within(const td_problem *p, const td_lu_cut *cut, int64_t block)
 {
     const int64_t behind = td_lu_block_at(p, cut, block + 1),
