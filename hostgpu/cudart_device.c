@@ -1,5 +1,6 @@
 /* cudart_device.c - properties and limits of the devices, which are all alike. Limits are those of
  * compute capability 9.0; speeds and caches say nothing. */
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,14 +81,23 @@ static void set_abilities(struct cudaDeviceProp *p)
     p->deviceNumaId = p->hostNumaId = -1;
 }
 
+/* Processes have one card if their devices have their memory together. */
+static void set_uuid(cudaUUID_t *uuid, int device)
+{
+    const uint64_t owner = hostgpu_memory_owner();
+
+    memcpy(uuid->bytes, "tandem-host-dev", sizeof uuid->bytes);
+    memcpy(uuid->bytes + sizeof uuid->bytes - 1 - sizeof owner, &owner, sizeof owner);
+    uuid->bytes[sizeof uuid->bytes - 1] = (char)device;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
     if (!p) return hostgpu_record(cudaErrorInvalidValue);
     if (!hostgpu_is_device(device)) return check_device(device);
     memset(p, 0, sizeof *p);
     snprintf(p->name, sizeof p->name, "%s", DEVICE_NAME);
-    memcpy(p->uuid.bytes, "tandem-host-dev", sizeof p->uuid.bytes);
-    p->uuid.bytes[sizeof p->uuid.bytes - 1] = (char)device;
+    set_uuid(&p->uuid, device);
     p->pciDeviceID = device;
     p->totalGlobalMem = hostgpu_get_settings()->memory_bytes;
     p->multiProcessorCount = (int)hostgpu_core_count();
@@ -268,24 +278,35 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
     return cudaSuccess;
 }
 
-/* ---- peers: no device reaches another's memory ---- */
+/* ---- peers: no device reaches another's memory, unless HOSTGPU_PEERS is 1 ---- */
+
+/* Those that a device was told to reach; nothing but these calls knows of it. */
+static atomic_bool reaches[HOSTGPU_MAX_DEVICES][HOSTGPU_MAX_DEVICES];
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 {
     if (!hostgpu_is_device(device) || !hostgpu_is_device(peer)) return check_device(-1);
-    RETURN_VALUE(can, 0);
+    RETURN_VALUE(can, hostgpu_get_settings()->are_peers && device != peer);
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
-    if (!hostgpu_is_device(peer) || peer == hostgpu_current_device()) return check_device(-1);
-    return hostgpu_record(flags ? cudaErrorInvalidValue : cudaErrorPeerAccessUnsupported);
+    const int device = hostgpu_current_device();
+
+    if (!hostgpu_is_device(peer) || peer == device) return check_device(-1);
+    if (flags) return hostgpu_record(cudaErrorInvalidValue);
+    if (!hostgpu_get_settings()->are_peers) return hostgpu_record(cudaErrorPeerAccessUnsupported);
+    return hostgpu_record(atomic_exchange(&reaches[device][peer], true)
+                              ? cudaErrorPeerAccessAlreadyEnabled
+                              : cudaSuccess);
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
 {
     if (!hostgpu_is_device(peer)) return check_device(peer);
-    return hostgpu_record(cudaErrorPeerAccessNotEnabled);
+    return hostgpu_record(atomic_exchange(&reaches[hostgpu_current_device()][peer], false)
+                              ? cudaSuccess
+                              : cudaErrorPeerAccessNotEnabled);
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribute, int source,

@@ -258,6 +258,9 @@ void hostgpu_release_range(const hostgpu_range *range);
 /* All memory that ends with the life. */
 void hostgpu_release_memory(hostgpu_life life);
 
+/* What has the memory of devices: this process, or several that name one file. */
+uint64_t hostgpu_memory_owner(void);
+
 /* ---- cudart_pool.c ---- */
 
 /* Accounts for memory of a pool. `take` fails where the pool would grow beyond its limit. */

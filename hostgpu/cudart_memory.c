@@ -1,25 +1,69 @@
 /* cudart_memory.c - allocation. Device memory is host memory of the exact size, aligned to 256
  * bytes, so that AddressSanitizer sees what lies beyond; fresh, it is all 0xFF (NaN), so that
  * reading what nobody wrote shows. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cudart_internal.h"
 #include "settings.h"
 
 enum { ALIGNMENT = 256, UNSET = 0xff, PITCH = 512 };
 
-static atomic_size_t used_bytes[HOSTGPU_MAX_DEVICES];
+/* Bytes in use of each device: the process's own, or those of all processes that name one file. */
+static atomic_size_t own_used_bytes[HOSTGPU_MAX_DEVICES];
+static atomic_size_t *used_bytes = own_used_bytes;
+static uint64_t owner; /* the file's number, or the process's */
+
+static void share_used_bytes(void)
+{
+    const char *path = secure_getenv("HOSTGPU_MEMORY_FILE");
+    const int file = path && *path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    void *shared = MAP_FAILED;
+    struct stat status;
+
+    owner = (uint64_t)getpid();
+    if (!path || !*path) return;
+    if (file >= 0 && fstat(file, &status) == 0) owner = (uint64_t)status.st_ino;
+    if (file >= 0 && ftruncate(file, sizeof own_used_bytes) == 0)
+        shared = mmap(NULL, sizeof own_used_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0) close(file);
+    if (shared != MAP_FAILED)
+        used_bytes = shared;
+    else
+        fprintf(stderr, "tandem: host device: HOSTGPU_MEMORY_FILE='%s' cannot be written: %s\n",
+                path, strerror(errno));
+}
+
+static atomic_size_t *used_of(int device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, share_used_bytes);
+    return &used_bytes[device];
+}
+
+uint64_t hostgpu_memory_owner(void)
+{
+    (void)used_of(0);
+    return owner;
+}
 
 static bool take_device_memory(int device, size_t bytes)
 {
     const size_t total = hostgpu_get_settings()->memory_bytes;
-    size_t used = atomic_load(&used_bytes[device]);
+    size_t used = atomic_load(used_of(device));
 
     do {
-        if (bytes > total - used) return false;
-    } while (!atomic_compare_exchange_weak(&used_bytes[device], &used, used + bytes));
+        if (used > total || bytes > total - used) return false;
+    } while (!atomic_compare_exchange_weak(used_of(device), &used, used + bytes));
     return true;
 }
 
@@ -42,7 +86,7 @@ cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
     if (hostgpu_fails(HOSTGPU_FAULT_ALLOCATION)) return cudaErrorMemoryAllocation;
     if (!take_device_memory(range->device, range->bytes)) return cudaErrorMemoryAllocation;
     if (allocate_host_range(pointer, range)) {
-        atomic_fetch_sub(&used_bytes[range->device], range->bytes);
+        atomic_fetch_sub(used_of(range->device), range->bytes);
         return cudaErrorMemoryAllocation;
     }
     memset(*pointer, UNSET, range->bytes);
@@ -70,7 +114,7 @@ cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind k
 void hostgpu_release_range(const hostgpu_range *range)
 {
     if (range->kind == HOSTGPU_DEVICE || range->kind == HOSTGPU_MANAGED)
-        atomic_fetch_sub(&used_bytes[range->device], range->bytes);
+        atomic_fetch_sub(used_of(range->device), range->bytes);
     hostgpu_pool_give(range->pool, range->bytes);
     if (range->kind != HOSTGPU_REGISTERED) free((void *)range->start);
 }
@@ -139,7 +183,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
     if (!free_bytes || !total_bytes) return hostgpu_record(cudaErrorInvalidValue);
     *total_bytes = hostgpu_get_settings()->memory_bytes;
-    *free_bytes = *total_bytes - atomic_load(&used_bytes[hostgpu_current_device()]);
+    *free_bytes = *total_bytes - atomic_load(used_of(hostgpu_current_device()));
     return cudaSuccess;
 }
 

@@ -70,6 +70,7 @@ static void read_settings(void)
     settings.stack_bytes &= ~(size_t)4095;
     settings.seed = read_number("HOSTGPU_SEED", 0, UINT64_MAX, 0);
     settings.devices = (unsigned)read_number("HOSTGPU_DEVICES", 0, HOSTGPU_MAX_DEVICES, 1);
+    settings.are_peers = read_number("HOSTGPU_PEERS", 0, 1, 0) == 1;
     settings.memory_bytes =
         (size_t)read_number("HOSTGPU_MEMORY", 1 << 20, (uint64_t)1 << 46,
                             default_memory() / (settings.devices ? settings.devices : 1));

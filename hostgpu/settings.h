@@ -3,6 +3,7 @@
 #ifndef HOSTGPU_SETTINGS_H
 #define HOSTGPU_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ typedef struct {
     /* HOSTGPU_MEMORY: of each device; default: half of the machine's, divided among them */
     size_t memory_bytes;
     unsigned devices; /* HOSTGPU_DEVICES: how many there are; default 1 */
+    bool are_peers;   /* HOSTGPU_PEERS: devices reach each other's memory; default 0 */
 } hostgpu_settings;
 
 const hostgpu_settings *hostgpu_get_settings(void);

@@ -43,10 +43,10 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
     if (!td_wrap_is_seen(x->entry)) return td_wrap_pass(x->entry, call);
     if (!alpha || !beta) return be_native(x, td_reason_invalid, call);
     td_wrap_set_scalars(&known.p, alpha, beta, false);
-    known.p.copied_bytes = td_xt_copied_bytes(&known.p);
     if (!td_xt_recall(x->handle, &devices) || !td_cuda_ok(cudaGetDevice(&before)) ||
         !td_cuda_ok(cudaSetDevice(devices.ordinal[0])))
         return be_native(&known, td_reason_device, call);
+    td_xt_price_copies(&known);
     const bool must_run = begin_there(&known, &devices, call, status);
     td_cuda_ok(cudaSetDevice(before));
     return must_run;

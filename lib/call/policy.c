@@ -95,13 +95,14 @@ static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
     return is_too_slow_at_worst(model, f) && !is_adaptive(o);
 }
 
-/* Seconds of the copies round an emulated call whose matrices are on the host, beside none of
- * cuBLAS's call: cublasXt copies while it multiplies, and nobody knows how fast. The rate is that
- * of pageable memory, rounded down: 402 MB in 44 ms (docs/results/h200-2026-11-28-nvblas). */
-static double copying_seconds(const td_question *q)
+/* Seconds of the copies round an emulated call whose matrices are on the host. */
+static double copying_seconds(const td_question *q) { return q->called->copying_seconds; }
+
+/* cuBLAS's, which copies such matrices while it multiplies. */
+static double native_seconds(const td_question *q, double seconds)
 {
-    const double bytes_per_second = 8e9;
-    return q->called->copied_bytes / bytes_per_second;
+    const double copies = q->called->native_copying_seconds;
+    return seconds >= 0.0 && seconds < copies ? copies : seconds;
 }
 
 /* A decision to emulate what cuBLAS might make as well. */
@@ -201,7 +202,7 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
         return td_policy_native(is_timed(by_way) ? td_reason_accuracy : td_reason_untimed);
     const candidate best =
         faster_products(o, q, model, (candidate){&way[fastest], by_way[fastest]});
-    td_forecast forecast = {best.way->text, by_way[0].seconds,
+    td_forecast forecast = {best.way->text, native_seconds(q, by_way[0].seconds),
                             best.forecast.seconds + copying_seconds(q), 0.0};
     const bool may_be_native =
         is_performant(o) && td_policy_serves(&way[0], by_way[0].seconds, bits, terms);
@@ -240,7 +241,8 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
                               q->method->predict_one(model, q, td_engines[0], (td_parameter){0}),
                           emulated = q->method->predict_one(model, q, d.engine, d.parameter);
     if (emulated.seconds < 0.0) return d;
-    d.forecast = (td_forecast){d.text, native.seconds, emulated.seconds + copying_seconds(q), 0.0};
+    d.forecast = (td_forecast){d.text, native_seconds(q, native.seconds),
+                               emulated.seconds + copying_seconds(q), 0.0};
     if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = emulated.cut;
     d.choice = td_choice_faster;

@@ -9,6 +9,7 @@
 #include "../options/launcher.h"
 #include "../options/log.h"
 #include "device_code.h"
+#include "sharers.h"
 
 pthread_mutex_t td_devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -87,24 +88,35 @@ static long count_gpus(void)
     return count;
 }
 
+/* Ranks of the device that were there when this one came. Under the lock. */
+static long count_met(int ordinal)
+{
+    static int number[TD_MAX_DEVICES];
+    static bool is_taken[TD_MAX_DEVICES];
+    if (!is_taken[ordinal]) number[ordinal] = td_sharers_take_number(ordinal);
+    is_taken[ordinal] = true;
+    return number[ordinal];
+}
+
 /* How many ranks share a device: those of this machine are taken to be spread over its devices. A
  * process that sees fewer devices than there are (CUDA_VISIBLE_DEVICES) was given some, as were
- * the others. */
-static size_t count_sharers(void)
+ * the others. Where more than that have come before this one, they count. */
+static size_t count_sharers(int ordinal)
 {
     const long ranks = td_launch_find().local, gpus = ranks > 1 ? count_gpus() : 0;
     int visible = 0;
     if (ranks <= 1 || !td_cuda_ok(cudaGetDeviceCount(&visible)) || visible < 1) return 1;
-    const long devices = gpus > visible ? gpus : visible;
-    return (size_t)((ranks + devices - 1) / devices);
+    const long devices = gpus > visible ? gpus : visible, spread = (ranks + devices - 1) / devices,
+               met = count_met(ordinal) + 1;
+    return (size_t)(met > spread ? met : spread);
 }
 
-/* A quarter of what is free, and an equal share of it for each rank. */
+/* A quarter of what is free, and of that a share for each rank. */
 static size_t default_workspace(int ordinal, size_t free_bytes)
 {
-    const size_t sharers = count_sharers(), bytes = free_bytes / 4 / sharers;
+    const size_t sharers = count_sharers(ordinal), bytes = free_bytes / 4 / sharers;
     if (sharers > 1)
-        td_log(TD_LOG_INFO, "device %d has %zu ranks: each takes at most %zu MiB of workspace",
+        td_log(TD_LOG_INFO, "device %d has %zu ranks: this one takes at most %zu MiB of workspace",
                ordinal, sharers, bytes >> 20);
     return bytes;
 }
@@ -299,6 +311,28 @@ bool td_device_reaches(const td_device *device, const void *p)
     default:
         return false;
     }
+}
+
+/* Under the lock. */
+static bool open_pool(int ordinal, int peer)
+{
+    const struct cudaMemAccessDesc access = {
+        .location = {.type = cudaMemLocationTypeDevice, .id = ordinal},
+        .flags = cudaMemAccessFlagsProtReadWrite};
+    int can = 0;
+    return pools[peer] && td_cuda_ok(cudaDeviceCanAccessPeer(&can, ordinal, peer)) && can &&
+           td_cuda_ok(cudaMemPoolSetAccess(pools[peer], &access, 1));
+}
+
+bool td_device_reaches_pool(int ordinal, int peer)
+{
+    static enum { UNKNOWN, REACHED, REFUSED } known[TD_MAX_DEVICES][TD_MAX_DEVICES];
+    pthread_mutex_lock(&td_devices_lock);
+    if (known[ordinal][peer] == UNKNOWN)
+        known[ordinal][peer] = open_pool(ordinal, peer) ? REACHED : REFUSED;
+    const bool is_reached = known[ordinal][peer] == REACHED;
+    pthread_mutex_unlock(&td_devices_lock);
+    return is_reached;
 }
 
 bool td_stream_is_capturing(cudaStream_t stream)

@@ -98,6 +98,11 @@ bool td_device_name(int ordinal, td_device_text *name);
  * allocated there, or is managed or registered host memory. */
 bool td_device_reaches(const td_device *device, const void *p);
 
+/* True if the current device, or another, copies memory of the peer's pool without the host: the
+ * peer's pool is then mapped on it. Devices are named by their ordinals, and the peer's pool is
+ * there. */
+bool td_device_reaches_pool(int ordinal, int peer);
+
 /* True if the stream is being captured into a graph. */
 bool td_stream_is_capturing(cudaStream_t stream);
 

@@ -22,6 +22,11 @@ static td_run_status run(const td_engine *engine, const td_product *p, td_parame
                          td_device *device, size_t workspace_limit, td_counters *counters)
 {
     td_real_product real;
+    td_product whole;
+    if (p->whole && engine->sees_all_lines) {
+        whole = td_product_in_whole(p);
+        p = &whole;
+    }
     if (engine->takes && engine->takes(p)) return engine->run_folded(p, device, workspace_limit);
     if (td_is_folded(p))
         return td_unfold_and_run(engine, p, parameter, device, workspace_limit, counters);

@@ -70,7 +70,7 @@ static cudaError_t run_members(const td_real_product *p, const td_part_sizes *si
 {
     td_part part = td_before_parts(p, sizes, z);
     cudaError_t error = steps->members ? steps->members(steps->product, &part) : cudaSuccess;
-    while (error == cudaSuccess && td_next_part(p, sizes, &part)) {
+    while (error == cudaSuccess && td_next_made_part(p, sizes, &part)) {
         error = steps->part(steps->product, &part, touched);
         *touched |= error == cudaSuccess;
     }

@@ -44,8 +44,8 @@ typedef struct {
     cudaError_t (*part)(const void *product, const td_part *part, bool *touched);
 } td_part_steps;
 
-/* Enqueues all parts of which C has elements. After an error TD_RUN_FAILED, if no kernel that
- * writes C was enqueued, else TD_RUN_BROKEN. */
+/* Enqueues all parts that are made (td_next_made_part). After an error TD_RUN_FAILED, if no kernel
+ * that writes C was enqueued, else TD_RUN_BROKEN. */
 td_run_status td_run_parts(const td_real_product *p, const td_part_sizes *sizes,
                            const td_part_steps *steps);
 

@@ -61,22 +61,24 @@ static td_unfold unfold_of(const unfolding *u, int which, int64_t z)
 
 td_complex_scalars td_unfold_scalars(const td_product *p)
 {
+    const td_window made = td_product_made(p);
+    const td_region region = td_product_region(p);
     return (td_complex_scalars){.alpha = p->alpha,
                                 .beta = p->beta,
                                 .alpha_is_real = p->alpha_is_real,
                                 .beta_is_real = p->beta_is_real,
                                 .adds_mirror = p->adds_mirror,
                                 .has_real_diagonal = p->has_real_diagonal,
-                                .m = p->m,
-                                .n = p->n,
-                                .region = td_product_region(p),
-                                .c = p->c};
+                                .m = made.m,
+                                .n = made.n,
+                                .region = td_region_from(&region, made.i, made.j),
+                                .c = td_product_made_c(p)};
 }
 
 static td_complex_scalars scalars_of(const unfolding *u, int64_t z)
 {
-    const td_matrix kept = {.ld = u->p->m, .stride = u->p->m * u->p->n};
     td_complex_scalars s = td_unfold_scalars(u->p);
+    const td_matrix kept = {.ld = s.m, .stride = s.m * s.n};
     s.batch_first = z;
     s.verdict = u->parameter.verdict;
     if (!u->workspace) return s;
@@ -113,9 +115,9 @@ static void describe_factor(unfolding *u, int which)
 /* Of u->members; more than there can be where bytes cannot be counted. */
 static size_t lay_out(unfolding *u)
 {
-    const td_product *p = u->p;
-    const double of_c = (double)p->m * (double)p->n * (double)u->members;
-    const int64_t c_bytes = p->m * p->n * u->members * (int64_t)sizeof(td_complex_binary64);
+    const td_window made = td_product_made(u->p);
+    const double of_c = (double)made.m * (double)made.n * (double)u->members;
+    const int64_t c_bytes = made.m * made.n * u->members * (int64_t)sizeof(td_complex_binary64);
     size_t end = 0;
     if (of_c > 0x1p56) return SIZE_MAX;
     for (int i = 0; i < 2; i++) {
@@ -203,10 +205,12 @@ static cudaError_t unfold_factors(const unfolding *u, int64_t z, int batch)
     return error;
 }
 
-/* The elements that a triangle's zeros must not have made NaN. */
+/* The elements that a triangle's zeros must not have made NaN. All lines of a triangle are made. */
 static cudaError_t mend_specials(const unfolding *u, const td_real_product *real)
 {
     const td_product *p = u->p;
+    const td_window made = td_real_made(real);
+    const int64_t first[2] = {made.i, made.j}, lines[2] = {made.m, made.n};
     for (int i = 0; i < 2; i++) {
         const td_form *const form = i ? &p->form_b : &p->form_a;
         const bool is_transposed = (i ? p->op_b : p->op_a) != TD_OP_N;
@@ -215,12 +219,12 @@ static cudaError_t mend_specials(const unfolding *u, const td_real_product *real
         const bool is_lower = (form->triangle == TD_LOWER) != is_transposed;
         const td_triangle_specials specials = {
             .triangle = td_view_of(real, i, 0, (int)(i ? real->n : real->m)),
-            .other = td_view_of(real, !i, 0, (int)(i ? real->m : real->n)),
+            .other = td_view_of(real, !i, first[!i], (int)lines[!i]),
             .is_left = i == 0,
             .is_lower = is_lower == (i == 0),
             .term_shift = real->is_paired,
             .line_shift = real->is_paired && i == 0,
-            .c = real->c,
+            .c = td_real_made_c(real),
             .alpha = real->alpha,
             .verdict = u->parameter.verdict,
         };

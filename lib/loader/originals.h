@@ -30,6 +30,7 @@
     X(cublasXtDestroy)                                                                             \
     X(cublasXtDeviceSelect)                                                                        \
     X(cublasXtGetBlockDim)                                                                         \
+    X(cublasXtGetPinningMemMode)                                                                   \
     X(cublasLtMatmulDescGetAttribute)                                                              \
     X(cublasLtMatrixLayoutGetAttribute)                                                            \
     X(cusolverDnCreate)                                                                            \

@@ -101,6 +101,10 @@ typedef struct td_engine {
     bool (*takes)(const td_product *p);
     td_run_status (*run_folded)(const td_product *p, td_device *device, size_t workspace_limit);
 
+    /* What is decided for an element of C follows from all lines of op(A) and op(B), not from its
+     * own row and column alone (td_product.whole). */
+    bool sees_all_lines;
+
     bool takes_prices; /* the data choose on the device, by td_parameter.prices if there are any */
 
     bool is_choice; /* stands for whichever of the others ../call/policy.h finds best; has no run */

@@ -71,3 +71,26 @@ bool td_next_part(const td_real_product *p, const td_part_sizes *sizes, td_part 
     }
     return false;
 }
+
+/* The lines from *first on, `lines` of them, that a window has; none: 0. */
+static int cut_lines(int64_t *first, int lines, int64_t window_first, int64_t window_lines)
+{
+    const int64_t from = td_larger(*first, window_first),
+                  end = td_smaller(*first + lines, window_first + window_lines);
+    *first = from;
+    return from < end ? (int)(end - from) : 0;
+}
+
+bool td_next_made_part(const td_real_product *p, const td_part_sizes *sizes, td_part *part)
+{
+    const td_window made = td_real_made(p);
+    const td_region region = td_real_region(p);
+    while (td_next_part(p, sizes, part)) {
+        part->m = cut_lines(&part->i, part->m, made.i, made.m);
+        part->n = cut_lines(&part->j, part->n, made.j, made.n);
+        if (part->m > 0 && part->n > 0 &&
+            td_region_meets(&region, part->i, part->j, part->m, part->n))
+            return true;
+    }
+    return false;
+}

@@ -138,9 +138,9 @@ typedef struct {
     /* Of a product: the elements of A or B stand for their complex conjugates. */
     bool is_conjugate_a, is_conjugate_b;
 
-    /* What is copied between host and device round the call, if it is emulated: its matrices are on
-     * the host. */
-    double copied_bytes;
+    /* Where matrices are on the host: what copies take round the call if it is emulated, and what
+     * cuBLAS's own take at the least, while it multiplies. */
+    double copying_seconds, native_copying_seconds;
 
     int64_t m, n, k;
     td_scalar alpha, beta;

@@ -60,6 +60,47 @@ td_memory td_product_memory(const td_product *p)
     return memory;
 }
 
+/* The matrix that begins so many rows and columns further on: an address that nobody may use as it
+ * is, where these are negative. */
+static td_matrix moved(const td_matrix *x, int64_t rows, int64_t columns, td_type type)
+{
+    td_matrix to = *x;
+    const int64_t bytes = (rows + columns * x->ld) * td_types[type].size;
+    to.data = (void *)((uintptr_t)x->data + (uintptr_t)bytes);
+    return to;
+}
+
+td_product td_product_in_whole(const td_product *tile)
+{
+    td_product whole = *tile->whole;
+    whole.c = moved(&tile->c, -tile->row, -tile->column, tile->type);
+    whole.has_real_diagonal = tile->has_real_diagonal;
+    whole.stream = tile->stream;
+    whole.lent = tile->lent;
+    whole.window = (td_window){tile->row, tile->column, tile->m, tile->n};
+    return whole;
+}
+
+td_window td_product_made(const td_product *p)
+{
+    return p->window.m > 0 ? p->window : (td_window){0, 0, p->m, p->n};
+}
+
+td_window td_real_made(const td_real_product *p)
+{
+    return p->window.m > 0 ? p->window : (td_window){0, 0, p->m, p->n};
+}
+
+td_matrix td_product_made_c(const td_product *p)
+{
+    return p->window.m > 0 ? moved(&p->c, p->window.i, p->window.j, p->type) : p->c;
+}
+
+td_matrix td_real_made_c(const td_real_product *p)
+{
+    return p->window.m > 0 ? moved(&p->c, p->window.i, p->window.j, p->type) : p->c;
+}
+
 td_problem td_call_of_product(const td_product *p)
 {
     return (td_problem){.kind = TD_PRODUCT,

@@ -6,8 +6,14 @@
 
 #include "problem.h"
 
-/* A product. op(A) is m x k, op(B) k x n, C m x n; a triangle is of a square C. */
+/* Elements of C that are made of a product whose factors are all there: m x n of them from row i
+ * and column j on, of which the region has some. m is 0: all of C. */
 typedef struct {
+    int64_t i, j, m, n;
+} td_window;
+
+/* A product. op(A) is m x k, op(B) k x n, C m x n; a triangle is of a square C. */
+typedef struct td_product {
     td_type type; /* of matrices and scalars */
     td_op op_a, op_b;
     td_form form_a, form_b; /* how A and B are stored */
@@ -34,6 +40,15 @@ typedef struct {
     int64_t batch;
     td_stream stream;
     td_loan lent;
+
+    /* A tile: this product is the part of another, larger one that begins at this row and column of
+     * its C. Modes that decide by all lines of the factors (td_engine.sees_all_lines) decide by
+     * those of `whole`, so that the tile has the bits that it has there. `whole` has no C that
+     * could be read. NULL: it stands for itself. */
+    const struct td_product *whole;
+    int64_t row, column;
+
+    td_window window; /* of td_product_in_whole */
 } td_product;
 
 /* A product of matrices of real numbers that are stored in full, whose C lies in columns. */
@@ -59,6 +74,7 @@ typedef struct {
     int64_t m, n, k;
     td_scalar alpha, beta;
     td_matrix a, b, c;
+    td_window window;
     int64_t batch;
     td_stream stream;
     td_loan lent;
@@ -83,6 +99,16 @@ bool td_product_has_addend(const td_product *p);
 
 /* What it reads and writes. */
 td_memory td_product_memory(const td_product *p);
+
+/* A tile as its whole product, of which only the tile's window of C is made. The matrix C begins
+ * where all of it would: elements outside of the window must not be read or written. */
+td_product td_product_in_whole(const td_product *tile);
+
+/* What is made of C, and the matrix that begins there. */
+td_window td_product_made(const td_product *p);
+td_window td_real_made(const td_real_product *p);
+td_matrix td_product_made_c(const td_product *p);
+td_matrix td_real_made_c(const td_real_product *p);
 
 /* The elements of C that it reads and writes, from C's first element. */
 static inline td_region td_product_region(const td_product *p)

@@ -107,6 +107,8 @@ void td_to_real(const td_product *product, td_real_product *real)
         .a = product->a,
         .b = product->b,
         .c = product->c,
+        .window = {parts * product->window.i, product->window.j, parts * product->window.m,
+                   product->window.n},
         .batch = product->batch,
         .stream = product->stream,
         .lent = product->lent,

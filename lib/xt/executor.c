@@ -1,253 +1,151 @@
 /* executor.c - a stage of a call of cublasXt by tiles: what a tile reads is copied to a device, an
- * engine works there, and the result is copied back. What half of a device's memory has room for is
- * one tile, on the first device of the handle. The tiles of something larger are taken by its
- * devices in turn, one for each at a time. */
+ * engine works there, and the result is copied back (worker.h). The devices of the handle take the
+ * tiles in turn, each in a thread of its own. Tiles are as large as the devices have memory for,
+ * and small enough that each device has work. */
 #include "executor.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../call/dispatch.h"
+#include "../../kernels/view/target.h"
 #include "../call/process.h"
-#include "../options/log.h"
-#include "tiles.h"
+#include "../routine/sizes.h"
+#include "parallel.h"
+#include "worker.h"
 
-/* Where a tile's matrices go in a device's memory: bytes from its start. */
-typedef struct {
-    size_t read[TD_TILE_FACTORS], written, end;
-} layout;
+/* Tiles that a device has at the least, if there are as many: one is made while the result of
+ * another leaves. For tiles that see the whole that is not worth looking at all lines again. */
+enum { TILES_OF_DEVICE = 2, TILES_THAT_SEE_ALL = 1 };
 
-/* A device with room for one tile. */
+/* What is run, in tiles that the workers take in turn. */
 typedef struct {
-    int ordinal;
-    char *memory;                       /* of its pool, in the order of its default stream */
-    td_tile tile;                       /* of the caller's matrices */
-    td_tile_part held[TD_TILE_FACTORS]; /* of the caller's matrices: the factors in `memory` */
-    bool is_busy; /* the tile's result is in `memory`, or will be, and not yet with the caller */
-} worker;
-
-/* What is run, in tiles, of which each worker has one at a time. */
-typedef struct {
-    const td_xt_call *x;
-    td_decision decision;
+    td_xt_job job;
     const td_xt_selection *devices;
     td_tile whole;
     td_tile_size size;
     int64_t tiles;
-    layout layout; /* of the largest tile */
     int count;
-    worker *workers;
-    bool has_written; /* something of the caller's result */
+    td_xt_worker *workers;
+    bool is_spread; /* it fits in one piece on one device, and is for several all the same */
+    bool
+        shares_factors; /* each worker copies a part of the factors, and has the rest from others */
 } plan;
 
-static bool enter(const worker *w) { return td_cuda_ok(cudaSetDevice(w->ordinal)); }
+/* ---- running ---- */
 
-/* ---- copies ---- */
+static td_tile tile_at(const plan *of, int64_t i) { return td_tile_at(&of->whole, of->size, i); }
 
-/* Enqueues a copy of some rows of some columns, which begin at the first of each. */
-static bool copy_block(const td_matrix *to, const td_matrix *from, int64_t row, int64_t rows,
-                       int64_t column, int64_t columns, int64_t element_bytes)
+/* The first tile of a worker: nothing of the result has been written yet. */
+static void start_first(void *all, int i)
 {
-    const size_t element = (size_t)element_bytes;
-    char *const target = (char *)to->data + (row + column * to->ld) * element_bytes;
-    const char *const source = (const char *)from->data + (row + column * from->ld) * element_bytes;
-    return td_cuda_ok(cudaMemcpy2DAsync(target, (size_t)to->ld * element, source,
-                                        (size_t)from->ld * element, (size_t)rows * element,
-                                        (size_t)columns, cudaMemcpyDefault, NULL));
+    const plan *of = all;
+    td_xt_worker *const w = &of->workers[i];
+    const td_tile tile = tile_at(of, i);
+    const bool has_factors =
+        !of->shares_factors || td_xt_gather_shares(w, &of->job, &tile, of->workers, i, of->count);
+    w->reason = has_factors ? td_xt_start(w, &of->job, &tile, 0) : td_reason_operand;
 }
 
-/* Enqueues a copy of the part, from one of its places to another: of a triangle column by
- * column, so that nothing beside it is read or written. */
-static bool copy_part(const td_tile_part *part, const td_matrix *to, const td_matrix *from,
-                      int64_t element_bytes)
+static void fetch_share(void *all, int i)
 {
-    const int64_t rows = part->extent.rows, columns = part->extent.columns;
+    const plan *of = all;
+    td_xt_worker *const w = &of->workers[i];
+    const td_tile tile = tile_at(of, i);
+    w->is_good = td_xt_fetch_share(w, &of->job, &tile, i, of->count);
+}
+
+/* Starts a worker's next tile, if there is one. */
+static bool start_next(const plan *of, td_xt_worker *w, int64_t number, int slot)
+{
+    if (number >= of->tiles) return true;
+    const td_tile tile = tile_at(of, number);
+    return !td_xt_start_anyhow(w, &of->job, &tile, slot);
+}
+
+/* The rest of a worker's tiles. With two slots the next one is made while a result leaves. */
+static void go_on(void *all, int i)
+{
+    const plan *of = all;
+    td_xt_worker *const w = &of->workers[i];
+    const int slots = of->job.layout.slots;
     bool is_good = true;
-    if (rows == 0 || columns == 0) return true;
-    if (part->region == TD_REGION_ALL)
-        return copy_block(to, from, 0, rows, 0, columns, element_bytes);
-    for (int64_t j = 0; j < columns && is_good; j++)
-        is_good = part->region == TD_REGION_LOWER
-                      ? copy_block(to, from, j, rows - j, j, 1, element_bytes)
-                      : copy_block(to, from, 0, j + 1, j, 1, element_bytes);
+    for (int64_t number = i, turn = 0; number < of->tiles && is_good; number += of->count, turn++) {
+        const int now = (int)(turn % slots), then = (int)((turn + 1) % slots);
+        if (slots > 1) is_good = start_next(of, w, number + of->count, then);
+        is_good &= td_xt_finish(w, &of->job, now);
+        if (slots == 1 && is_good) is_good = start_next(of, w, number + of->count, then);
+    }
+    w->is_good = is_good;
+}
+
+static bool are_all_good(const plan *of)
+{
+    bool is_good = true;
+    for (int i = 0; i < of->count; i++) is_good &= of->workers[i].is_good;
     return is_good;
 }
 
-static td_matrix place(const worker *w, size_t at, const td_tile_part *part)
+static const char *first_reason(const plan *of)
 {
-    const int64_t rows = part->extent.rows;
-    return (td_matrix){.data = w->memory + at, .ld = rows > 1 ? rows : 1};
-}
-
-static bool is_same(const td_tile_part *a, const td_tile_part *b)
-{
-    return a->extent.matrix.data == b->extent.matrix.data &&
-           a->extent.matrix.ld == b->extent.matrix.ld && a->extent.rows == b->extent.rows &&
-           a->extent.columns == b->extent.columns && a->region == b->region;
-}
-
-/* Copies what the worker's tile reads to its device, but for factors that are there since the tile
- * before, and describes the tile there; false if a matrix cannot be copied. */
-static bool copy_in(worker *w, const layout *l, td_tile *there)
-{
-    const td_tile_memory memory = td_tile_memory_of(&w->tile);
-    bool is_good = true;
-    *there = w->tile;
-    for (int i = 0; i < TD_TILE_FACTORS && is_good; i++) {
-        const td_tile_part *const part = &memory.read[i];
-        const td_matrix placed = place(w, l->read[i], part);
-        if (part->extent.rows == 0) continue;
-        *td_tile_factor(there, i) = placed;
-        if (is_same(part, &w->held[i])) continue;
-        w->held[i] = *part;
-        is_good = copy_part(part, &placed, &part->extent.matrix, memory.element_bytes);
-    }
-    const td_tile_part *const result = &memory.written;
-    *td_tile_result(there) = place(w, l->written, result);
-    return is_good &&
-           (!memory.is_updated ||
-            copy_part(result, td_tile_result(there), &result->extent.matrix, memory.element_bytes));
-}
-
-/* Waits until the worker's result is in the caller's matrix. */
-static bool copy_out(const worker *w, const layout *l)
-{
-    const td_tile_memory memory = td_tile_memory_of(&w->tile);
-    const td_tile_part *const result = &memory.written;
-    const td_matrix placed = place(w, l->written, result);
-    return copy_part(result, &result->extent.matrix, &placed, memory.element_bytes) &&
-           td_cuda_ok(cudaStreamSynchronize(NULL));
-}
-
-/* ---- tiles ---- */
-
-void td_xt_ask(const td_xt_call *x, const td_tile *tile, td_problem *call, td_question *q)
-{
-    if (!tile->is_solve) {
-        td_ask_product(x->entry, &tile->product, call, q);
-        call->caller = x->p.caller;
-        return;
-    }
-    *call = tile->solve;
-    td_ask(x->entry, call, q);
-}
-
-/* Enqueues the worker's tile by an engine; a reason if it did not run. */
-static const char *run_tile(const plan *of, worker *w, const td_decision *decision)
-{
-    td_tile there;
-    if (!enter(w) || !copy_in(w, &of->layout, &there)) return td_reason_operand;
-    td_problem call;
-    td_question q;
-    td_xt_ask(of->x, &there, &call, &q);
-    return td_dispatch_part(td_options_in_force(), &q, decision);
-}
-
-/* Enqueues a tile of the call. Once others have been written, one that the call's mode cannot
- * run is mode fp64's. */
-static const char *start(const plan *of, worker *w, const td_tile *tile)
-{
-    w->tile = *tile;
-    const char *reason = run_tile(of, w, &of->decision);
-    if (reason && of->has_written) {
-        static atomic_uint said;
-        const td_decision binary64 = td_policy_binary64();
-        td_log_capped(&said, 1, TD_LOG_WARN, "%s: %s; a tile runs in mode fp64 (said once)",
-                      td_entries[of->x->entry].name, reason);
-        reason = run_tile(of, w, &binary64);
-    }
-    w->is_busy = !reason;
-    return reason;
-}
-
-/* Has the worker's tile in the caller's result when it returns. */
-static bool finish(plan *of, worker *w)
-{
-    w->is_busy = false;
-    of->has_written = true;
-    return enter(w) && copy_out(w, &of->layout);
-}
-
-/* The tiles from `first` on, one for each worker; a reason if one of them did not run. */
-static const char *start_round(const plan *of, int64_t first)
-{
-    const char *reason = NULL;
-    for (int i = 0; i < of->count && first + i < of->tiles && !reason; i++) {
-        const td_tile tile = td_tile_at(&of->whole, of->size, first + i);
-        reason = start(of, &of->workers[i], &tile);
-    }
-    return reason;
-}
-
-static bool finish_round(plan *of)
-{
-    bool is_good = true;
     for (int i = 0; i < of->count; i++)
-        if (of->workers[i].is_busy) is_good &= finish(of, &of->workers[i]);
-    return is_good;
+        if (of->workers[i].reason) return of->workers[i].reason;
+    return NULL;
+}
+
+/* Others may still read what a worker has. */
+static void settle(void *all, int i)
+{
+    const plan *of = all;
+    if (td_cuda_ok(cudaSetDevice(of->workers[i].ordinal))) td_cuda_ok(cudaStreamSynchronize(NULL));
 }
 
 /* A reason if nothing has been written; else *is_good says if all of the result is there. */
 static const char *run_tiles(plan *of, bool *is_good)
 {
-    *is_good = true;
-    for (int64_t first = 0; first < of->tiles && *is_good; first += of->count) {
-        const char *reason = start_round(of, first);
-        if (reason && !of->has_written) return reason;
-        *is_good = finish_round(of) && !reason;
+    if (of->shares_factors) {
+        td_parallel(of->count, fetch_share, of);
+        if (!are_all_good(of)) return td_reason_operand;
     }
+    td_parallel(of->count, start_first, of);
+    const char *reason = first_reason(of);
+    if (reason && of->shares_factors) td_parallel(of->count, settle, of);
+    if (reason) return reason;
+    td_parallel(of->count, go_on, of);
+    *is_good = are_all_good(of);
     return NULL;
 }
 
 /* ---- the plan ---- */
 
-static size_t reserve(size_t *end, const td_tile_part *part, int64_t element_bytes)
-{
-    const size_t at = *end,
-                 bytes = (size_t)(part->extent.rows * part->extent.columns * element_bytes);
-    *end += (bytes + TD_TILE_ALIGNMENT - 1) / TD_TILE_ALIGNMENT * TD_TILE_ALIGNMENT;
-    return at;
-}
-
-static layout lay_out(const td_tile *tile)
-{
-    const td_tile_memory memory = td_tile_memory_of(tile);
-    layout l = {.end = 0};
-    for (int i = 0; i < TD_TILE_FACTORS; i++)
-        l.read[i] = reserve(&l.end, &memory.read[i], memory.element_bytes);
-    l.written = reserve(&l.end, &memory.written, memory.element_bytes);
-    return l;
-}
-
-static bool open_worker(worker *w, size_t bytes)
-{
-    void *memory = NULL;
-    const td_device *device = enter(w) ? td_device_current() : NULL;
-    if (!device || !td_cuda_ok(cudaMallocFromPoolAsync(&memory, bytes, device->pool, NULL)))
-        return false;
-    w->memory = memory;
-    return true;
-}
-
-static void close_worker(worker *w)
-{
-    if (w->memory && enter(w)) td_cuda_ok(cudaFreeAsync(w->memory, NULL));
-    *w = (worker){.ordinal = w->ordinal};
-}
-
 static void close_all(plan *of)
 {
-    for (int i = 0; i < of->count; i++) close_worker(&of->workers[i]);
+    for (int i = 0; i < of->count; i++) td_xt_close(&of->workers[i]);
 }
 
+/* Opens the worker and makes it number `at`; false if its device lacks memory. */
+static bool open_as(plan *of, int i, int at)
+{
+    td_xt_worker *const w = &of->workers[i], *const first = &of->workers[at];
+    const td_xt_worker other = *first;
+    if (!td_xt_open(w, &of->job.layout)) {
+        td_xt_close(w);
+        return false;
+    }
+    *first = *w;
+    if (i != at) *w = other;
+    return true;
+}
+
+/* Opens as many workers as have tiles, those of the first devices with enough memory. Where one
+ * device could do with all tiles, one worker is enough. */
 static bool open_all(plan *of)
 {
-    for (int i = 0; i < of->count; i++)
-        if (!open_worker(&of->workers[i], of->layout.end)) {
-            close_all(of);
-            return false;
-        }
-    return true;
+    int opened = 0;
+    for (int i = 0; i < of->devices->count && opened < of->count; i++)
+        opened += open_as(of, i, opened);
+    const bool is_enough = opened == of->count || (of->is_spread && opened > 0);
+    of->count = opened;
+    if (!is_enough) close_all(of);
+    return is_enough;
 }
 
 /* Half the memory of the smallest device: the other half is for workspaces, and for others. */
@@ -264,28 +162,57 @@ static double room_of(const td_xt_selection *devices)
     return room;
 }
 
-/* The side of cublasXt's own tiles. */
-static int64_t block_of(const td_xt_call *x)
+/* True if each device of the plan can copy from all others without the host. */
+static bool are_peers(const plan *of)
 {
-    __typeof__(&cublasXtGetBlockDim) get = TD_ORIGINAL(x->library, cublasXtGetBlockDim);
-    int block = 0;
-    return get && get(x->handle, &block) == CUBLAS_STATUS_SUCCESS && block > 0 ? block : 1;
+    bool are = of->count > 1;
+    for (int i = 0; i < of->count && are; i++)
+        for (int j = 0; j < of->count && are; j++)
+            are =
+                i == j || td_device_reaches_pool(of->devices->ordinal[i], of->devices->ordinal[j]);
+    return are;
+}
+
+/* Sets how a plan whose tiles have this size uses the devices. */
+static void deal_out(plan *of, td_tile_size size, double room)
+{
+    of->size = size;
+    of->tiles = td_tile_count(&of->whole, size);
+    of->count = (int)td_smaller(of->tiles, of->devices->count);
+    const td_tile largest = tile_at(of, 0);
+    of->job.layout = td_xt_lay_out(&largest, TD_XT_SLOTS);
+    if (of->tiles <= of->count || (double)of->job.layout.end > room)
+        of->job.layout = td_xt_lay_out(&largest, 1);
+}
+
+/* What fits in one piece, in tiles for all devices. Where the mode sees all lines, these are parts
+ * of one product. */
+static void spread(plan *of, double room)
+{
+    const bool sees_whole = of->whole.sees_whole;
+    const int64_t block = td_xt_block(of->job.x),
+                  unit = sees_whole ? td_round_up(block, TD_TILE) : block,
+                  of_device = sees_whole ? TILES_THAT_SEE_ALL : TILES_OF_DEVICE;
+    deal_out(of, td_tile_spread(&of->whole, of->size, unit, of_device * of->devices->count), room);
 }
 
 /* Opens workers for the largest tiles that the devices have memory for, of at most *room bytes,
  * which becomes what they were given; false if there are none. */
 static bool open_plan(plan *of, double *room)
 {
-    const int64_t block = block_of(of->x);
+    const bool sees_all_lines = of->job.decision.engine->sees_all_lines;
     for (;; *room /= 2.0) {
-        of->size = td_tile_fitting(&of->whole, block, *room);
-        if (of->size.m == 0) return false;
-        const td_tile largest = td_tile_at(&of->whole, of->size, 0);
-        of->layout = lay_out(&largest);
-        of->tiles = td_tile_count(&of->whole, of->size);
-        of->count = of->tiles < of->devices->count ? (int)of->tiles : of->devices->count;
-        if (open_all(of)) return true;
+        of->whole.sees_whole = false;
+        const td_tile_size size = td_tile_fitting(&of->whole, td_xt_block(of->job.x), *room);
+        if (size.m == 0) return false;
+        deal_out(of, size, *room);
+        of->is_spread = of->tiles == 1 && of->devices->count > 1;
+        of->whole.sees_whole = of->is_spread && sees_all_lines;
+        if (of->devices->count > 1 && (of->is_spread || !sees_all_lines)) spread(of, *room);
+        if (open_all(of)) break;
     }
+    of->shares_factors = of->whole.sees_whole && !of->whole.is_solve && are_peers(of);
+    return true;
 }
 
 /* Runs the plan by tiles that are as small as the engine's own memory needs them to be. */
@@ -302,14 +229,16 @@ static const char *run_plan(plan *of, bool *is_good)
 
 bool td_xt_has_tiles(const td_xt_call *x, const td_xt_selection *devices, const td_tile *whole)
 {
-    return td_tile_fitting(whole, block_of(x), room_of(devices)).m > 0;
+    return td_tile_fitting(whole, td_xt_block(x), room_of(devices)).m > 0;
 }
 
 const char *td_xt_run_tiles(const td_xt_call *x, const td_xt_selection *devices,
                             const td_decision *decision, const td_tile *whole,
                             cublasStatus_t *status)
 {
-    plan of = {.x = x, .decision = *decision, .devices = devices, .whole = *whole};
+    plan of = {.job = {.x = x, .options = td_options_in_force(), .decision = *decision},
+               .devices = devices,
+               .whole = *whole};
     bool is_good = true;
     of.workers = calloc((size_t)devices->count, sizeof *of.workers);
     if (!of.workers) return td_reason_memory;

@@ -6,6 +6,7 @@
 
 bool td_tile_whole(const td_problem *p, td_tile *whole)
 {
+    whole->sees_whole = false;
     whole->is_solve = td_problem_is_solve(p);
     if (!whole->is_solve) return td_lower(p, &whole->product);
     whole->solve = *p;
@@ -108,11 +109,15 @@ td_tile td_tile_stage(const td_tile *whole, int level, int64_t i)
 
 /* ---- memory ---- */
 
+static td_matrix *factor_of(td_product *p, int i)
+{
+    td_matrix *const factors[TD_TILE_FACTORS] = {&p->a, &p->b, &p->rest_a, &p->rest_b};
+    return factors[i];
+}
+
 td_matrix *td_tile_factor(td_tile *tile, int i)
 {
-    td_product *const p = &tile->product;
-    td_matrix *const factors[TD_TILE_FACTORS] = {&p->a, &p->b, &p->rest_a, &p->rest_b};
-    return tile->is_solve ? &tile->solve.a : factors[i];
+    return tile->is_solve ? &tile->solve.a : factor_of(&tile->product, i);
 }
 
 td_matrix *td_tile_result(td_tile *tile)
@@ -135,12 +140,12 @@ td_tile_memory td_tile_memory_of(const td_tile *tile)
 {
     const td_product *p = &tile->product;
     const bool is_solve = tile->is_solve, has_factors = !only_scales(tile);
-    const td_memory memory =
-        is_solve ? td_problem_memory(&tile->solve) : td_product_memory(&tile->product);
-    td_tile_memory of = {.written = {memory.written, region_of(tile)},
+    const td_memory own = is_solve ? td_problem_memory(&tile->solve) : td_product_memory(p),
+                    seen = is_solve || !p->whole ? own : td_product_memory(p->whole);
+    td_tile_memory of = {.written = {own.written, region_of(tile)},
                          .is_updated = is_solve ? has_factors : td_product_has_beta(p),
-                         .element_bytes = memory.element_bytes};
-    for (int i = 0; i < TD_TILE_FACTORS && has_factors; i++) of.read[i].extent = memory.read[i];
+                         .element_bytes = own.element_bytes};
+    for (int i = 0; i < TD_TILE_FACTORS && has_factors; i++) of.read[i].extent = seen.read[i];
     of.read[0].region = is_solve ? half(tile->solve.triangle) : region_of_form(&p->form_a);
     of.read[1].region = is_solve ? TD_REGION_ALL : region_of_form(&p->form_b);
     return of;
@@ -219,6 +224,26 @@ td_tile_size td_tile_fitting(const td_tile *whole, int64_t block, double bytes)
     return size;
 }
 
+/* All of the result in so many strips of columns, or of rows. */
+static td_tile_size strips_of(const td_tile *whole, int64_t block, int64_t strips)
+{
+    td_tile_size size = size_of(whole);
+    const bool has_columns = can_cut_columns(whole) && (size.n > block || !can_cut_rows(whole));
+    int64_t *const side = has_columns ? &size.n : &size.m;
+    if (!has_columns && !can_cut_rows(whole)) return size;
+    *side = td_smaller(*side, td_round_up(td_ceil_div(*side, strips), block));
+    return size;
+}
+
+td_tile_size td_tile_spread(const td_tile *whole, td_tile_size size, int64_t block, int64_t tiles)
+{
+    if (whole->is_solve && whole->sees_whole) return size;
+    if (whole->sees_whole && region_of(whole) == TD_REGION_ALL)
+        return strips_of(whole, block, tiles);
+    while (td_tile_count(whole, size) < tiles && shrink(whole, block, &size)) continue;
+    return size;
+}
+
 /* ---- tiles ---- */
 
 static int64_t tiles_along(int64_t side, int64_t of_tile) { return (side + of_tile - 1) / of_tile; }
@@ -263,19 +288,29 @@ static td_matrix right_part(const td_product *p, const td_matrix *x, int64_t col
     return p->op_b == TD_OP_N ? part_of(p->type, x, 0, column) : part_of(p->type, x, column, 0);
 }
 
+/* Has a tile's factors begin with its rows of op(A) and columns of op(B). */
+static void cut_factors(td_product *tile, const td_product *of, int64_t row, int64_t column)
+{
+    tile->a = left_part(of, &of->a, row);
+    tile->rest_a = left_part(of, &of->rest_a, row);
+    tile->b = right_part(of, &of->b, column);
+    tile->rest_b = right_part(of, &of->rest_b, column);
+}
+
 /* The tile at a row and column of the result, which is of its region. */
 static td_tile cut(const td_tile *whole, td_tile_size size, int64_t row, int64_t column)
 {
     const td_tile_size all = size_of(whole);
-    const td_product *p = &whole->product;
     td_tile tile = with_size(
         whole, (td_tile_size){smaller(size.m, all.m - row), smaller(size.n, all.n - column)});
     *td_tile_result(&tile) = part_of(type_of(whole), td_tile_result(&tile), row, column);
     if (whole->is_solve) return tile;
-    tile.product.a = left_part(p, &p->a, row);
-    tile.product.rest_a = left_part(p, &p->rest_a, row);
-    tile.product.b = right_part(p, &p->b, column);
-    tile.product.rest_b = right_part(p, &p->rest_b, column);
+    cut_factors(&tile.product, &whole->product, row, column);
+    if (whole->sees_whole) {
+        tile.product.whole = &whole->product;
+        tile.product.row = row;
+        tile.product.column = column;
+    }
     if (row == column) return tile;
     tile.product.region = TD_REGION_ALL; /* it has none of the diagonal */
     tile.product.has_real_diagonal = false;
@@ -288,4 +323,23 @@ td_tile td_tile_at(const td_tile *whole, td_tile_size size, int64_t i)
     for (int64_t count; i >= (count = tiles_of_column(whole, size, column, &first)); column++)
         i -= count;
     return cut(whole, size, (first + i) * size.m, column * size.n);
+}
+
+void td_tile_place(td_tile *tile, const td_tile_memory *memory,
+                   const td_matrix read_at[TD_TILE_FACTORS], td_matrix written_at,
+                   td_product *whole)
+{
+    td_product *const p = &tile->product;
+    const bool is_part = !tile->is_solve && p->whole;
+    *td_tile_result(tile) = written_at;
+    if (tile->is_solve) {
+        if (memory->read[0].extent.rows > 0) tile->solve.a = read_at[0];
+        return;
+    }
+    if (is_part) *whole = *p->whole;
+    for (int i = 0; i < TD_TILE_FACTORS; i++)
+        if (memory->read[i].extent.rows > 0) *factor_of(is_part ? whole : p, i) = read_at[i];
+    if (!is_part) return;
+    p->whole = whole;
+    cut_factors(p, whole, p->row, p->column);
 }

@@ -7,9 +7,11 @@
 
 #include "../routine/product.h"
 
-/* A product or, if is_solve, a triangular solve. */
+/* A product or, if is_solve, a triangular solve. If sees_whole, tiles of the product are its parts
+ * (td_product.whole): all of its factors are where a tile is made. What they are cut from stays
+ * where it is as long as they do. */
 typedef struct {
-    bool is_solve;
+    bool is_solve, sees_whole;
     union {
         td_problem solve;
         td_product product;
@@ -41,8 +43,8 @@ typedef struct {
     td_region_kind region;
 } td_tile_part;
 
-/* Factors are read, the result is written; is_updated: the result is read, too. No rows: nothing is
- * read. */
+/* Factors are read, those of the whole product if the tile sees it; the result is written;
+ * is_updated: the result is read, too. No rows: nothing is read. */
 enum { TD_TILE_FACTORS = 4 };
 typedef struct {
     td_tile_part read[TD_TILE_FACTORS], written;
@@ -51,9 +53,16 @@ typedef struct {
 } td_tile_memory;
 td_tile_memory td_tile_memory_of(const td_tile *tile);
 
-/* The matrix of a tile that read[i] is of, and the one that `written` is of. */
+/* The matrix of a tile that read[i] is of, unless the tile sees a whole product, and the one that
+ * `written` is of. */
 td_matrix *td_tile_factor(td_tile *tile, int i);
 td_matrix *td_tile_result(td_tile *tile);
+
+/* Has a tile's matrices be copies elsewhere: read[i] at read_at[i], the result at written_at.
+ * *whole becomes what the tile is then a part of, as long as the tile is used. */
+void td_tile_place(td_tile *tile, const td_tile_memory *memory,
+                   const td_matrix read_at[TD_TILE_FACTORS], td_matrix written_at,
+                   td_product *whole);
 
 /* Bytes of all that, packed: columns of an extent follow each other, and each extent begins at a
  * multiple of TD_TILE_ALIGNMENT bytes. */
@@ -67,6 +76,12 @@ double td_tile_bytes(const td_tile *tile);
  * result has one tile, as each element needs its mirror image. m is 0 if there are no tiles so
  * small. */
 td_tile_size td_tile_fitting(const td_tile *whole, int64_t block, double bytes);
+
+/* Smaller ones, by which so many devices have work: at least so many tiles, if there are as many of
+ * a multiple of `block` elements. Tiles of a product that see the whole have all factors in any
+ * case: they are as many strips of it. Those of a solve then stay as they are, as its vectors
+ * decide what becomes of one another. */
+td_tile_size td_tile_spread(const td_tile *whole, td_tile_size size, int64_t block, int64_t tiles);
 
 /* Tiles that have elements of the result, and number i of them, columns of tiles behind one
  * another. */

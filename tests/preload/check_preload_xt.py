@@ -26,12 +26,22 @@ def lines(process):
 
 class PreloadXt(Preloaded):
     maxDiff = None
+    on_one = {}  # of a mode
 
     def report(self, *arguments, **variables):
         """Of calls of cublasXt alone."""
         process, calls = super().report("xt", *arguments, **variables)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
         return process, [call for call in calls if call["function"] in FUNCTIONS]
+
+    def tiles_on_one(self, mode):
+        """What one device makes of the large calls in a mode, each in one piece."""
+        if mode not in self.on_one:
+            process, calls = self.report(*TILES, TANDEM_MODE=mode)
+            self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
+            self.assertEqual({call["device"] for call in calls}, {0})
+            self.on_one[mode] = process
+        return self.on_one[mode]
 
     def test_cublasxt_alone(self):
         found = lines(self.plain)
@@ -63,6 +73,68 @@ class PreloadXt(Preloaded):
                                           None, "invalid arguments", "nothing to compute",
                                           "nothing to multiply", "unsupported device"
                                       })
+
+    def test_tiles_of_several_devices_have_the_bits_of_the_device(self):
+        plain = lines(self.plain)
+        modes = ["ozaki2", "df"]
+        if "TEST_EVERYTHING" in os.environ:
+            modes += ["ozaki2:12", "ozaki1", "ts", "faithful", "fp64"]
+        for mode in modes:
+            with self.subTest(mode=mode):
+                process, calls = self.report("check", "32", TANDEM_MODE=mode, HOSTGPU_DEVICES="3",
+                                             HOSTGPU_PEERS="1")
+                found = {
+                    name: line.replace("device 2", "device 0")
+                    for name, line in lines(process).items()
+                }
+                self.assertEqual(found, plain)
+                self.assertEqual({call["device"] for call in calls if call["mode"] == mode},
+                                 {0, 1, 2})
+
+    def test_devices_share_what_fits_on_one(self):
+        """Where a mode decides by all lines, a solve's vectors stay together."""
+        for mode, devices, more in (("ozaki2", "2", {}), ("ozaki2", "3", {"HOSTGPU_PEERS": "1"}),
+                                    ("df", "3", {})):
+            with self.subTest(mode=mode, devices=devices):
+                whole = self.tiles_on_one(mode)
+                shared, calls = self.report(*TILES, TANDEM_MODE=mode, HOSTGPU_DEVICES=devices,
+                                            **more)
+                self.assertEqual(shared.stdout, whole.stdout)
+                for function in FUNCTIONS:
+                    alone = function == "cublasXtZher2k" or (mode == "ozaki2" and
+                                                             function.endswith("trsm"))
+                    used = {call["device"] for call in calls if call["function"] == function}
+                    self.assertEqual(used, {0} if alone else set(range(int(devices))), function)
+
+    def test_the_handle_says_which_devices(self):
+        whole = self.tiles_on_one("ozaki2")
+        shared, calls = self.report(*TILES, TANDEM_MODE="ozaki2", HOSTGPU_DEVICES="3",
+                                    XT_DEVICES="2,0")
+        self.assertEqual(shared.stdout, whole.stdout)
+        self.assertEqual({call["device"] for call in calls}, {0, 2})
+        alone = [call["device"] for call in calls if call["function"] == "cublasXtDtrsm"]
+        self.assertEqual(set(alone), {2})  # the first
+
+    def test_a_device_without_memory_is_left_out(self):
+        whole = self.tiles_on_one("ozaki2")
+        for full in "01":
+            shared, calls = self.report(*TILES, TANDEM_MODE="ozaki2", HOSTGPU_DEVICES="3",
+                                        HOSTGPU_MEMORY="64M", XT_FULL=full)
+            self.assertEqual(shared.stdout, whole.stdout)
+            self.assertEqual({call["device"] for call in calls}, {0, 1, 2} - {int(full)})
+            self.assertEqual({call["native_reason"] for call in calls}, {None})
+
+    def test_memory_may_be_pinned_for_a_call(self):
+        plain = self.tiles_on_one("df")
+        for devices in "13":
+            pinned, _ = self.report(*TILES, TANDEM_MODE="df", HOSTGPU_DEVICES=devices, XT_PINS="1")
+            self.assertEqual(pinned.stdout, plain.stdout)
+
+    def test_threads_share_devices(self):
+        whole = self.tiles_on_one("df")
+        wanted = {name: line for name, line in lines(whole).items() if name.endswith(" left")}
+        process, _ = self.report("threads", "32", TANDEM_MODE="df", HOSTGPU_DEVICES="3")
+        self.assertEqual(lines(process), wanted)
 
     def test_native_changes_nothing(self):
         """Under auto, copies may leave a call native that would be emulated on the device."""
@@ -96,9 +168,7 @@ class PreloadXt(Preloaded):
             self.assertTrue(300 * 300 * products < area <= 2 * 300 * 300 * products, area)
 
     def test_what_does_not_fit_is_cut_into_tiles(self):
-        whole, calls = self.report(*TILES, TANDEM_MODE="fp64")
-        self.assertEqual(sum(call["count"] for call in calls), 2 * len(FUNCTIONS))
-        self.assertEqual({call["device"] for call in calls}, {0})
+        whole = self.tiles_on_one("fp64")
         tiled, calls = self.report(*TILES, TANDEM_MODE="fp64", HOSTGPU_MEMORY=MEMORY,
                                    HOSTGPU_DEVICES="2")
         wanted, found = lines(whole), lines(tiled)
@@ -157,6 +227,13 @@ class PreloadXt(Preloaded):
         self.assertTrue(all(int(count) > 0 for _, _, count in found))
         self.assertEqual({call["mode"]
                           for call in calls}, {"df", "fp64"})  # nothing is left to cublasXt
+
+    @unittest.skipUnless("TEST_EVERYTHING" in os.environ, "takes minutes")
+    def test_a_tile_that_shares_factors_fails_and_is_done_otherwise(self):
+        process, calls = self.report("faults", "32", TANDEM_MODE="ozaki2", TANDEM_LOG="error",
+                                     HOSTGPU_DEVICES="3", HOSTGPU_PEERS="1")
+        self.assertEqual(len(process.stdout.splitlines()), 2 * 3, process.stdout)
+        self.assertEqual({call["mode"] for call in calls}, {"ozaki2", "fp64"})
 
 
 if __name__ == "__main__":

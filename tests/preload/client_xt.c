@@ -1,7 +1,7 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
- * on the host and on a device. Usage: client_xt [tiles|stages|faults BLOCK [WORD]]
+ * on the host and on a device. Usage: client_xt [check|tiles|stages|faults|threads BLOCK [WORD]]
  *
- * Without arguments, calls of every kind, a line each:
+ * Without arguments, or with `check`, calls of every kind, a line each:
  *
  *   FUNCTION CASE ; status N ; WHAT ; device N
  *
@@ -11,12 +11,18 @@
  *
  * With `tiles`, larger calls of each function, or those in whose names WORD is, by tiles of BLOCK
  * on all devices: `FUNCTION SIDE ; status N ; HASH`, of the result's bits. `stages` has solves
- * alone, of a larger A. With `faults`, one of these of three functions for each allocation and each
- * launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong result. */
+ * alone, of a larger A. `threads` has four threads call each function, with a handle each, and one
+ * line if all of them found the same. With `faults`, one of these of three functions for each
+ * allocation and each launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong
+ * result.
+ *
+ * XT_DEVICES has the numbers of the devices, with commas between them; all without it. XT_FULL is
+ * the number of a device that has no memory left. With XT_PINS cublasXt may pin memory. */
 #include <cublasXt.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -69,6 +75,7 @@ typedef struct {
 } call;
 
 static cublasXtHandle_t xt;
+static int own_block; /* the side of its tiles; 0: cublasXt's own */
 static cublasHandle_t handle;
 
 static size_t parts(const call *x) { return x->r->is_complex ? 2 : 1; }
@@ -156,11 +163,16 @@ static bool has(const call *x, area of, shape s, size_t row, size_t column)
     return (x->uplo == CUBLAS_FILL_MODE_LOWER) == (row > column);
 }
 
+/* Columns from here on have numbers of more magnitudes: tiles with them, and tiles without, need
+ * different numbers of moduli. */
+enum { WIDE_FROM = 250 };
+
 /* Numbers of many magnitudes; of a triangle those of a matrix that is easily inverted. */
-static double number(const call *x, area of, size_t e, bool is_diagonal, int seed)
+static double number(const call *x, area of, size_t e, size_t column, bool is_diagonal, int seed)
 {
-    const double wave = sin(1.7 * (double)e + seed);
-    if (!is_triangular(x) || of == ALL) return wave * exp((double)(e % 7));
+    const double wave = sin(1.7 * (double)e + seed),
+                 spread = column > WIDE_FROM ? ldexp(1.0, -(int)(e % 29)) : 1.0;
+    if (!is_triangular(x) || of == ALL) return spread * wave * exp((double)(e % 7));
     return is_diagonal ? 2.0 + wave : 0.02 * wave;
 }
 
@@ -174,8 +186,9 @@ static matrix make(const call *x, shape s, area of, int seed)
     for (size_t e = 0; e < count; e++)
         for (size_t part = 0; part < parts(x); part++)
             made.host[e * parts(x) + part] =
-                has(x, of, s, e % ld, e / ld) ? number(x, of, e, e % ld == e / ld, seed + (int)part)
-                                              : (double)NAN;
+                has(x, of, s, e % ld, e / ld)
+                    ? number(x, of, e, e / ld, e % ld == e / ld, seed + (int)part)
+                    : (double)NAN;
     return made;
 }
 
@@ -522,21 +535,115 @@ static void fail_everywhere(const routine *r)
     free_result(&want);
 }
 
+/* ---- threads ---- */
+
+enum { THREADS = 4 };
+typedef struct {
+    pthread_t thread;
+    const call *x;
+    unsigned long long hash;
+} caller;
+
+static cublasXtHandle_t make_handle(int block);
+
+static void *call_with_own_handle(void *of)
+{
+    caller *c = of;
+    const call *x = c->x;
+    cublasXtHandle_t own = make_handle(own_block);
+    matrix a = make(x, shape_of_a(x), area_of_a(x), 1), b = make(x, shape_of_b(x), ALL, 2),
+           m = make(x, shape_of_c(x), area_of_c(x), 3);
+    put(&a, PAGEABLE);
+    put(&b, PAGEABLE);
+    put(&m, PAGEABLE);
+    REQUIRE(apply(x, x->r->xt, own, &a, x->is_in_place ? &m : &b, &m));
+    c->hash = hash_bytes(HASH_START, m.at, m.bytes);
+    drop(&a);
+    drop(&b);
+    drop(&m);
+    REQUIRE(cublasXtDestroy(own));
+    return NULL;
+}
+
+static void run_threads(void)
+{
+    for (int i = 0; i < ROUTINES; i++) {
+        const call x = large_call(&routines[i], CUBLAS_SIDE_LEFT);
+        caller callers[THREADS];
+        bool is_same = true;
+        for (int t = 0; t < THREADS; t++) {
+            callers[t].x = &x;
+            REQUIRE(pthread_create(&callers[t].thread, NULL, call_with_own_handle, &callers[t]));
+        }
+        for (int t = 0; t < THREADS; t++) {
+            REQUIRE(pthread_join(callers[t].thread, NULL));
+            is_same = is_same && callers[t].hash == callers[0].hash;
+        }
+        printf("cublasXt%s left ; status 0 ; %016llx%s\n", x.r->name, callers[0].hash,
+               is_same ? "" : " and others");
+    }
+}
+
+/* ---- devices ---- */
+
+enum { MOST_DEVICES = 8 };
+static int device_count, devices[MOST_DEVICES];
+
+/* Those of XT_DEVICES, or all. */
+static void find_devices(void)
+{
+    const char *names = getenv("XT_DEVICES");
+    int count = 0;
+    REQUIRE(cudaGetDeviceCount(&count));
+    if (!names)
+        for (; device_count < count && device_count < MOST_DEVICES; device_count++)
+            devices[device_count] = device_count;
+    for (const char *at = names; at && device_count < MOST_DEVICES; at++) {
+        devices[device_count++] = atoi(at);
+        at = strchr(at, ',');
+        if (!at) break;
+    }
+}
+
+static cublasXtHandle_t make_handle(int block)
+{
+    cublasXtHandle_t made;
+    REQUIRE(cublasXtCreate(&made));
+    REQUIRE(cublasXtDeviceSelect(made, device_count, devices));
+    if (block) REQUIRE(cublasXtSetBlockDim(made, block));
+    if (getenv("XT_PINS")) REQUIRE(cublasXtSetPinningMemMode(made, CUBLASXT_PINNING_ENABLED));
+    return made;
+}
+
+/* Takes all but some KiB of a device's memory. */
+static void fill_device(int device)
+{
+    void *unused;
+    int before;
+    REQUIRE(cudaGetDevice(&before));
+    REQUIRE(cudaSetDevice(device));
+    for (size_t bytes = (size_t)1 << 40; bytes >= 1 << 14; bytes /= 2)
+        while (cudaMalloc(&unused, bytes) == cudaSuccess) {
+        }
+    (void)cudaGetLastError();
+    REQUIRE(cudaSetDevice(before));
+}
+
 int main(int argc, char **argv)
 {
-    enum { MOST = 8 };
-    int count = 0, devices[MOST] = {0};
+    int count = 0;
+    const char *what = argc >= 3 ? argv[1] : "", *full = getenv("XT_FULL");
+    own_block = argc >= 3 ? atoi(argv[2]) : 0;
+    find_devices();
+    xt = make_handle(own_block);
     REQUIRE(cudaGetDeviceCount(&count));
-    if (count > MOST) count = MOST;
-    for (int i = 0; i < count; i++) devices[i] = i;
-    REQUIRE(cublasXtCreate(&xt));
-    REQUIRE(cublasXtDeviceSelect(xt, count, devices));
     REQUIRE(cudaSetDevice(count - 1));
     REQUIRE(cublasCreate_v2(&handle));
-    if (argc >= 3) REQUIRE(cublasXtSetBlockDim(xt, atoi(argv[2])));
-    const char *what = argc >= 3 ? argv[1] : "";
+    if (full) fill_device(atoi(full));
     if (strcmp(what, "tiles") == 0 || strcmp(what, "stages") == 0) {
         run_tiles(strcmp(what, "stages") == 0, argc == 4 ? argv[3] : "");
+    } else if (strcmp(what, "threads") == 0) {
+        run_threads();
     } else if (strcmp(what, "faults") == 0) {
         for (int i = 0; i < ROUTINES; i++)
             if (is_for_faults(&routines[i])) fail_everywhere(&routines[i]);

@@ -101,7 +101,7 @@ class Ranks(unittest.TestCase):
         for rank in range(2):
             with open(os.path.join(self.folder, f"log-{rank}"), encoding="utf-8") as file:
                 found += re.findall(
-                    r"device \d has (\d+) ranks: each takes at most (\d+) MiB of workspace",
+                    r"device \d has (\d+) ranks: this one takes at most (\d+) MiB of workspace",
                     file.read())
         return found
 

@@ -402,6 +402,7 @@ static bool faithful_route(const td_real_product *p, td_parameter parameter,
         .least = least_,                                                                           \
         .most = most_,                                                                             \
         .cost = td_cost_##id,                                                                      \
+        .sees_all_lines = true,                                                                    \
         .takes_prices = takes_prices_,                                                             \
         .route = route_,                                                                           \
         .prepare = id##_prepare,                                                                   \

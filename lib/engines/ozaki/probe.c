@@ -126,10 +126,12 @@ typedef struct {
 } call_key;
 _Static_assert(sizeof(call_key) <= TD_BRANCH_KEY_BYTES, "a key has room");
 
-/* False if nobody knows what cuBLAS's routine depends on. */
+/* False if nobody knows what cuBLAS's routine depends on, or the mode depends on a whole product
+ * that the key does not hold. */
 static bool make_key(const product *r, call_key *key)
 {
     const td_problem *native = r->x->native;
+    if (r->p->whole) return false;
     if (native->enqueue && (!native->enqueued_by || native->asks_emulation ||
                             native->enqueued_by_bytes > sizeof key->enqueued_by))
         return false;

@@ -16,7 +16,10 @@ bool td_scheme_takes(const td_real_product *p)
 
 td_part_sizes td_scheme_largest(const td_real_product *p, int64_t most_k)
 {
+    const td_window made = td_real_made(p);
     td_part_sizes sizes = td_largest_part(p);
+    sizes.m = td_smaller(sizes.m, td_round_up(made.m, TD_TILE));
+    sizes.n = td_smaller(sizes.n, td_round_up(made.n, TD_TILE));
     sizes.k_pass = td_round_up(td_smaller(p->k, most_k), TD_K_PAD);
     sizes.cublas_bytes = TD_CUBLAS_WORKSPACE;
     return sizes;

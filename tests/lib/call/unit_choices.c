@@ -412,7 +412,7 @@ TEST(copies_of_host_memory_have_a_price)
 {
     for (int64_t n = 4096; n <= 8192; n *= 2) {
         td_problem there = product(n, n, n, 1), host = there;
-        host.copied_bytes = 3.0 * 8.0 * (double)(n * n);
+        host.copying_seconds = 3e-9 * (double)(n * n); /* at 8 GB/s */
         assert_non_null(decide(H200, "auto", "fp64", "auto", &there).engine);
         assert_ptr_equal(decide(H200, "auto", "fp64", "auto", &host).reason, td_reason_slower);
         assert_ptr_equal(decide(H200, "ozaki2:14", "fp64", "performant", &host).reason,
@@ -424,6 +424,24 @@ TEST(copies_of_host_memory_have_a_price)
         assert_true(d.engine && d.forecast.emulated > same.forecast.emulated + 0.01 &&
                     d.forecast.native == same.forecast.native);
     }
+}
+
+/* cublasXt's own copies may take longer than the product, and than emulation with its copies. */
+TEST(native_copies_of_host_memory_have_a_price)
+{
+    td_problem host = product(8192, 8192, 8192, 1);
+    host.copying_seconds = 0.032;
+    host.native_copying_seconds = 0.096;
+    td_decision d = decide(H200, "auto", "fp64", "auto", &host);
+    assert_non_null(d.engine);
+    assert_true(d.forecast.native == 0.096 && d.forecast.emulated < 0.06);
+    assert_ptr_equal(decide(H200, "ozaki2:14", "fp64", "performant", &host).choice,
+                     td_choice_faster);
+    host.native_copying_seconds = 0.033;
+    assert_ptr_equal(decide(H200, "auto", "fp64", "auto", &host).reason, td_reason_slower);
+    host.native_copying_seconds = 0.001; /* less than the product */
+    d = decide(H200, "auto", "fp64", "auto", &host);
+    assert_true(!d.engine && d.forecast.native > 0.01);
 }
 
 TEST(what_cannot_be_predicted_stays_native)

@@ -72,6 +72,37 @@ TEST(parts_outside_the_region_are_left_out)
     assert_int_equal(td_parts_of_members(&lower, &sizes), 9);
 }
 
+/* Parts of a window cover it once, cut to it, and nothing else. */
+TEST(parts_that_are_made_cover_the_window_once)
+{
+    static int8_t count[MOST][MOST];
+    static const td_window windows[] = {{0, 0, 300, 257},
+                                        {0, 64, 300, 100},
+                                        {64, 0, 128, 257},
+                                        {128, 128, 64, 64},
+                                        {192, 64, 108, 193}};
+    for (int w = 0; w < 5; w++)
+        for (int region = TD_REGION_ALL; region <= TD_REGION_UPPER; region++) {
+            td_real_product p = product(300, 257, 1, (td_region_kind)region);
+            const td_part_sizes sizes = {.m = 128, .n = 64, .batch = 1};
+            const td_region of_c = td_real_region(&p);
+            td_part part = td_before_parts(&p, &sizes, 0);
+            p.window = windows[w];
+            memset(count, 0, sizeof count);
+            while (td_next_made_part(&p, &sizes, &part)) {
+                assert_true(part.m > 0 && part.m <= sizes.m && part.n > 0 && part.n <= sizes.n);
+                count_elements(&part, count);
+            }
+            for (int64_t i = 0; i < p.m; i++)
+                for (int64_t j = 0; j < p.n; j++) {
+                    const bool is_in = i >= windows[w].i && i < windows[w].i + windows[w].m &&
+                                       j >= windows[w].j && j < windows[w].j + windows[w].n;
+                    assert_true(is_in ? count[i][j] <= 1 : count[i][j] == 0);
+                    assert_true(!is_in || count[i][j] == 1 || !td_region_has(&of_c, i, j));
+                }
+        }
+}
+
 /* The largest part numbers its tiles and members in what one launch has. */
 TEST(the_largest_part_is_one_launch)
 {

@@ -319,6 +319,76 @@ TEST(stages_have_the_steps_of_the_solve)
     }
 }
 
+/* ---- several devices ---- */
+
+TEST(tiles_are_spread_until_there_are_enough)
+{
+    const td_tile p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
+    const td_tile_size all = {M, N};
+    for (int64_t wanted = 1; wanted <= 40; wanted++) {
+        const td_tile_size size = td_tile_spread(&p, all, 8, wanted);
+        assert_true(td_tile_count(&p, size) >= wanted);
+        assert_true((size.m == M || size.m % 8 == 0) && (size.n == N || size.n % 8 == 0));
+        check_cover(&p, size);
+    }
+    const td_tile_size few = td_tile_spread(&p, all, 64, 40); /* as many as there are */
+    assert_true(few.m == 64 && few.n == 64);
+    const td_tile_size none = td_tile_spread(&p, all, 128, 2);
+    assert_true(none.m == M && none.n == N);
+}
+
+TEST(a_solve_that_sees_all_vectors_is_not_spread)
+{
+    const td_problem solve = call_of(TD_TRIANGULAR_SOLVE, TD_BINARY64, TD_OP_N, TD_OP_N);
+    td_tile whole = whole_of(&solve);
+    const td_tile_size all = {M, N};
+    assert_true(td_tile_spread(&whole, all, 8, 4).n < N);
+    whole.sees_whole = true;
+    assert_true(td_tile_spread(&whole, all, 8, 4).n == N);
+}
+
+/* It reads all of both factors, and writes its own elements. */
+static void check_seen(const td_tile *whole, const td_tile *tile)
+{
+    const td_tile_memory all = td_tile_memory_of(whole), own = td_tile_memory_of(tile);
+    for (int i = 0; i < TD_TILE_FACTORS; i++)
+        assert_memory_equal(&own.read[i].extent, &all.read[i].extent, sizeof(td_extent));
+    assert_true(tile->product.whole == &whole->product);
+    assert_true(own.written.extent.rows == tile->product.m &&
+                own.written.extent.columns == tile->product.n);
+}
+
+TEST(tiles_that_see_the_whole_have_all_of_its_factors)
+{
+    static double copies[3][LD * LD];
+    for (int i = 0; i < 9; i++) {
+        td_tile whole = product_of(TD_BINARY64, (td_op)(i % 3), (td_op)(i / 3));
+        whole.sees_whole = true;
+        const td_tile_size size = td_tile_spread(&whole, (td_tile_size){M, N}, 8, 6);
+        check_cover(&whole, size);
+        for (int64_t t = 0; t < td_tile_count(&whole, size); t++) {
+            const td_tile tile = td_tile_at(&whole, size, t);
+            const td_tile_memory memory = td_tile_memory_of(&tile);
+            check_seen(&whole, &tile);
+            td_tile there = tile;
+            td_product seen;
+            const td_matrix at[TD_TILE_FACTORS] = {{.data = copies[0], .ld = LD},
+                                                   {.data = copies[1], .ld = LD}},
+                            result = {.data = copies[2], .ld = tile.product.m};
+            td_tile_place(&there, &memory, at, result, &seen);
+            assert_true(there.product.whole == &seen && there.product.c.data == copies[2]);
+            const place of_c = place_in(TD_BINARY64, &whole.product.c, &tile.product.c);
+            check_factor(&seen, &at[0], &there.product.a, seen.op_a, true, of_c.row);
+            check_factor(&seen, &at[1], &there.product.b, seen.op_b, false, of_c.column);
+            const td_product all = td_product_in_whole(&there.product);
+            assert_true(all.m == M && all.n == N && all.a.data == copies[0]);
+            assert_true(all.window.i == of_c.row && all.window.j == of_c.column &&
+                        all.window.m == tile.product.m && all.window.n == tile.product.n);
+            assert_ptr_equal(td_product_made_c(&all).data, copies[2]);
+        }
+    }
+}
+
 TEST(products_have_one_stage)
 {
     const td_tile p = product_of(TD_BINARY64, TD_OP_N, TD_OP_N);
