@@ -2,11 +2,11 @@
  * turn, and the solve and the product that are due behind a block. It depends on sizes alone, so
  * that bits do. Pure: no CUDA calls.
  *
- *     ┌───────┬──────────────┐   block: panels, and products of as many terms as a panel has columns
- *     │ block │    solve     │   solve: U's rows beside the block, by the block's unit triangle
- *     │       ├──────────────┤   product: of as many terms as the block has columns
- *     │       │   product    │
- *     └───────┴──────────────┘ */
+ *     +-------+--------------+
+ *     | block |    solve     |   block: panels, and products of as many terms as those have columns
+ *     |       +--------------+   solve: U's rows beside the block, by its unit triangle
+ *     |       |   product    |   product: of as many terms as the block has columns
+ *     +-------+--------------+ */
 #ifndef TD_LU_STEPS_H
 #define TD_LU_STEPS_H
 
