@@ -26,10 +26,10 @@ STAND_INS = [
 FUNCTIONS = {f"cusolverDnD{name}" for name in ("getrf", "potrf", "geqrf", "orgqr", "ormqr")}
 # 65 and 132 have more than one panel, and products between them.
 DIRECTIONS = """Factors of general, positive definite and tall matrices
-6                      Number of values of M
-0 1 3 10 65 {most}     Values of M (row dimension)
-6                      Number of values of N
-0 1 3 10 65 {most}     Values of N (column dimension)
+4                      Number of values of M
+0 3 65 {most}          Values of M (row dimension)
+4                      Number of values of N
+0 3 65 {most}          Values of N (column dimension)
 2                      Number of values of NRHS
 1 15                   Values of NRHS (number of right hand sides)
 1                      Number of values of NB
