@@ -412,6 +412,18 @@ td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, t
     return workspace->memory ? TD_RUN_DONE : TD_RUN_NO_MEMORY;
 }
 
+static size_t all_or_none(void *bytes, size_t limit)
+{
+    const size_t all = *(const size_t *)bytes;
+    return all <= limit ? all : 0;
+}
+
+td_run_status td_workspace_acquire_all(td_workspace *workspace, td_device *device, td_stream stream,
+                                       size_t bytes)
+{
+    return td_workspace_acquire(workspace, device, stream, NULL, SIZE_MAX, all_or_none, &bytes);
+}
+
 void td_workspace_release(td_workspace *workspace, cudaStream_t stream)
 {
     td_block *block = workspace->block;

@@ -40,6 +40,10 @@ td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, t
                                    const td_loan *lent, size_t limit, td_planner plan,
                                    void *product);
 
+/* So many bytes or none, of no loan. */
+td_run_status td_workspace_acquire_all(td_workspace *workspace, td_device *device, td_stream stream,
+                                       size_t bytes);
+
 /* What the calling thread captures in the stream `captured` is launched in the stream `stream`,
  * once, and has its memory in the order of that stream: every piece from when it is acquired until
  * td_detour_end, which is to be called after the launch. */

@@ -79,11 +79,6 @@ static td_sample sample_of(const td_product *product, bool is_solve, int64_t cou
 
 /* ---- room ---- */
 
-static size_t all_or_none(void *bytes, size_t limit)
-{
-    return *(const size_t *)bytes <= limit ? *(const size_t *)bytes : 0;
-}
-
 /* Room for elements that blocks share, for what is to be lost and is kept: lines, and elements, and
  * for rows that factors have exchanged. */
 typedef struct {
@@ -112,8 +107,7 @@ static bool save(td_sampling *s, td_device *device, const td_product *p)
     if (!count_room(&s->sample, has_before, &r)) return false;
     size_t bytes = r.shares + r.lines + r.before + r.rows;
     if (bytes == 0) return true;
-    if (td_workspace_acquire(&s->workspace, device, p->stream, NULL, SIZE_MAX, all_or_none,
-                             &bytes) != TD_RUN_DONE)
+    if (td_workspace_acquire_all(&s->workspace, device, p->stream, bytes) != TD_RUN_DONE)
         return false;
     char *const memory = s->workspace.memory;
     if (r.shares) s->sample.shares = memory;

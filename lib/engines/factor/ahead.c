@@ -66,3 +66,9 @@ void td_ahead_give_back(td_ahead *ahead)
     ahead->is_taken = false;
     pthread_mutex_unlock(&lock);
 }
+
+bool td_ahead_wait(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other)
+{
+    return td_cuda_ok(cudaEventRecord(event, other)) &&
+           td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
+}

@@ -84,12 +84,6 @@ static td_run_status run_steps(const run *r)
     return TD_RUN_BROKEN;
 }
 
-static size_t all_or_none(void *bytes, size_t limit)
-{
-    const size_t all = *(size_t *)bytes;
-    return all <= limit ? all : 0;
-}
-
 td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *products,
                                  td_cholesky_cut cut, td_device *device, size_t workspace_limit,
                                  td_counters *counters)
@@ -102,7 +96,7 @@ td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *
     const bool needs_cublas = !products->engine && td_cholesky_products(cut, p->n) > 0;
     if (needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
-    status = td_workspace_acquire(&r.notes, device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    status = td_workspace_acquire_all(&r.notes, device, p->stream, bytes);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);
     td_workspace_release(&r.notes, p->stream);

@@ -147,13 +147,6 @@ static td_run_status apply(const run *r, const td_one_block_panel *panel, int64_
 
 /* ---- steps ---- */
 
-/* Has one stream wait for what the other one has been given so far. */
-static bool wait_for(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other)
-{
-    return td_cuda_ok(cudaEventRecord(event, other)) &&
-           td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
-}
-
 static td_run_status factor(const run *r, const block *b, int64_t first)
 {
     const td_one_block_panel panel = panel_at(r, b, first);
@@ -169,7 +162,7 @@ static td_run_status factor(const run *r, const block *b, int64_t first)
 static td_run_status factor_next(const run *r, const block *b, int64_t first)
 {
     cudaStream_t stream = r->problem->stream;
-    if (r->ahead && !wait_for(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    if (r->ahead && !td_ahead_wait(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
     if (first >= b->factored.to) return TD_RUN_DONE;
     const td_run_status status = factor(r, b, first);
     if (status != TD_RUN_DONE || !r->ahead) return status;
@@ -197,7 +190,7 @@ static td_run_status step(const run *r, const block *b, int64_t first)
     td_run_status status = apply(r, &panel, behind, next, r->stream);
     if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, b, behind);
     if (status == TD_RUN_DONE) status = apply(r, &panel, next, b->updated.to, p->stream);
-    if (status == TD_RUN_DONE && r->ahead && !wait_for(r->stream, r->ahead->step, p->stream))
+    if (status == TD_RUN_DONE && r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream))
         status = TD_RUN_FAILED;
     if (status == TD_RUN_DONE) status = exchange_beside(r, b, &panel);
     if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, b, behind);
@@ -206,12 +199,14 @@ static td_run_status step(const run *r, const block *b, int64_t first)
 
 static td_run_status factor_block(const run *r, const block *b)
 {
-    if (r->ahead && !wait_for(r->stream, r->ahead->step, r->problem->stream)) return TD_RUN_FAILED;
+    if (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, r->problem->stream))
+        return TD_RUN_FAILED;
     td_run_status status = factor(r, b, b->factored.from);
     for (int64_t first = b->factored.from; first < b->factored.to && status == TD_RUN_DONE;
          first += r->cut.panel)
         status = step(r, b, first);
-    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+        return TD_RUN_FAILED;
     return status;
 }
 
@@ -240,12 +235,6 @@ static td_run_status run_blocks(const run *r)
 
 /* ---- what is needed ---- */
 
-static size_t all_or_none(void *bytes, size_t limit)
-{
-    const size_t all = *(size_t *)bytes;
-    return all <= limit ? all : 0;
-}
-
 /* Panels by a cluster need memory, which others do without. */
 static td_run_status prepare(run *r)
 {
@@ -255,8 +244,8 @@ static td_run_status prepare(run *r)
     size_t bytes = ORDERS * order_bytes(p);
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
-    const td_run_status status = td_workspace_acquire(&r->orders, r->place.device, p->stream, NULL,
-                                                      SIZE_MAX, all_or_none, &bytes);
+    const td_run_status status =
+        td_workspace_acquire_all(&r->orders, r->place.device, p->stream, bytes);
     if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
     r->ahead = td_ahead_take(r->place.device);
     if (r->ahead) r->stream = r->ahead->stream;

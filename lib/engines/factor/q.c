@@ -56,13 +56,6 @@ const char *td_factor_q_refusal(const td_problem *p)
 
 /* ---- steps ---- */
 
-/* Has one stream wait for what the other one has been given so far. */
-static bool wait_for(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other)
-{
-    return td_cuda_ok(cudaEventRecord(event, other)) &&
-           td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
-}
-
 /* Columns of Q from the panel's on; above its diagonal they are 0. */
 static td_run_status form(const run *r, const td_qr_panel *panel, int64_t first)
 {
@@ -102,7 +95,8 @@ static td_run_status take(const run *r, int64_t turn)
 {
     if (first_of(r, turn) < 0 || first_of(r, turn) >= r->reflectors.count) return TD_RUN_DONE;
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first_of(r, turn));
-    if (r->ahead && !wait_for(r->stream, r->ahead->step, r->problem->stream)) return TD_RUN_FAILED;
+    if (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, r->problem->stream))
+        return TD_RUN_FAILED;
     return td_reflector_take(&r->reflectors, &panel, r->stream);
 }
 
@@ -110,7 +104,8 @@ static td_run_status step(const run *r, int64_t turn)
 {
     const int64_t first = first_of(r, turn);
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
-    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+        return TD_RUN_FAILED;
     const td_run_status status = take(r, turn + 1);
     if (status != TD_RUN_DONE) return status;
     return r->problem->kind == TD_FORM_Q ? form(r, &panel, first) : apply(r, &panel, first);
@@ -132,25 +127,20 @@ static td_run_status run_steps(const run *r)
     if (!begin(r)) return TD_RUN_BROKEN;
     td_run_status status = take(r, 0);
     for (int64_t turn = 0; turn < panels && status == TD_RUN_DONE; turn++) status = step(r, turn);
-    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
+    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+        return TD_RUN_BROKEN;
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 /* ---- what is needed ---- */
-
-static size_t all_or_none(void *bytes, size_t limit)
-{
-    const size_t all = *(size_t *)bytes;
-    return all <= limit ? all : 0;
-}
 
 static td_run_status prepare(run *r)
 {
     const td_problem *p = r->problem;
     size_t bytes = td_reflector_bytes(&r->reflectors);
     r->stream = p->stream;
-    const td_run_status status = td_workspace_acquire(
-        &r->memory, r->reflectors.place.device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    const td_run_status status =
+        td_workspace_acquire_all(&r->memory, r->reflectors.place.device, p->stream, bytes);
     r->reflectors.memory = r->memory.memory;
     if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
     r->ahead = td_ahead_take(r->reflectors.place.device);

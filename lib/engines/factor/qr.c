@@ -66,13 +66,6 @@ static td_run_status reflect(const run *r, const td_qr_panel *panel, int64_t fro
 
 /* ---- steps ---- */
 
-/* Has one stream wait for what the other one has been given so far. */
-static bool wait_for(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other)
-{
-    return td_cuda_ok(cudaEventRecord(event, other)) &&
-           td_cuda_ok(cudaStreamWaitEvent(waiting, event, 0));
-}
-
 static td_run_status factor(const run *r, int64_t first)
 {
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
@@ -88,7 +81,8 @@ static td_run_status factor(const run *r, int64_t first)
  * priority. */
 static td_run_status factor_next(const run *r, int64_t first)
 {
-    if (r->ahead && !wait_for(r->problem->stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+        return TD_RUN_FAILED;
     return first < order_of(r->problem) ? factor(r, first) : TD_RUN_DONE;
 }
 
@@ -102,7 +96,7 @@ static td_run_status step(const run *r, int64_t first)
     td_run_status status = reflect(r, &panel, behind, next, r->stream);
     if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, behind);
     if (status == TD_RUN_DONE) status = reflect(r, &panel, next, p->n, p->stream);
-    if (status == TD_RUN_DONE && r->ahead && !wait_for(r->stream, r->ahead->step, p->stream))
+    if (status == TD_RUN_DONE && r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream))
         status = TD_RUN_FAILED;
     if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, behind);
     return status;
@@ -112,23 +106,17 @@ static td_run_status run_steps(const run *r)
 {
     const td_problem *p = r->problem;
     if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) ||
-        (r->ahead && !wait_for(r->stream, r->ahead->step, p->stream)))
+        (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream)))
         return TD_RUN_FAILED;
     td_run_status status = factor(r, 0);
     for (int64_t first = 0; first < order_of(p) && status == TD_RUN_DONE;
          first += r->reflectors.width)
         status = step(r, first);
-    if (r->ahead && !wait_for(p->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
+    if (r->ahead && !td_ahead_wait(p->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 /* ---- what is needed ---- */
-
-static size_t all_or_none(void *bytes, size_t limit)
-{
-    const size_t all = *(size_t *)bytes;
-    return all <= limit ? all : 0;
-}
 
 static td_run_status prepare(run *r)
 {
@@ -136,8 +124,8 @@ static td_run_status prepare(run *r)
     size_t bytes = td_reflector_bytes(&r->reflectors);
     r->stream = p->stream;
     if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
-    const td_run_status status = td_workspace_acquire(
-        &r->memory, r->reflectors.place.device, p->stream, NULL, SIZE_MAX, all_or_none, &bytes);
+    const td_run_status status =
+        td_workspace_acquire_all(&r->memory, r->reflectors.place.device, p->stream, bytes);
     r->reflectors.memory = r->memory.memory;
     if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
     r->ahead = td_ahead_take(r->reflectors.place.device);
