@@ -3,24 +3,20 @@
 #include <math.h>
 
 #include "../routine/cholesky_steps.h"
-#include "../routine/real.h"
-#include "../routine/sizes.h"
-#include "figures.h"
+#include "factor_times.h"
 #include "dgemm_model.h"
 
-static td_real_product real_update(const td_problem *p, int64_t i)
+/* A td_factor_update. */
+static td_product update(const td_problem *p, int64_t number)
 {
     const td_cholesky_cut cut = td_cholesky_usual_cut;
-    const td_product product = td_cholesky_product(cut, p, i * cut.panel);
-    td_real_product real;
-    td_to_real(&product, &real);
-    return real;
+    return td_cholesky_product(cut, p, number * cut.panel);
 }
 
 bool td_cholesky_largest(const td_problem *p, td_real_product *product)
 {
     if (td_cholesky_products(td_cholesky_usual_cut, p->n) == 0) return false;
-    *product = real_update(p, 0);
+    *product = td_factor_real_update(p, update, 0);
     return true;
 }
 
@@ -47,26 +43,6 @@ static const td_figures_by_order column_rows[] = {
 #include "factor.def"
 };
 #define FIND(rows, model, type) td_find_figures(rows, sizeof(rows) / sizeof *(rows), model, type)
-
-/* Seconds of all products by every way. Of many, so many stand for all. */
-static void predict_products(const td_model *model, const td_problem *p, double *seconds)
-{
-    enum { MOST_LOOKED_AT = 8 };
-    const int64_t count = td_cholesky_products(td_cholesky_usual_cut, p->n),
-                  looked_at = td_smaller(count, MOST_LOOKED_AT);
-    int ways;
-    (void)td_ways(&ways);
-    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
-    for (int64_t at = 0; at < looked_at; at++) {
-        double once[TD_MOST_WAYS];
-        const td_real_product real = real_update(p, (2 * at + 1) * count / (2 * looked_at));
-        td_model_predict(model, &real, once);
-        for (int i = 0; i < ways; i++)
-            seconds[i] = once[i] < 0.0 || seconds[i] < 0.0
-                             ? -1.0
-                             : seconds[i] + once[i] * (double)count / (double)looked_at;
-    }
-}
 
 /* ---- factorisations ---- */
 
@@ -104,27 +80,23 @@ double td_model_native_cholesky(const td_model *model, const td_problem *p)
            n * 1e-6 * columns->figures[is_upper];
 }
 
-static double sum_of(double products, double panels)
-{
-    return products < 0.0 || panels < 0.0 ? -1.0 : products + panels;
-}
-
 double td_model_cholesky_by_native_products(const td_model *model, const td_problem *p)
 {
     double products = 0.0;
     for (int64_t i = 0; i < td_cholesky_products(td_cholesky_usual_cut, p->n); i++) {
-        const td_real_product real = real_update(p, i);
-        products = sum_of(td_model_dgemm(model, &real), products);
+        const td_real_product real = td_factor_real_update(p, update, i);
+        products = td_factor_sum(td_model_dgemm(model, &real), products);
     }
-    return sum_of(products, own_panels(model, p));
+    return td_factor_sum(products, own_panels(model, p));
 }
 
 void td_model_predict_cholesky(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
+    const int64_t count = td_cholesky_products(td_cholesky_usual_cut, p->n);
     const double panels = own_panels(model, p);
     double products[TD_MOST_WAYS] = {0.0};
-    if (panels >= 0.0) predict_products(model, p, products);
+    if (panels >= 0.0) td_factor_predict_products(model, p, update, count, products);
     for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i] = (td_way_forecast){.seconds = sum_of(products[i], panels)};
+        by_way[i] = (td_way_forecast){.seconds = td_factor_sum(products[i], panels)};
     by_way[0].seconds = td_model_native_cholesky(model, p);
 }

@@ -4,14 +4,11 @@
 #include "cholesky.h"
 
 #include <limits.h>
-#include <stdatomic.h>
 
 #include "../../../kernels/factor/cholesky.h"
 #include "../../cuda/workspace.h"
-#include "../../options/log.h"
 #include "../../routine/cholesky_steps.h"
 #include "../../routine/decision.h"
-#include "../../routine/sizes.h"
 #include "../ozaki/cublas.h"
 
 /* Where the steps of one call run. */
@@ -50,21 +47,14 @@ static td_run_status factor(const run *r, int64_t first)
     return td_cuda_ok(td_cholesky_run(&panel, p->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
-/* A has been written, so that a mode that cannot make the product has another one in its place. */
+/* Of cuBLAS's products, engine `dgemm` makes one triangle alone. */
 static td_run_status update(const run *r, int64_t first)
 {
-    static atomic_uint said;
+    td_factor_products by = *r->products;
+    if (!by.engine) by.engine = &td_engine_dgemm;
+    const td_factor_place place = {&by, r->device, r->workspace_limit, r->counters};
     const td_product product = td_cholesky_product(r->cut, r->problem, first);
-    const td_factor_products *by = r->products;
-    const td_run_status status =
-        td_engine_run(by->engine ? by->engine : &td_engine_dgemm, &product, by->parameter,
-                      r->device, r->workspace_limit, r->counters);
-    if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
-    td_log_capped(&said, 1, TD_LOG_WARN,
-                  "a product of a Cholesky factorisation could not run in its mode; it runs in "
-                  "mode fp64 (said once)");
-    return td_engine_run(&td_engine_fp64, &product, (td_parameter){0}, r->device,
-                         r->workspace_limit, r->counters);
+    return td_factor_multiply(&place, &product);
 }
 
 static td_run_status run_steps(const run *r)

@@ -87,7 +87,7 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
                               counters);
 }
 
-/* No bound of a factorisation's residuals is proven yet: they are measured, and not judged. */
+/* No bound of these residuals is proven yet: they are measured, and not judged. */
 static td_promise promised(const td_question *q, const td_decision *decision)
 {
     (void)q;

@@ -20,10 +20,7 @@
 typedef struct {
     const td_problem *problem;
     td_reflectors reflectors;
-    td_workspace memory;
-    td_ahead *ahead;     /* NULL: all is in the program's stream */
-    cudaStream_t stream; /* in which panels are made */
-    bool is_backward;    /* from the last panel to the first */
+    bool is_backward; /* from the last panel to the first */
 } run;
 
 static cudaError_t load(int which)
@@ -95,16 +92,18 @@ static td_run_status take(const run *r, int64_t turn)
 {
     if (first_of(r, turn) < 0 || first_of(r, turn) >= r->reflectors.count) return TD_RUN_DONE;
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first_of(r, turn));
-    if (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, r->problem->stream))
+    if (r->reflectors.ahead &&
+        !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, r->problem->stream))
         return TD_RUN_FAILED;
-    return td_reflector_take(&r->reflectors, &panel, r->stream);
+    return td_reflector_take(&r->reflectors, &panel, r->reflectors.stream);
 }
 
 static td_run_status step(const run *r, int64_t turn)
 {
     const int64_t first = first_of(r, turn);
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
-    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+    if (r->reflectors.ahead &&
+        !td_ahead_wait(r->problem->stream, r->reflectors.ahead->panel, r->reflectors.stream))
         return TD_RUN_FAILED;
     const td_run_status status = take(r, turn + 1);
     if (status != TD_RUN_DONE) return status;
@@ -127,31 +126,10 @@ static td_run_status run_steps(const run *r)
     if (!begin(r)) return TD_RUN_BROKEN;
     td_run_status status = take(r, 0);
     for (int64_t turn = 0; turn < panels && status == TD_RUN_DONE; turn++) status = step(r, turn);
-    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+    if (r->reflectors.ahead &&
+        !td_ahead_wait(r->problem->stream, r->reflectors.ahead->panel, r->reflectors.stream))
         return TD_RUN_BROKEN;
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
-}
-
-/* ---- what is needed ---- */
-
-static td_run_status prepare(run *r)
-{
-    const td_problem *p = r->problem;
-    size_t bytes = td_reflector_bytes(&r->reflectors);
-    r->stream = p->stream;
-    const td_run_status status =
-        td_workspace_acquire_all(&r->memory, r->reflectors.place.device, p->stream, bytes);
-    r->reflectors.memory = r->memory.memory;
-    if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
-    r->ahead = td_ahead_take(r->reflectors.place.device);
-    if (r->ahead) r->stream = r->ahead->stream;
-    return TD_RUN_DONE;
-}
-
-static void clean_up(run *r)
-{
-    if (r->ahead) td_ahead_give_back(r->ahead);
-    td_workspace_release(&r->memory, r->problem->stream);
 }
 
 td_run_status td_factor_q(const td_problem *p, const td_factor_products *products,
@@ -171,9 +149,9 @@ td_run_status td_factor_q(const td_problem *p, const td_factor_products *product
     if (status != TD_RUN_DONE) return status;
     if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
-    status = prepare(&r);
+    status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);
-    clean_up(&r);
+    td_reflector_end(&r.reflectors, p->stream);
     return status;
 }

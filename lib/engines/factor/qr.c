@@ -25,9 +25,6 @@ _Static_assert((int)TD_QR_MOST_ROWS == (int)TD_QR_ROWS, "the model is of other p
 typedef struct {
     const td_problem *problem;
     td_reflectors reflectors;
-    td_workspace memory;
-    td_ahead *ahead;     /* NULL: all is in the program's stream */
-    cudaStream_t stream; /* of what the next panel waits for */
 } run;
 
 static cudaError_t load(int which)
@@ -70,8 +67,8 @@ static td_run_status factor(const run *r, int64_t first)
 {
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
     for (int at = 0; at < panel.columns; at += td_qr_leaf(panel.rows))
-        if (!td_cuda_ok(td_qr_leaf_run(&panel, at, r->stream)) ||
-            !td_cuda_ok(td_qr_reflect_run(&panel, at, r->stream)))
+        if (!td_cuda_ok(td_qr_leaf_run(&panel, at, r->reflectors.stream)) ||
+            !td_cuda_ok(td_qr_reflect_run(&panel, at, r->reflectors.stream)))
             return TD_RUN_FAILED;
     return TD_RUN_DONE;
 }
@@ -81,7 +78,8 @@ static td_run_status factor(const run *r, int64_t first)
  * priority. */
 static td_run_status factor_next(const run *r, int64_t first)
 {
-    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
+    if (r->reflectors.ahead &&
+        !td_ahead_wait(r->problem->stream, r->reflectors.ahead->panel, r->reflectors.stream))
         return TD_RUN_FAILED;
     return first < order_of(r->problem) ? factor(r, first) : TD_RUN_DONE;
 }
@@ -93,12 +91,13 @@ static td_run_status step(const run *r, int64_t first)
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
     const int64_t behind = first + panel.columns,
                   next = td_smaller(behind + r->reflectors.width, p->n);
-    td_run_status status = reflect(r, &panel, behind, next, r->stream);
-    if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, behind);
+    td_run_status status = reflect(r, &panel, behind, next, r->reflectors.stream);
+    if (status == TD_RUN_DONE && r->reflectors.ahead) status = factor_next(r, behind);
     if (status == TD_RUN_DONE) status = reflect(r, &panel, next, p->n, p->stream);
-    if (status == TD_RUN_DONE && r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream))
+    if (status == TD_RUN_DONE && r->reflectors.ahead &&
+        !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, p->stream))
         status = TD_RUN_FAILED;
-    if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, behind);
+    if (status == TD_RUN_DONE && !r->reflectors.ahead) status = factor_next(r, behind);
     return status;
 }
 
@@ -106,37 +105,17 @@ static td_run_status run_steps(const run *r)
 {
     const td_problem *p = r->problem;
     if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) ||
-        (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream)))
+        (r->reflectors.ahead &&
+         !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, p->stream)))
         return TD_RUN_FAILED;
     td_run_status status = factor(r, 0);
     for (int64_t first = 0; first < order_of(p) && status == TD_RUN_DONE;
          first += r->reflectors.width)
         status = step(r, first);
-    if (r->ahead && !td_ahead_wait(p->stream, r->ahead->panel, r->stream)) return TD_RUN_BROKEN;
+    if (r->reflectors.ahead &&
+        !td_ahead_wait(p->stream, r->reflectors.ahead->panel, r->reflectors.stream))
+        return TD_RUN_BROKEN;
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
-}
-
-/* ---- what is needed ---- */
-
-static td_run_status prepare(run *r)
-{
-    const td_problem *p = r->problem;
-    size_t bytes = td_reflector_bytes(&r->reflectors);
-    r->stream = p->stream;
-    if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
-    const td_run_status status =
-        td_workspace_acquire_all(&r->memory, r->reflectors.place.device, p->stream, bytes);
-    r->reflectors.memory = r->memory.memory;
-    if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
-    r->ahead = td_ahead_take(r->reflectors.place.device);
-    if (r->ahead) r->stream = r->ahead->stream;
-    return TD_RUN_DONE;
-}
-
-static void clean_up(run *r)
-{
-    if (r->ahead) td_ahead_give_back(r->ahead);
-    td_workspace_release(&r->memory, r->problem->stream);
 }
 
 td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products,
@@ -155,9 +134,10 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
     if (status != TD_RUN_DONE) return status;
     if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
-    status = prepare(&r);
+    if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
+    status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);
-    clean_up(&r);
+    td_reflector_end(&r.reflectors, p->stream);
     return status;
 }

@@ -16,9 +16,27 @@ static size_t bytes_of_panels(const td_reflectors *r)
     return PANELS * td_qr_work_bytes(r->rows) + td_qr_shared_work_bytes(r->rows);
 }
 
-size_t td_reflector_bytes(const td_reflectors *r)
+/* A panel may be applied while the next one is made. */
+static size_t all_bytes(const td_reflectors *r)
 {
     return bytes_of_panels(r) + PRODUCTS * product_bytes(r);
+}
+
+td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program)
+{
+    const td_run_status status =
+        td_workspace_acquire_all(&r->workspace, r->place.device, program, all_bytes(r));
+    r->stream = program;
+    if (status != TD_RUN_DONE || td_stream_is_capturing(program)) return status;
+    r->ahead = td_ahead_take(r->place.device);
+    if (r->ahead) r->stream = r->ahead->stream;
+    return TD_RUN_DONE;
+}
+
+void td_reflector_end(td_reflectors *r, cudaStream_t program)
+{
+    if (r->ahead) td_ahead_give_back(r->ahead);
+    td_workspace_release(&r->workspace, program);
 }
 
 td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first)
@@ -29,15 +47,15 @@ td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first)
                          .rows = r->rows - first,
                          .columns = (int)td_smaller(r->width, r->count - first),
                          .tau = r->tau + first,
-                         .work = (char *)r->memory + number * work,
-                         .shared_work = (char *)r->memory + PANELS * work};
+                         .work = (char *)r->workspace.memory + number * work,
+                         .shared_work = (char *)r->workspace.memory + PANELS * work};
 }
 
 /* Columns of TD_QR_COLUMNS rows each, from number `at` on. */
 static td_matrix product_at(const td_reflectors *r, int which, int64_t at)
 {
-    double *const all =
-        (double *)((char *)r->memory + bytes_of_panels(r) + (size_t)which * product_bytes(r));
+    double *const all = (double *)((char *)r->workspace.memory + bytes_of_panels(r) +
+                                   (size_t)which * product_bytes(r));
     return (td_matrix){.data = all + at * TD_QR_COLUMNS, .ld = TD_QR_COLUMNS};
 }
 

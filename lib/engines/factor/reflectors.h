@@ -4,6 +4,8 @@
 #define TD_ENGINES_FACTOR_REFLECTORS_H
 
 #include "../../../kernels/factor/qr.h"
+#include "../../cuda/workspace.h"
+#include "ahead.h"
 #include "products.h"
 
 /* The reflectors of one call: below the diagonal of `count` columns of A, or to be made there. */
@@ -13,11 +15,19 @@ typedef struct {
     int64_t ld, rows, count;
     int64_t width;   /* columns of a panel */
     int64_t vectors; /* most columns, or rows, that a panel is applied to */
-    void *memory;    /* of td_reflector_bytes */
+
+    /* From td_reflector_begin to td_reflector_end. */
+    td_workspace workspace;
+    td_ahead *ahead;     /* NULL: all is in the program's stream */
+    cudaStream_t stream; /* in which panels are made, while others are applied */
 } td_reflectors;
 
-/* A panel may be applied while the next one is made. */
-size_t td_reflector_bytes(const td_reflectors *r);
+/* Takes memory and, unless the program's stream is captured, a stream ahead of it. TD_RUN_DONE, or
+ * why there is none. */
+td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program);
+
+/* After all of the stream's work is joined by the program's. */
+void td_reflector_end(td_reflectors *r, cudaStream_t program);
 
 /* The panel that begins at column `first`, a multiple of the width. */
 td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first);
