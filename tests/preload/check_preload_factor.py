@@ -8,43 +8,19 @@ INNER_LIBRARY is a cuSOLVER that calls cuBLAS, and its own functions.
 """
 
 import collections
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 
-linked, preload, hostgpu, looking, inner, inner_library = sys.argv[1:]
-STAND_INS = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"]
+from preloading import read_calls, results, run_solver, stand_ins
 
+linked, preload, _, looking, inner, inner_library = sys.argv[1:]
 WORST = 10.0  # times the unit roundoff; LAPACK's own tests fail at 30
 
 
-def run(client, *arguments, tandem=True, **variables):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
-    environment["LD_LIBRARY_PATH"] = hostgpu
-    environment["LD_PRELOAD"] = ":".join([preload] * tandem +
-                                         [os.path.join(hostgpu, name) for name in STAND_INS])
-    environment.update(variables)
-    return subprocess.run([client, *arguments], env=environment, capture_output=True, text=True,
-                          timeout=300, check=False)
-
-
-def results(process):
-    """What was printed for each call."""
-    return {line.split(":")[0]: line.split(":")[1].split()
-            for line in process.stdout.splitlines()}
-
-
-def read_calls(path):
-    """The calls of a report, which is gone then; without calls there is none."""
-    if not os.path.exists(path):
-        return []
-    with open(path, encoding="utf-8") as file:
-        calls = json.load(file)["calls"]
-    os.remove(path)
-    return calls
+def run(program, *arguments, **variables):
+    return run_solver(*arguments, program=program, **variables)
 
 
 class PreloadFactor(unittest.TestCase):
@@ -131,8 +107,7 @@ class PreloadFactor(unittest.TestCase):
     def test_calls_within_cusolver(self):
         """Its products are a program's calls; its own functions are its own affair."""
         path = os.path.join(self.folder.name, "inner.json")
-        preloads = ":".join([preload, os.path.abspath(inner_library)] +
-                            [os.path.join(hostgpu, name) for name in STAND_INS])
+        preloads = ":".join([preload, os.path.abspath(inner_library), *stand_ins])
         for entry, solver in {"all": {("cusolverDnDgetrf", "N", "native"): 2}, "gemm": {}}.items():
             process = run(inner, TANDEM_MODE="df", TANDEM_ENTRY=entry, TANDEM_REPORT=path,
                           LD_PRELOAD=preloads)

@@ -7,24 +7,14 @@ The client is linked to cuSOLVER, or looks its functions up.
 """
 
 import collections
-import os
 import sys
 import unittest
 
 import preloading
+from preloading import read_calls, results, run_solver as run
 
 WORST = 10.0  # times the unit roundoff; LAPACK's own tests fail at 30
 FUNCTIONS = ("cusolverDnDgeqrf", "cusolverDnXgeqrf", "cusolverDnDorgqr", "cusolverDnDormqr")
-
-
-def run(*arguments, **variables):
-    return preloading.run(*arguments, LD_LIBRARY_PATH=preloading.hostgpu, **variables)
-
-
-def results(process):
-    """What was printed for each call."""
-    return {line.split(":")[0]: line.split(":")[1].split()
-            for line in process.stdout.splitlines()}
 
 
 class PreloadQr(preloading.Preloaded):
@@ -36,12 +26,10 @@ class PreloadQr(preloading.Preloaded):
     def calls_of(self, *arguments, name="report", **variables):
         """The calls of the report of a run, whose results are as they have to be."""
         path = self.path(name)
-        if os.path.exists(path):
-            os.remove(path)
         process = run(*arguments, TANDEM_REPORT=path, **variables)
         self.assertEqual((process.returncode, process.stderr), (0, ""), process)
         self.compare(results(process))
-        return self.calls(name) if os.path.exists(path) else []
+        return read_calls(path)
 
     def compare(self, given):
         self.assertEqual(given.keys(), self.wanted.keys())

@@ -9,14 +9,8 @@
  *
  * usage: client_cholesky [TANDEM]    attaches that library first */
 #include <complex.h>
-#include <cuda_runtime_api.h>
-#include <cusolverDn.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef double complex number;
@@ -34,32 +28,8 @@ typedef double complex number;
     X(cusolverDnXpotrf)                                                                            \
     X(cusolverDnXpotrf_bufferSize)
 
-#define MEMBER(function) __typeof__(&(function)) function##_;
-static struct {
-    FUNCTIONS(MEMBER)
-} solver;
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "client_cholesky: %s\n", what);
-    exit(3);
-}
-
-/* Not part of main: addresses that are taken before Tandem is attached stay cuSOLVER's. */
-__attribute__((noinline)) static void open_solver(void)
-{
-#ifdef LINKED
-#define TAKE(function) solver.function##_ = function;
-    FUNCTIONS(TAKE)
-#else
-    void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
-    if (!library) fail(dlerror());
-#define LOOK_UP(function)                                                                          \
-    *(void **)&solver.function##_ = dlsym(library, #function);                                     \
-    if (!solver.function##_) fail(#function);
-    FUNCTIONS(LOOK_UP)
-#endif
-}
+#define CLIENT "client_cholesky"
+#include "solver_client.h"
 
 /* ---- cases ---- */
 
@@ -70,14 +40,6 @@ typedef struct {
     int n, ld;
     bool is_upper, is_complex;
 } matrix_case;
-
-static uint64_t state;
-
-static double random_number(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
-}
 
 static bool is(const matrix_case *c, const char *name) { return strcmp(c->name, name) == 0; }
 
@@ -103,38 +65,12 @@ static number *make_matrix(const matrix_case *c)
     return a;
 }
 
-/* ---- the device ---- */
-
-static void check(cudaError_t error)
-{
-    if (error) fail(cudaGetErrorString(error));
-}
-
-static void *allocate(size_t bytes)
-{
-    void *p = NULL;
-    check(cudaMalloc(&p, bytes ? bytes : 1));
-    return p;
-}
-
-/* Numbers of a matrix, without imaginary parts where there are none. */
 static void copy(const matrix_case *c, number *host, void *device, bool to_device)
 {
-    const size_t count = (size_t)c->ld * (size_t)c->n,
-                 bytes = c->is_complex ? sizeof(number) : sizeof(double);
-    double *real = malloc((count ? count : 1) * sizeof(double));
-    void *numbers = c->is_complex ? (void *)host : (void *)real;
-    for (size_t i = 0; i < count; i++) real[i] = creal(host[i]);
-    check(cudaMemcpy(to_device ? device : numbers, to_device ? numbers : device, count * bytes,
-                     to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < count && !to_device && !c->is_complex; i++) host[i] = real[i];
-    free(real);
+    copy_numbers((size_t)c->ld * (size_t)c->n, c->is_complex, host, device, to_device);
 }
 
 /* ---- a call ---- */
-
-static cusolverDnHandle_t handle;
-static cudaStream_t stream;
 
 static cublasFillMode_t triangle_of(const matrix_case *c)
 {
@@ -264,25 +200,11 @@ static void run_faults(void)
     check(cudaFree(info));
 }
 
-static void attach(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    int (*attach_now)(void) = NULL;
-    if (!library) fail(dlerror());
-    *(void **)&attach_now = dlsym(library, "tandem_attach");
-    if (!attach_now || attach_now() != 0) fail("tandem_attach");
-}
-
 int main(int count, char **arguments)
 {
-    if (count > 1) attach(arguments[1]);
-    open_solver();
-    check(cudaStreamCreate(&stream));
-    if (solver.cusolverDnCreate_(&handle)) fail("Create");
-    if (solver.cusolverDnSetStream_(handle, stream)) fail("SetStream");
+    open_solver(count, arguments);
     run_cases();
     run_faults();
-    if (solver.cusolverDnDestroy_(handle)) fail("Destroy");
-    check(cudaStreamDestroy(stream));
+    close_solver();
     return 0;
 }

@@ -9,14 +9,8 @@
  * program is linked to (LINKED) or looks up.
  *
  * usage: client_qr [TANDEM]    attaches that library first */
-#include <cuda_runtime_api.h>
-#include <cusolverDn.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- cuSOLVER ---- */
@@ -34,35 +28,8 @@
     X(cusolverDnDormqr)                                                                            \
     X(cusolverDnDormqr_bufferSize)
 
-#define MEMBER(function) __typeof__(&(function)) function##_;
-static struct {
-    FUNCTIONS(MEMBER)
-} solver;
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "client_qr: %s\n", what);
-    exit(3);
-}
-
-/* Not part of main: addresses that are taken before Tandem is attached stay cuSOLVER's. */
-__attribute__((noinline)) static void open_solver(void)
-{
-#ifdef LINKED
-#define TAKE(function) solver.function##_ = function;
-    FUNCTIONS(TAKE)
-#else
-    void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
-    if (!library) fail(dlerror());
-#define LOOK_UP(function)                                                                          \
-    *(void **)&solver.function##_ = dlsym(library, #function);                                     \
-    if (!solver.function##_) fail(#function);
-    FUNCTIONS(LOOK_UP)
-#endif
-}
-
-static cusolverDnHandle_t handle;
-static cudaStream_t stream;
+#define CLIENT "client_qr"
+#include "solver_client.h"
 
 /* ---- matrices ---- */
 
@@ -73,14 +40,6 @@ typedef struct {
     int rows, columns, ld;
     double *data;
 } matrix;
-
-static uint64_t state;
-
-static double random_number(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
-}
 
 static double element_of(const char *name, const matrix *a, int i, int j)
 {
@@ -111,18 +70,6 @@ static bool is_padded(const matrix *a)
 }
 
 /* ---- the device ---- */
-
-static void check(cudaError_t error)
-{
-    if (error) fail(cudaGetErrorString(error));
-}
-
-static void *allocate(size_t bytes)
-{
-    void *p = NULL;
-    check(cudaMalloc(&p, bytes ? bytes : 1));
-    return p;
-}
 
 static size_t bytes_of(const matrix *a)
 {
@@ -437,25 +384,11 @@ static void run_faults(void)
     check(cudaFree(info));
 }
 
-static void attach(const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    int (*attach_now)(void) = NULL;
-    if (!library) fail(dlerror());
-    *(void **)&attach_now = dlsym(library, "tandem_attach");
-    if (!attach_now || attach_now() != 0) fail("tandem_attach");
-}
-
 int main(int count, char **arguments)
 {
-    if (count > 1) attach(arguments[1]);
-    open_solver();
-    check(cudaStreamCreate(&stream));
-    if (solver.cusolverDnCreate_(&handle)) fail("Create");
-    if (solver.cusolverDnSetStream_(handle, stream)) fail("SetStream");
+    open_solver(count, arguments);
     run_cases();
     run_faults();
-    if (solver.cusolverDnDestroy_(handle)) fail("Destroy");
-    check(cudaStreamDestroy(stream));
+    close_solver();
     return 0;
 }

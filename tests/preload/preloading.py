@@ -18,13 +18,35 @@ libraries = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostg
 stand_ins = [os.path.join(hostgpu, name) for name in libraries]
 
 
-def run(*arguments, tandem=True, **variables):
-    """The finished client, in an environment without variables of Tandem's but these."""
+def run(*arguments, program=client, tandem=True, **variables):
+    """The finished client, or another program, in an environment without variables of Tandem's
+    but these."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
     environment.update(variables)
-    return subprocess.run([client, *arguments], env=environment, capture_output=True, text=True,
+    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True,
                           timeout=300, check=False)
+
+
+def run_solver(*arguments, **variables):
+    """A program that looks cuSOLVER up finds the stand-in."""
+    return run(*arguments, LD_LIBRARY_PATH=hostgpu, **variables)
+
+
+def results(process):
+    """What such a program printed for each call."""
+    return {line.split(":")[0]: line.split(":")[1].split()
+            for line in process.stdout.splitlines()}
+
+
+def read_calls(path):
+    """The calls of a report, which is gone then; without calls there is none."""
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        calls = json.load(file)["calls"]
+    os.remove(path)
+    return calls
 
 
 def said_by_client(process):

@@ -1,0 +1,112 @@
+/* solver_client.h - what programs that call cuSOLVER share, and that know nothing of Tandem: its
+ * functions, to which they are linked (LINKED) or which they look up, a handle with a stream,
+ * device memory and random numbers. Before it comes, FUNCTIONS(X) names the functions and CLIENT
+ * the program. */
+#ifndef TESTS_PRELOAD_SOLVER_CLIENT_H
+#define TESTS_PRELOAD_SOLVER_CLIENT_H
+
+#include <complex.h>
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MEMBER(function) __typeof__(&(function)) function##_;
+static struct {
+    FUNCTIONS(MEMBER)
+} solver;
+
+static cusolverDnHandle_t handle;
+static cudaStream_t stream;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, CLIENT ": %s\n", what);
+    exit(3);
+}
+
+/* Not part of main: addresses that are taken before Tandem is attached stay cuSOLVER's. */
+__attribute__((noinline)) static void take_functions(void)
+{
+#ifdef LINKED
+#define TAKE(function) solver.function##_ = function;
+    FUNCTIONS(TAKE)
+#else
+    void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail(dlerror());
+#define LOOK_UP(function)                                                                          \
+    *(void **)&solver.function##_ = dlsym(library, #function);                                     \
+    if (!solver.function##_) fail(#function);
+    FUNCTIONS(LOOK_UP)
+#endif
+}
+
+static inline void attach(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    int (*attach_now)(void) = NULL;
+    if (!library) fail(dlerror());
+    *(void **)&attach_now = dlsym(library, "tandem_attach");
+    if (!attach_now || attach_now() != 0) fail("tandem_attach");
+}
+
+/* ---- the device ---- */
+
+static inline void check(cudaError_t error)
+{
+    if (error) fail(cudaGetErrorString(error));
+}
+
+static inline void *allocate(size_t bytes)
+{
+    void *p = NULL;
+    check(cudaMalloc(&p, bytes ? bytes : 1));
+    return p;
+}
+
+/* Copies so many numbers, without imaginary parts where the device's have none. */
+static inline void copy_numbers(size_t count, bool is_complex, double complex *host, void *device,
+                                bool to_device)
+{
+    const size_t bytes = count * (is_complex ? sizeof *host : sizeof(double));
+    double *real = malloc((count ? count : 1) * sizeof *real);
+    void *numbers = is_complex ? (void *)host : (void *)real;
+    for (size_t i = 0; i < count; i++) real[i] = creal(host[i]);
+    check(cudaMemcpy(to_device ? device : numbers, to_device ? numbers : device, bytes,
+                     to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < count && !to_device && !is_complex; i++) host[i] = real[i];
+    free(real);
+}
+
+/* What a program begins and ends with; its argument, if there is one, names a library of Tandem's
+ * that is attached first. */
+static inline void open_solver(int count, char **arguments)
+{
+    if (count > 1) attach(arguments[1]);
+    take_functions();
+    check(cudaStreamCreate(&stream));
+    if (solver.cusolverDnCreate_(&handle)) fail("Create");
+    if (solver.cusolverDnSetStream_(handle, stream)) fail("SetStream");
+}
+
+static inline void close_solver(void)
+{
+    if (solver.cusolverDnDestroy_(handle)) fail("Destroy");
+    check(cudaStreamDestroy(stream));
+}
+
+/* ---- numbers ---- */
+
+static uint64_t state;
+
+/* Between -1 and 1. */
+static inline double random_number(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
+}
+
+#endif
