@@ -193,21 +193,34 @@ static int add_one(struct dl_phdr_info *info, size_t size, void *of)
     return 0;
 }
 
+/* The list of most programs needs no memory: a product or a handle must not fail for want of it.
+ * Used in visit_all alone, under the dynamic linker's lock. */
+enum { ORDINARY_IMAGES = 512 };
+static td_image ordinary[ORDINARY_IMAGES];
+
+/* ThreadSanitizer does not see the dynamic linker's lock, under which threads have the list in
+ * turn: it is told where that is taken and left. */
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define LOCK_IS_TAKEN() __tsan_acquire(ordinary)
+#define LOCK_IS_LEFT()  __tsan_release(ordinary)
+#else
+#define LOCK_IS_TAKEN() ((void)0)
+#define LOCK_IS_LEFT()  ((void)0)
+#endif
+
 /* The dynamic linker keeps its lock, which a thread may take again, round the first call of a
  * callback, and that does it all. */
 static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
 {
     visit *v = of;
     (void)info, (void)size;
+    LOCK_IS_TAKEN();
     dl_iterate_phdr(add_one, v);
     v->body(&v->images, v->context);
+    LOCK_IS_LEFT();
     return 1;
 }
-
-/* The list of most programs needs no memory: a product or a handle must not fail for want of it.
- * Used in visit_all alone, under the dynamic linker's lock. */
-enum { ORDINARY_IMAGES = 512 };
-static td_image ordinary[ORDINARY_IMAGES];
 
 void td_images_visit(void (*body)(const td_images *images, void *context), void *context)
 {
