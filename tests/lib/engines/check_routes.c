@@ -214,9 +214,10 @@ static void check_product(const routed *r)
         const uint64_t without = without_others(row);
         const td_route_row *own = &td_route_rows[row];
         /* Two products alone take several slices of k: such rows come with both. Other rows come
-         * with every second product, or under sanitizers with every fourth. */
+         * with every second product, or under sanitizers with every fourth; or with the first that
+         * can take them, as some have few. */
         const int turn = row + (int)(r - products);
-        if (own->stage != TD_STAGE_SLICES && !test_takes(turn, 2)) continue;
+        if (own->stage != TD_STAGE_SLICES && forced[row] > 0 && !test_takes(turn, 2)) continue;
         if (test_is_brief() && turn % 4) continue;
         const td_route route = route_of(&s, without);
         if (route.of[own->stage] != own->value) continue; /* it does not serve */
