@@ -28,11 +28,6 @@ def run(*arguments, program=client, tandem=True, **variables):
                           timeout=300, check=False)
 
 
-def run_solver(*arguments, **variables):
-    """A program that looks cuSOLVER up finds the stand-in."""
-    return run(*arguments, LD_LIBRARY_PATH=hostgpu, **variables)
-
-
 def results(process):
     """What such a program printed for each call."""
     return {line.split(":")[0]: line.split(":")[1].split()
