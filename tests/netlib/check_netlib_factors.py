@@ -24,14 +24,15 @@ STAND_INS = [
     for name in ("libcudart.so.13", "libcublas.so.13", "libcusolver.so.12")
 ]
 FUNCTIONS = {f"cusolverDnD{name}" for name in ("getrf", "potrf", "geqrf", "orgqr", "ormqr")}
-# 65 and 132 have more than one panel, and products between them.
+# Orders; 65 and 132 have more than one panel, and products between them.
+ALL, FEW = (0, 3, 65, 132), (0, 3, 132)
 DIRECTIONS = """Factors of general, positive definite and tall matrices
-4                      Number of values of M
-0 3 65 {most}          Values of M (row dimension)
-4                      Number of values of N
-0 3 65 {most}          Values of N (column dimension)
-2                      Number of values of NRHS
-1 15                   Values of NRHS (number of right hand sides)
+{count}                      Number of values of M
+{orders}               Values of M (row dimension)
+{count}                      Number of values of N
+{orders}               Values of N (column dimension)
+1                      Number of values of NRHS
+15                     Values of NRHS (number of right hand sides)
 1                      Number of values of NB
 20                     Values of NB (the blocksize)
 1                      Values of NX (crossover point)
@@ -69,7 +70,7 @@ class Factors(unittest.TestCase):
             for row in entries if row["function"] in FUNCTIONS and row["family"]
         }
 
-    def run_program(self, mode, most):
+    def run_program(self, mode, orders):
         """What the program writes, and the calls of the report."""
         with tempfile.TemporaryDirectory() as folder:
             report = os.path.join(folder, "report.json")
@@ -80,14 +81,14 @@ class Factors(unittest.TestCase):
             # Without the folder of the libblas.so.3 for level 3, which LAPACK would call.
             environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, factors]),
                                LD_LIBRARY_PATH=hostgpu, TANDEM_MODE=mode, TANDEM_REPORT=report)
-            done = subprocess.run([PROGRAM], input=DIRECTIONS.format(most=most), cwd=folder,
-                                  env=environment, text=True, capture_output=True, timeout=1000,
-                                  check=False)
+            directions = DIRECTIONS.format(count=len(orders), orders=" ".join(map(str, orders)))
+            done = subprocess.run([PROGRAM], input=directions, cwd=folder, env=environment,
+                                  text=True, capture_output=True, timeout=1000, check=False)
             self.assertEqual(done.returncode, 0, f"{mode}: {done.stderr}")
             return done.stdout, json.loads(pathlib.Path(report).read_text(encoding="utf-8"))
 
-    def check(self, mode, most=132):
-        output, report = self.run_program(mode, most)
+    def check(self, mode, orders=ALL if "TEST_EVERYTHING" in os.environ else FEW):
+        output, report = self.run_program(mode, orders)
         for path in ("DGE", "DPO", "DQR"):
             self.assertRegex(output, rf"All tests for {path} routines passed", f"{mode}\n{output}")
         self.assertIsNone(re.search(r"fail|illegal", output), f"{mode}\n{output}")
@@ -98,7 +99,7 @@ class Factors(unittest.TestCase):
         self.check("native")
 
     def test_fp64(self):
-        self.check("fp64")
+        self.check("fp64", ALL)
 
     def test_ozaki2(self):
         self.check("ozaki2")
