@@ -49,5 +49,3 @@ TEST(nan_is_seen)
 
     assert_true(isnan(e.forward) && isnan(e.componentwise) && isnan(e.normwise));
 }
-
-int main(void) { return test_run(); }

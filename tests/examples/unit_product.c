@@ -114,5 +114,3 @@ TEST(normal_numbers_have_their_moments)
     assert_true(fabs(sum / COUNT) <= 5.0 / sqrt(COUNT));
     assert_true(fabs(squares / COUNT - 1.0) <= 5.0 * sqrt(2.0 / COUNT));
 }
-
-int main(void) { return test_run(); }

@@ -114,5 +114,3 @@ TEST(matrices_have_their_eigenvalues)
     expect_matrix(20, 1e2, 4);
     expect_matrix(6, 1e2, 6);
 }
-
-int main(void) { return test_run(); }

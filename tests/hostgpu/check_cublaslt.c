@@ -84,5 +84,3 @@ TEST(test_refusals)
     expect(multiply(CUDA_R_64F, 3, 1), INVALID_VALUE);
     expect(multiply(CUDA_R_64F, 3, 2), EXECUTION_FAILED); /* not in device memory, as stderr says */
 }
-
-int main(void) { return test_run(); }

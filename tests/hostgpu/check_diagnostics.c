@@ -89,5 +89,3 @@ TEST(test_faults)
     }
     cudaFree(out);
 }
-
-int main(void) { return test_run(); }

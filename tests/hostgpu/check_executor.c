@@ -348,5 +348,3 @@ TEST(test_intrinsics)
         if (!(out[i] == want[i])) fail_msg("intrinsic %d gives %a, not %a", i, out[i], want[i]);
     cudaFree(out);
 }
-
-int main(void) { return test_run(); }

@@ -38,5 +38,3 @@ TEST(test_legacy)
     assert_int_equal(cublasFree(c), CUBLAS_STATUS_SUCCESS);
     assert_int_equal(cublasShutdown(), CUBLAS_STATUS_SUCCESS);
 }
-
-int main(void) { return test_run(); }

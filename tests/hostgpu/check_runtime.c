@@ -305,5 +305,3 @@ TEST(test_reset)
     assert_int_equal(free_bytes(), DEVICE_BYTES);
     expect_error(cudaFree(pointer), cudaErrorInvalidValue);
 }
-
-int main(void) { return test_run(); }

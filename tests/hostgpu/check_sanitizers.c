@@ -76,5 +76,3 @@ TEST(test_races)
 }
 
 #endif
-
-int main(void) { return test_run(); }

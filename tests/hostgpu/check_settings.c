@@ -17,5 +17,3 @@ TEST(test_malformed)
     assert_null(strstr(said, "HOSTGPU_STACK"));
     free(said);
 }
-
-int main(void) { return test_run(); }

@@ -67,5 +67,3 @@ TEST(test_runtime)
                 "cudaMemset3D_ptds is not implemented: it returns cudaErrorNotSupported");
     expect_error(error[1], cudaErrorNotSupported);
 }
-
-int main(void) { return test_run(); }

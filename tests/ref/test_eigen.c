@@ -77,5 +77,3 @@ TEST(second_differences)
         CHECK(count(turned, NULL, lambda + 1e-12, true) == k, "turned: %d", k);
     }
 }
-
-int main(void) { return test_run(); }

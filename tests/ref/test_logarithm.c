@@ -147,5 +147,3 @@ TEST(levels_keep_products_apart)
         1, 2, 3, 4, 5, 63, 64, 1000, 16384, 131072, 131073, 1 << 20, (INT64_C(1) << 31) - 1};
     for (int i = 0; i < 13; i++) check_levels(depths[i]);
 }
-
-int main(void) { return test_run(); }

@@ -171,5 +171,3 @@ TEST(moduli_follow_the_data)
         clear(&p);
     }
 }
-
-int main(void) { return test_run(); }

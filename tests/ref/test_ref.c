@@ -497,5 +497,3 @@ TEST(faithful_is_the_exact_product_rounded)
         clear(&p);
     }
 }
-
-int main(void) { return test_run(); }

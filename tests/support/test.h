@@ -29,8 +29,8 @@ typedef struct {
     CMFixtureFunction set_up, tear_down, before, after;
 } test_group;
 
-/* Runs all tests of the program, again each time it is called: test_run(.name = "df"), or
- * test_run(). Returns how many failed. */
+/* Runs all tests of the program, again each time it is called: test_run(.name = "df"). Returns how
+ * many failed. A program without main has one that does no more. */
 int test_run_group(test_group with);
 #define test_run(...) test_run_group((test_group){.file = __FILE__, ##__VA_ARGS__})
 

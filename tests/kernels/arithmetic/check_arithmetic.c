@@ -70,9 +70,3 @@ TEST(every_operation_gives_the_hosts_bits)
 {
     for (operation which = 0; which < OPERATION_COUNT; which++) check_operation(which);
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

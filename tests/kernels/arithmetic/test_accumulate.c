@@ -324,5 +324,3 @@ TEST(no_search_breaks_the_bounds)
         terms_stop(&all);
     }
 }
-
-int main(void) { return test_run(); }

@@ -127,5 +127,3 @@ TEST(small_parts_count)
         CHECK(got == cases[i].want, "case %zu is %a, not %a", i, got, cases[i].want);
     }
 }
-
-int main(void) { return test_run(); }

@@ -563,5 +563,3 @@ TEST(special_scalars_are_refused)
     const double got = td_exact_axpby(2.0, three, 0, -0.0, NAN, TD_EXACT_NO_ERROR, &is_certified);
     CHECK(is_certified && got == 6.0, "c counts if beta is -0: %a", got);
 }
-
-int main(void) { return test_run(); }

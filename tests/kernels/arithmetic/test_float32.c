@@ -184,5 +184,3 @@ TEST(special_values_are_kept)
     }
     CHECK(isnan(td_special32(UINT64_C(0x7ff0000000000001))), "a signalling NaN");
 }
-
-int main(void) { return test_run(); }

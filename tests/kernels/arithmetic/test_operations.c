@@ -235,5 +235,3 @@ TEST(planted_faults_are_seen)
     stop(&s);
     mpfr_clears(x, y, (mpfr_ptr)0);
 }
-
-int main(void) { return test_run(); }

@@ -241,5 +241,3 @@ TEST(double_single_ends_gently)
               in.a[1], r[0], r[1]);
     }
 }
-
-int main(void) { return test_run(); }

@@ -83,9 +83,3 @@ TEST(work_is_of_estimates)
         problem_free(&p);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

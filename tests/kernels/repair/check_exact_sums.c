@@ -280,9 +280,3 @@ TEST(long_lines)
         CHECK(check_masked(&of, 0, COLUMN, false, which % 2) == 3, "a column has 3 elements");
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -566,9 +566,3 @@ TEST(repaired_constants_keep_the_bound_of_df)
         for (int i = 0; i < (test_is_brief() ? 1 : 4) && m->format == &ref_df_format; i++)
             check_constants(m, i % 2 ? 16384 : 3000, (uint64_t)(17 + i));
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -354,9 +354,3 @@ TEST(lines_choose)
         CHECK((parameters >> 14 & 7) == (d ? 6 : 7), "k = %d: moduli %x", depths[d], parameters);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -126,9 +126,3 @@ TEST(binary64_at_any_price)
         problem_free(&p);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -421,9 +421,3 @@ TEST(nothing_is_read_for_an_alpha_of_zero)
         free_operands(&x);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -265,9 +265,3 @@ TEST(sums_are_exact)
             slices_free(&d);
         }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

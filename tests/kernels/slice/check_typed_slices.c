@@ -420,9 +420,3 @@ TEST(long_sums)
     typed_lengthen(&t.a);
     check(&t);
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -70,5 +70,3 @@ TEST(scalars_pass_by_value)
     const tandem_ds ds = {128.0, 256.0f};
     CHECK(layout_sum(df, ts, dd, ds) == 511.0, "%g", layout_sum(df, ts, dd, ds));
 }
-
-int main(void) { return test_run(); }

@@ -66,9 +66,3 @@ TEST(other_modes_work)
         CHECK(c == 1.0 + 36.0 + 121.0 + 256.0 + 441.0, "%s: %g", modes[i], c);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -150,5 +150,3 @@ TEST(one_word_holds_it)
         assert_int_equal(b.last, all[i].last);
     }
 }
-
-int main(void) { return test_run(); }

@@ -350,5 +350,3 @@ TEST(kernels_of_long_products_end_at_once)
                  without = of_batch.found_out - of_batch.native;
     assert_true(of_terms > without + 44e-6 && of_terms < without + 46e-6);
 }
-
-int main(void) { return test_run(); }

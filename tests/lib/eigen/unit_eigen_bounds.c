@@ -194,5 +194,3 @@ TEST(hypot_is_a_bound)
     assert_true(isnan(td_hypot_up(NAN, 0.0)) && isnan(td_hypot_up(0.0, NAN)));
     assert_true(isinf(td_hypot_up(INFINITY, 1.0)) != 0);
 }
-
-int main(void) { return test_run(); }

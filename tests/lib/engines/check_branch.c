@@ -491,9 +491,3 @@ TEST(threads_do_not_matter)
         }
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

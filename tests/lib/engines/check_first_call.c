@@ -48,9 +48,3 @@ TEST(a_first_call_loads_what_its_mode_needs)
           hostgpu_loaded_kernels(), most);
     test_note("all modes: %zu kernels", hostgpu_loaded_kernels());
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -510,9 +510,3 @@ TEST(many_members)
     const int side = test_is_brief() ? 70 : 200;
     check_members("ozaki2", test_is_brief() ? 3 : 13, side, side + 2, 40);
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

@@ -101,9 +101,3 @@ TEST(scaled_alike)
     memory_free(&at);
     device_check_clean("products without products");
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

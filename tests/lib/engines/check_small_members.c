@@ -89,9 +89,3 @@ TEST(small_members_take_few_switches)
     device_free(b);
     device_free(c);
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

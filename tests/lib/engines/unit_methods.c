@@ -104,5 +104,3 @@ TEST(kinds_write_their_last_matrix)
                                                         td_kinds[kind].c);
     }
 }
-
-int main(void) { return test_run(); }

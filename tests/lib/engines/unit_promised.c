@@ -109,5 +109,3 @@ TEST(some_calls_promise_nothing)
     assert_true(isfinite(promised_by("fp64", TD_ENTRY_cublasZgemm3m_64, &product).bound.relative));
     assert_true(isinf(promised_by("ozaki2:9", TD_ENTRY_cublasZgemm_v2, &product).bound.relative));
 }
-
-int main(void) { return test_run(); }

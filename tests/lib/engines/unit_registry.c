@@ -76,5 +76,3 @@ TEST(usage_says_what_is_allowed)
         assert_true(parameter.is_other_way && !parameter.is_given);
     }
 }
-
-int main(void) { return test_run(); }

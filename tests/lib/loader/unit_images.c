@@ -69,5 +69,3 @@ static void bind_all(const td_images *images, void *unused)
 }
 
 TEST(objects_are_bound_to_what_they_need) { td_images_visit(bind_all, NULL); }
-
-int main(void) { return test_run(); }

@@ -86,5 +86,3 @@ TEST(threads_see_their_own)
         assert_null(missed);
     }
 }
-
-int main(void) { return test_run(); }

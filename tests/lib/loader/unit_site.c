@@ -50,5 +50,3 @@ TEST(nowhere_has_no_name)
     td_site_print(site, text);
     assert_string_equal(text, "?+0x0");
 }
-
-int main(void) { return test_run(); }

@@ -138,5 +138,3 @@ TEST(auto_knows_the_triangles_apart)
         assert_int_equal(d.reason == NULL, cases[i].is_taken);
     }
 }
-
-int main(void) { return test_run(); }

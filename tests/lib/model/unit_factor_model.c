@@ -176,5 +176,3 @@ TEST(reproducible_factors_ask_no_device)
     assert_string_equal(decide_call(&o, &large, NULL).text, "ozaki2");
     assert_string_equal(decide_call(&o, &small, NULL).text, "fp64");
 }
-
-int main(void) { return test_run(); }

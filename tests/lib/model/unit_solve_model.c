@@ -125,5 +125,3 @@ TEST(reproducible_solves_ask_no_device)
     assert_string_equal(decide_call(&o, &narrow, NULL).text, "fp64");
     assert_string_equal(decide_call(&o, &shallow, NULL).text, "fp64");
 }
-
-int main(void) { return test_run(); }

@@ -68,5 +68,3 @@ TEST(other_modes_lose_by_repairs)
     assert_true(loses(&e, 0, 0, 0.5, 0));
     assert_true(loses(&e, 0, 0, 0.0, 3));
 }
-
-int main(void) { return test_run(); }

@@ -251,5 +251,3 @@ TEST(threads_do_not_mix_lines)
         assert_true(end > 0 && at[end] == '\n');
     }
 }
-
-int main(void) { return test_run(); }

@@ -50,5 +50,3 @@ TEST(test_other_words)
         nearest("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
         "none");
 }
-
-int main(void) { return test_run(); }

@@ -464,5 +464,3 @@ TEST(log_level_error_hides_the_warning)
     capture_end(&lines);
     assert_int_equal(lines, 0);
 }
-
-int main(void) { return test_run(); }

@@ -47,5 +47,3 @@ TEST(locales_change_nothing)
     assert_string_equal(td_number_exact(1.5).text, "0x1.8000000000000p+0");
     setlocale(LC_ALL, "C");
 }
-
-int main(void) { return test_run(); }

@@ -67,5 +67,3 @@ TEST(every_entry_has_its_64_bit_twin)
 }
 
 TEST(families_fit_their_mask) { assert_in_range(TD_FAMILY_COUNT, 1, 31); }
-
-int main(void) { return test_run(); }

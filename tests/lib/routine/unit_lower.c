@@ -202,5 +202,3 @@ TEST(blocks_are_as_their_elements)
         assert_int_equal(td_region_has(&moved, 1, 4), td_region_has(&region, 7, 7));
     }
 }
-
-int main(void) { return test_run(); }

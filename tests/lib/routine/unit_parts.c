@@ -158,5 +158,3 @@ TEST(a_plan_shrinks_until_it_fits)
         assert_true(bytes <= limit);
     }
 }
-
-int main(void) { return test_run(); }

@@ -531,5 +531,3 @@ TEST(memory_of_cholesky_factors_is_square)
     p.info = NULL;
     assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
 }
-
-int main(void) { return test_run(); }

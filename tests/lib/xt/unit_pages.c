@@ -34,5 +34,3 @@ TEST(a_range_joins_several)
 }
 
 TEST(nothing_stays_nothing) { assert_int_equal(td_xt_merge_pages(NULL, 0), 0); }
-
-int main(void) { return test_run(); }

@@ -49,5 +49,3 @@ TEST(each_number_runs_once_beside_the_others)
     for (int count = 0; count <= 8; count++) check(count);
     check(MOST);
 }
-
-int main(void) { return test_run(); }

@@ -411,5 +411,3 @@ TEST(factorisations_have_no_tiles)
     td_tile whole;
     assert_false(td_tile_whole(&p, &whole));
 }
-
-int main(void) { return test_run(); }

@@ -1,0 +1,5 @@
+#include "test.h"
+
+#include <errno.h>
+
+int main(void) { return test_run(.name = program_invocation_short_name); }
