@@ -1,35 +1,44 @@
-"""A program that knows nothing of Tandem has cuSOLVER make Cholesky factors: linked to it, or
-looking its functions up; with and without Tandem preloaded, and attached while it runs.
+"""A program that knows nothing of Tandem has cuSOLVER make Cholesky factors: with and without
+Tandem preloaded, and attached while it runs.
 
-usage: check_preload_cholesky.py LINKED_CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER LOOKING_CLIENT
+usage: check_preload_cholesky.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+The client is linked to cuSOLVER, or looks its functions up.
 """
 
 import sys
 import unittest
 
-import solver_calls
+import preloading
 
 
-class PreloadCholesky(solver_calls.SolverCalls):
+class PreloadCholesky(preloading.PreloadedSolver):
     """28 of 64 calls are of real matrices that have elements, as many of complex ones."""
     functions = ("cusolverDnDpotrf", "cusolverDnZpotrf", "cusolverDnXpotrf")
-    natives = {"nothing to compute": 8, "invalid arguments": 6,
-               "no panels of such a matrix on this device": 28}
-    emulated = 28
+    types, emulated = ("binary64",), 28
+    native = {"nothing to compute": 8, "invalid arguments": 6,
+              "no panels of such a matrix on this device": 28}
 
     def test_without(self):
-        super().test_without()
         self.assertEqual(len(self.wanted), 64 + 7)
         self.assertEqual({int(result[1]) for result in self.wanted.values() if len(result) == 3},
                          {0, 3, 61})
 
-    def is_verified(self, call):
-        return call["n"] not in (0, 3, 90)
+    def test_modes(self):
+        self.check_modes()
 
-    def test_types_are_told(self):
-        for call in self.calls_of(TANDEM_MODE="fp64"):
-            if call["mode"] == "fp64":
-                self.assertEqual(call["type"], "binary64")
+    def test_attached(self):
+        self.check_attached()
+
+    def test_native(self):
+        self.check_native()
+        self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
+
+    def test_family(self):
+        self.check_family()
+
+    def test_verified(self):
+        self.check_right_residuals(30, without=(0, 3, 90))
 
 
 if __name__ == "__main__":

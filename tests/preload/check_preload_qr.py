@@ -1,30 +1,40 @@
-"""A program that knows nothing of Tandem makes QR factors by cuSOLVER, and uses them: linked to it,
-or looking its functions up; with and without Tandem preloaded, and attached while it runs.
+"""A program that knows nothing of Tandem makes QR factors by cuSOLVER, and uses them: with and
+without Tandem preloaded, and attached while it runs.
 
-usage: check_preload_qr.py LINKED_CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER LOOKING_CLIENT
+usage: check_preload_qr.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+The client is linked to cuSOLVER, or looks its functions up.
 """
 
 import sys
 import unittest
 
-import solver_calls
+import preloading
 
 
-class PreloadQr(solver_calls.SolverCalls):
+class PreloadQr(preloading.PreloadedSolver):
     functions = ("cusolverDnDgeqrf", "cusolverDnXgeqrf", "cusolverDnDorgqr", "cusolverDnDormqr")
-    natives = {"nothing to compute": 6, "invalid arguments": 6,
-               "the mode has no such routine": 1}
-    emulated = 105
+    types, emulated = ("binary64",), 105
+    native = {"nothing to compute": 6, "invalid arguments": 6, "the mode has no such routine": 1}
 
-    def test_types_are_told(self):
-        for call in self.calls_of(TANDEM_MODE="fp64"):
-            if call["mode"] == "fp64":
-                self.assertEqual(call["type"], "binary64")
+    def test_without(self):
+        self.check_without()
+
+    def test_modes(self):
+        self.check_modes()
+
+    def test_attached(self):
+        self.check_attached()
+
+    def test_native(self):
+        self.check_native()
+        self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
+
+    def test_family(self):
+        self.check_family()
 
     def test_verified(self):
-        """Q is not there to be multiplied: nothing is measured, and nothing is wrong."""
-        for call in self.calls_of(TANDEM_MODE="fp64", TANDEM_VERIFY="sample:20"):
-            self.assertIsNone(call["verified"])
+        self.check_verified()
 
 
 if __name__ == "__main__":

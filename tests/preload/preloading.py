@@ -5,6 +5,7 @@ Their arguments are CLIENT PRELOAD_LIBRARY [HOSTGPU_FOLDER]; without the folder 
 the real libraries.
 """
 
+import collections
 import json
 import os
 import subprocess
@@ -26,6 +27,11 @@ def run(*arguments, program=client, tandem=True, **variables):
     environment.update(variables)
     return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True,
                           timeout=300, check=False)
+
+
+def run_solver(*arguments, **variables):
+    """A program that looks cuSOLVER up finds the stand-in."""
+    return run(*arguments, LD_LIBRARY_PATH=hostgpu, **variables)
 
 
 def results(process):
@@ -86,3 +92,92 @@ class Preloaded(unittest.TestCase):
         """The client's process with these arguments and variables, and the calls of its report."""
         process = run(*arguments, TANDEM_REPORT=self.path(name), **variables)
         return process, self.calls(name)
+
+
+class PreloadedSolver(Preloaded):
+    """A client of cuSOLVER that prints status, info and a residual for each call. A test names the
+    functions and types of its calls, how many a mode answers, and how many stay native, by
+    reason."""
+
+    functions, types, emulated, native = (), (), 0, {}
+    worst = 10.0  # times the unit roundoff; LAPACK's own tests fail at 30
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.wanted = results(run_solver(tandem=False))
+
+    def calls_of(self, *arguments, name="report", **variables):
+        """The calls of the report of a run, whose results are as they have to be."""
+        path = self.path(name)
+        process = run_solver(*arguments, TANDEM_REPORT=path, **variables)
+        self.assertEqual((process.returncode, process.stderr), (0, ""), process)
+        self.compare(results(process))
+        return read_calls(path)
+
+    def compare(self, given):
+        self.assertEqual(given.keys(), self.wanted.keys())
+        for call, wanted in self.wanted.items():
+            if len(wanted) < 3:
+                self.assertEqual(given[call], wanted, call)
+                continue
+            self.assertEqual(given[call][:2] + given[call][3:], wanted[:2] + wanted[3:], call)
+            self.assertLess(float(given[call][2]), self.worst, call)
+
+    def check_emulated(self, calls, mode):
+        native, emulated = collections.Counter(), 0
+        for call in calls:
+            self.assertIn(call["function"], self.functions)
+            if call["mode"] == "native":
+                native[call["native_reason"]] += call["count"]
+            else:
+                self.assertEqual(call["mode"], mode)
+                self.assertIn(call["type"], self.types)
+                emulated += call["count"]
+        self.assertEqual((native, emulated), (self.native, self.emulated))
+
+    def check_family(self):
+        self.assertEqual(self.calls_of(TANDEM_MODE="fp64", TANDEM_ENTRY="gemm"), [])
+        self.check_emulated(self.calls_of(TANDEM_MODE="fp64", TANDEM_ENTRY="factor"), "fp64")
+
+    def check_without(self):
+        self.assertGreater(len(self.wanted), 100)
+        self.check_errors()
+
+    def check_errors(self):
+        for call, result in self.wanted.items():
+            if len(result) > 2:
+                self.assertLess(float(result[2]), self.worst, call)
+
+    def check_modes(self):
+        for mode in ("fp64", "ozaki2", "faithful"):
+            self.check_emulated(self.calls_of(TANDEM_MODE=mode), mode)
+
+    def check_attached(self):
+        path = self.path("attached")
+        process = run_solver(preload, tandem=False, TANDEM_MODE="fp64", TANDEM_REPORT=path)
+        self.assertEqual((process.returncode, process.stderr), (0, ""), process)
+        self.compare(results(process))
+        self.check_emulated(self.calls("attached"), "fp64")
+
+    def check_native(self):
+        calls = self.calls_of(TANDEM_MODE="native")
+        self.assertEqual({call["mode"] for call in calls}, {"native"})
+        self.assertEqual(sum(call["count"] for call in calls),
+                         self.emulated + sum(self.native.values()))
+
+    def check_verified(self):
+        """What A was is not there: nothing is measured, and nothing is wrong."""
+        for call in self.calls_of(TANDEM_MODE="fp64", TANDEM_VERIFY="sample:20"):
+            self.assertIsNone(call["verified"])
+
+    def check_right_residuals(self, least, without):
+        """More calls than so many have residuals, all of them small; without calls of such n."""
+        for mode in ("native", "fp64"):
+            calls = self.calls_of(TANDEM_MODE=mode, TANDEM_VERIFY="sample:20")
+            verified = [call["verified"] for call in calls
+                        if call["verified"] and call["n"] not in without]
+            self.assertGreater(len(verified), least)
+            for one in verified:
+                self.assertEqual((one["outside"], one["worst_ulps"]), (0, None))
+                self.assertLess(one["worst"], 2.0**-46)

@@ -170,3 +170,9 @@ TEST(bits_of_q_are_the_same_everywhere)
     free(c);
     free(a);
 }
+
+int main(void)
+{
+    device_require();
+    return test_run();
+}
