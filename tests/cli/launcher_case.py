@@ -65,13 +65,23 @@ PRODUCT = 'void cublasDgemm_v2(void); void cublasDtrsv_v2(void);' \
           'int main(void) { cublasDgemm_v2(); cublasDtrsv_v2(); return 0; }'
 
 
+# What has been compiled, by source and arguments, and a folder for it.
+COMPILED = {}
+KEPT = tempfile.TemporaryDirectory(prefix='tandem-cli-kept-')
+
+
 def compile_c(folder, name, source, *arguments):
-    """Compiles source to folder/name and returns its path."""
+    """Compiles source to folder/name, once for all tests, and returns its path."""
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    file = folder / (target.name + '.c')
-    file.write_text(source)
-    subprocess.run([*COMPILER, '-o', target, file, *map(str, arguments)], check=True)
+    key = (source, *map(str, arguments))
+    if key not in COMPILED:
+        kept = pathlib.Path(KEPT.name, f'{len(COMPILED)}-{target.name}')
+        file = kept.with_name(kept.name + '.c')
+        file.write_text(source)
+        subprocess.run([*COMPILER, '-o', kept, file, *key[1:]], check=True)
+        COMPILED[key] = kept
+    shutil.copy(COMPILED[key], target)
     return target
 
 
