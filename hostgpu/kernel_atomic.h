@@ -30,11 +30,6 @@ template <typename T> static inline T atomicAdd(T *address, hostgpu_value<T> val
         return hostgpu_atomic_update(address, [value](T old) { return old + value; });
 }
 
-template <typename T> static inline T atomicSub(T *address, hostgpu_value<T> value)
-{
-    return __atomic_fetch_sub(address, value, __ATOMIC_RELAXED);
-}
-
 template <typename T> static inline T atomicMin(T *address, hostgpu_value<T> value)
 {
     return hostgpu_atomic_update(address, [value](T old) { return value < old ? value : old; });
@@ -55,11 +50,6 @@ template <typename T> static inline T atomicOr(T *address, hostgpu_value<T> valu
     return __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
 }
 
-template <typename T> static inline T atomicXor(T *address, hostgpu_value<T> value)
-{
-    return __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
-}
-
 template <typename T> static inline T atomicExch(T *address, hostgpu_value<T> value)
 {
     T old;
@@ -76,25 +66,10 @@ static inline T atomicCAS(T *address, hostgpu_value<T> expected, hostgpu_value<T
 }
 
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 /* Loads and stores with a caching hint: plain ones here. */
 template <typename T> static inline T __ldg(const T *address) { return *address; }
 template <typename T> static inline T __ldcg(const T *address) { return *address; }
-template <typename T> static inline T __ldca(const T *address) { return *address; }
-template <typename T> static inline T __ldcs(const T *address) { return *address; }
-template <typename T> static inline T __ldcv(const T *address)
-{
-    return *const_cast<const volatile T *>(address);
-}
-template <typename T> static inline void __stcg(T *address, hostgpu_value<T> value)
-{
-    *address = value;
-}
-template <typename T> static inline void __stcs(T *address, hostgpu_value<T> value)
-{
-    *address = value;
-}
 
 #endif

@@ -1,12 +1,11 @@
-/* kernel_math.h - CUDA's arithmetic, conversion and bit intrinsics for kernels on the host, with
- * the same bits as a device. Needs -ffp-contract=off (a sum stays a sum) and -mfma (fmaf is one
- * instruction). The functions of <math.h> are the C library's: only those that are exact or
- * correctly rounded by nature (fma, fabs, ldexp, frexp, ilogb, rint, floor, sqrt ...) have a
- * device's bits. */
+/* kernel_math.h - CUDA's arithmetic and bit intrinsics for kernels on the host, as far as kernels
+ * have them, with the same bits as a device. Needs -ffp-contract=off (a sum stays a sum) and -mfma
+ * (fmaf is one instruction). The functions of <math.h> are the C library's: only those that are
+ * exact or correctly rounded by nature (fma, fabs, ldexp, frexp, ilogb, rint, floor, sqrt ...) have
+ * a device's bits. */
 #ifndef HOSTGPU_KERNEL_MATH_H
 #define HOSTGPU_KERNEL_MATH_H
 
-#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,16 +19,12 @@
 HOSTGPU_INLINE float __fadd_rn(float a, float b) { return a + b; }
 HOSTGPU_INLINE float __fsub_rn(float a, float b) { return a - b; }
 HOSTGPU_INLINE float __fmul_rn(float a, float b) { return a * b; }
-HOSTGPU_INLINE float __fdiv_rn(float a, float b) { return a / b; }
 HOSTGPU_INLINE float __frcp_rn(float a) { return 1.0f / a; }
-HOSTGPU_INLINE float __fsqrt_rn(float a) { return sqrtf(a); }
 HOSTGPU_INLINE float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 HOSTGPU_INLINE double __dadd_rn(double a, double b) { return a + b; }
 HOSTGPU_INLINE double __dsub_rn(double a, double b) { return a - b; }
 HOSTGPU_INLINE double __dmul_rn(double a, double b) { return a * b; }
-HOSTGPU_INLINE double __ddiv_rn(double a, double b) { return a / b; }
 HOSTGPU_INLINE double __drcp_rn(double a) { return 1.0 / a; }
-HOSTGPU_INLINE double __dsqrt_rn(double a) { return sqrt(a); }
 HOSTGPU_INLINE double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 /* ---- the bits of a number ---- */
@@ -42,7 +37,6 @@ template <typename To, typename From> HOSTGPU_INLINE To hostgpu_bit_cast(From fr
     return to;
 }
 
-HOSTGPU_INLINE int __float_as_int(float a) { return hostgpu_bit_cast<int>(a); }
 HOSTGPU_INLINE unsigned __float_as_uint(float a) { return hostgpu_bit_cast<unsigned>(a); }
 HOSTGPU_INLINE float __int_as_float(int a) { return hostgpu_bit_cast<float>(a); }
 HOSTGPU_INLINE float __uint_as_float(unsigned a) { return hostgpu_bit_cast<float>(a); }
@@ -62,92 +56,7 @@ HOSTGPU_INLINE double __hiloint2double(int high, int low)
                                     static_cast<uint32_t>(low));
 }
 
-/* ---- conversions ---- */
-
-HOSTGPU_INLINE float __double2float_rn(double a) { return static_cast<float>(a); }
-
-HOSTGPU_INLINE float __double2float_rz(double a)
-{
-    const float nearest = static_cast<float>(a);
-    return fabs(static_cast<double>(nearest)) > fabs(a) ? nextafterf(nearest, 0.0f) : nearest;
-}
-
-HOSTGPU_INLINE float __double2float_rd(double a)
-{
-    const float nearest = static_cast<float>(a);
-    return static_cast<double>(nearest) > a ? nextafterf(nearest, -INFINITY) : nearest;
-}
-
-HOSTGPU_INLINE float __double2float_ru(double a)
-{
-    const float nearest = static_cast<float>(a);
-    return static_cast<double>(nearest) < a ? nextafterf(nearest, INFINITY) : nearest;
-}
-
-/* The integer nearest to a whole number that lies in T's range; beyond the range its end, as a
- * device does. NaN becomes `nan`. */
-template <typename T> HOSTGPU_INLINE T hostgpu_saturate(double whole, T low, T high, T nan)
-{
-    if (whole != whole) return nan;
-    if (whole <= static_cast<double>(low)) return low;
-    return whole >= static_cast<double>(high) ? high : static_cast<T>(whole);
-}
-
-HOSTGPU_INLINE int hostgpu_to_int(double whole, int nan)
-{
-    return hostgpu_saturate<int>(whole, INT_MIN, INT_MAX, nan);
-}
-HOSTGPU_INLINE unsigned hostgpu_to_uint(double whole, unsigned nan)
-{
-    return hostgpu_saturate<unsigned>(whole, 0, UINT_MAX, nan);
-}
-HOSTGPU_INLINE long long hostgpu_to_longlong(double whole)
-{
-    return hostgpu_saturate<long long>(whole, LLONG_MIN, LLONG_MAX, LLONG_MIN);
-}
-
-/* NaN: 0 from binary32, the sign bit alone from binary64. */
-HOSTGPU_INLINE int __float2int_rn(float a) { return hostgpu_to_int(nearbyintf(a), 0); }
-HOSTGPU_INLINE int __float2int_rz(float a) { return hostgpu_to_int(truncf(a), 0); }
-HOSTGPU_INLINE int __float2int_rd(float a) { return hostgpu_to_int(floorf(a), 0); }
-HOSTGPU_INLINE int __float2int_ru(float a) { return hostgpu_to_int(ceilf(a), 0); }
-HOSTGPU_INLINE unsigned __float2uint_rn(float a) { return hostgpu_to_uint(nearbyintf(a), 0); }
-HOSTGPU_INLINE unsigned __float2uint_rz(float a) { return hostgpu_to_uint(truncf(a), 0); }
-HOSTGPU_INLINE int __double2int_rn(double a) { return hostgpu_to_int(nearbyint(a), INT_MIN); }
-HOSTGPU_INLINE int __double2int_rz(double a) { return hostgpu_to_int(trunc(a), INT_MIN); }
-HOSTGPU_INLINE int __double2int_rd(double a) { return hostgpu_to_int(floor(a), INT_MIN); }
-HOSTGPU_INLINE int __double2int_ru(double a) { return hostgpu_to_int(ceil(a), INT_MIN); }
-HOSTGPU_INLINE long long __double2ll_rn(double a) { return hostgpu_to_longlong(nearbyint(a)); }
-HOSTGPU_INLINE long long __double2ll_rz(double a) { return hostgpu_to_longlong(trunc(a)); }
-HOSTGPU_INLINE long long __double2ll_rd(double a) { return hostgpu_to_longlong(floor(a)); }
-HOSTGPU_INLINE long long __double2ll_ru(double a) { return hostgpu_to_longlong(ceil(a)); }
-
-HOSTGPU_INLINE float __int2float_rn(int a) { return static_cast<float>(a); }
-HOSTGPU_INLINE float __uint2float_rn(unsigned a) { return static_cast<float>(a); }
-HOSTGPU_INLINE float __ll2float_rn(long long a) { return static_cast<float>(a); }
-HOSTGPU_INLINE double __int2double_rn(int a) { return a; }
-HOSTGPU_INLINE double __uint2double_rn(unsigned a) { return a; }
-HOSTGPU_INLINE double __ll2double_rn(long long a) { return static_cast<double>(a); }
-HOSTGPU_INLINE double __ull2double_rn(unsigned long long a) { return static_cast<double>(a); }
-
 /* ---- integers ---- */
-
-HOSTGPU_INLINE int __mulhi(int a, int b)
-{
-    return static_cast<int>(static_cast<int64_t>(a) * b >> 32);
-}
-HOSTGPU_INLINE unsigned __umulhi(unsigned a, unsigned b)
-{
-    return static_cast<unsigned>(static_cast<uint64_t>(a) * b >> 32);
-}
-HOSTGPU_INLINE long long __mul64hi(long long a, long long b)
-{
-    return static_cast<long long>(static_cast<__int128>(a) * b >> 64);
-}
-HOSTGPU_INLINE unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
-{
-    return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
-}
 
 HOSTGPU_INLINE int __popc(unsigned a) { return __builtin_popcount(a); }
 HOSTGPU_INLINE int __popcll(unsigned long long a) { return __builtin_popcountll(a); }

@@ -1,5 +1,4 @@
 /* check_executor.c - kernels compiled for the host do what they do on a device. */
-#include <limits.h>
 #include <pthread.h>
 
 #include "executor_kernels.h"
@@ -332,13 +331,10 @@ TEST(test_host_threads)
 TEST(test_intrinsics)
 {
     static const double want[] = {
-        2,          0,       INT_MIN,
-        INT_MAX,    -3,                        /* conversions to integers */
-        0,          0x1p-23,                   /* to binary32, towards zero and up */
-        -0x1p-46,   0,                         /* fused, and not */
-        3,          -123,    8 + 3100 + 40000, /* integers */
-        3,          1,       -0.1,
-        0x77225500,
+        -0x1p-46, 0,                /* fused, and not */
+        -123,     8 + 3100 + 40000, /* integers */
+        3,        1,                /* the larger and the smaller number */
+        -0.1,     0x77225500,       /* bits */
     };
     enum { COUNT = sizeof want / sizeof *want };
     double *out = acquire(COUNT * sizeof *out, 0);
