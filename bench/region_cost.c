@@ -4,16 +4,9 @@
  * usage: region_cost [MILLIONS]: so many regions, 20 without it */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../include/tandem.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "../tools/clock.h"
 
 /* Regions with one text after the other; the shortest time of several, which others' work on the
  * machine lengthens least. Negative if one was refused. */
@@ -22,10 +15,10 @@ static double measure(const char *const settings[2], long times)
     enum { REPEATS = 1000 };
     double best = -1.0;
     for (int r = 0; r < REPEATS; r++) {
-        const double start = now();
+        const double start = clock_seconds();
         for (long i = 0; i < times / REPEATS; i++)
             if (tandem_push(settings[i % 2]) != TANDEM_OK || tandem_pop() != TANDEM_OK) return -1.0;
-        const double each = (now() - start) / (double)(times / REPEATS);
+        const double each = (clock_seconds() - start) / (double)(times / REPEATS);
         if (best < 0.0 || each < best) best = each;
     }
     return best;

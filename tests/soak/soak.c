@@ -20,9 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../../tools/clock.h"
 #include "calls.h"
 
 enum { WIDTH = 8, MEMBERS = 3, STREAMS = 4, VARIANTS = 8, ROUNDS = 4, MANY = 200, FEW = 16 };
@@ -69,15 +69,8 @@ static size_t c_bytes;
 static job *jobs;
 static int job_count;
 static atomic_ullong calls;
-static double deadline; /* of the round's part that runs, in seconds of now() */
+static double deadline; /* of the round's part that runs, in seconds of clock_seconds() */
 static cudaStream_t streams[STREAMS];
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- jobs ---- */
 
@@ -253,7 +246,7 @@ static void *call_alone(void *unused)
     if (seed % 2) REQUIRE(!cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     work w = make_work(stream);
     do repeat(&jobs[below(&seed, job_count)], &w);
-    while (now() < deadline);
+    while (clock_seconds() < deadline);
     free_work(&w);
     if (stream) REQUIRE(!cudaStreamDestroy(stream));
     return NULL;
@@ -269,7 +262,7 @@ static void *call_on_streams(void *unused)
         w.stream = streams[below(&seed, STREAMS)];
         REQUIRE(!cublasSetStream(w.handle, w.stream));
         repeat(&jobs[below(&seed, job_count)], &w);
-    } while (now() < deadline);
+    } while (clock_seconds() < deadline);
     free_work(&w);
     return NULL;
 }
@@ -277,7 +270,7 @@ static void *call_on_streams(void *unused)
 static void in_threads(int count, void *(*body)(void *), double seconds)
 {
     pthread_t thread[MANY];
-    deadline = now() + seconds;
+    deadline = clock_seconds() + seconds;
     for (int i = 0; i < count; i++) REQUIRE(!pthread_create(&thread[i], NULL, body, NULL));
     for (int i = 0; i < count; i++) REQUIRE(!pthread_join(thread[i], NULL));
 }

@@ -12,6 +12,7 @@
 #include "lib/cuda/device.h"
 #include "lib/engines/factor/cholesky.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/bits.h"
 
 enum { POISON = 0x7f, BLOCK = 16, TILE = 64 };
 
@@ -225,11 +226,6 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
 
 /* ---- bits ---- */
 
-static bool is_same(double x, double y)
-{
-    return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
-}
-
 /* True of an element of L that is there although minor `info` is not positive: of columns before
  * its tile, or of that tile and a strip before. */
 static bool is_made(int info, int i, int j)
@@ -251,7 +247,7 @@ static void check_bits(const matrix *x)
         for (int i = j; i < x->n; i++)
             if (is_made(info, i, j)) a[place_of(x, i, j)] = l[i + (int64_t)j * x->n];
     for (size_t e = 0; e < elements_of(x); e++)
-        CHECK(is_same(f.a[e], a[e]), "%s: element %d, %d is %a, not %a", text_of(x),
+        CHECK(same_bits(f.a[e], a[e]), "%s: element %d, %d is %a, not %a", text_of(x),
               (int)(e % (size_t)x->ld), (int)(e / (size_t)x->ld), f.a[e], a[e]);
     free(f.a);
     free(plain);
@@ -326,8 +322,8 @@ TEST(graphs_give_the_same_bits)
         CHECK_CUDA(cudaStreamSynchronize(stream));
         device_fetch(found, device_a, bytes);
         for (size_t e = 0; e < elements_of(&x); e++)
-            CHECK(is_same(found[e], f.a[e]), "launch %d: element %d is %a, not %a", launch, (int)e,
-                  found[e], f.a[e]);
+            CHECK(same_bits(found[e], f.a[e]), "launch %d: element %d is %a, not %a", launch,
+                  (int)e, found[e], f.a[e]);
     }
     CHECK_CUDA(cudaGraphExecDestroy(executable));
     CHECK_CUDA(cudaGraphDestroy(graph));

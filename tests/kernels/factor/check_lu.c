@@ -12,6 +12,7 @@
 #include "lib/cuda/device.h"
 #include "lib/engines/factor/lu.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/bits.h"
 
 enum { POISON = 0x7f };
 
@@ -329,11 +330,6 @@ static void free_factors(factors *f)
 
 /* ---- bits ---- */
 
-static bool is_same(double x, double y)
-{
-    return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
-}
-
 static void check_bits(const matrix *x)
 {
     double *a = make(x), *want = make(x);
@@ -346,7 +342,7 @@ static void check_bits(const matrix *x)
               (int)f.pivots[i], (int)pivots[i]);
     for (size_t i = 0; i < reals_of(x); i++) {
         const int e = (int)(i / (size_t)parts());
-        CHECK(is_same(f.a[i], want[i]), "%s: element %d, %d is %a, not %a", text_of(x), e % x->ld,
+        CHECK(same_bits(f.a[i], want[i]), "%s: element %d, %d is %a, not %a", text_of(x), e % x->ld,
               e / x->ld, f.a[i], want[i]);
     }
     free_factors(&f);

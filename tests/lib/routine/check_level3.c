@@ -113,8 +113,6 @@ static bool may_choose(const routine_case *c)
            !tested->is_binary64 && tested->ozaki.parameter == 0;
 }
 
-static bool is_same(double x, double y) { return bits_of(x) == bits_of(y) || (x != x && y != y); }
-
 /* Both are within the certified bound of the exact element. */
 static bool is_near(const routine_case *c, int64_t i, int64_t j, double x, double y)
 {
@@ -143,7 +141,7 @@ static void compare(const routine_case *c, const matrix *got, const matrix *want
             }
             const bool is_real = has_real_diagonal && i == j;
             const double im = is_real ? 0.0 : cimag(y);
-            const bool is_equal = is_same(creal(x), creal(y)) && is_same(cimag(x), im);
+            const bool is_equal = same_bits(creal(x), creal(y)) && same_bits(cimag(x), im);
             CHECK(is_equal || (may_choose(c) && is_near(c, i, j, creal(x), creal(y)) &&
                                is_near(c, i, j, cimag(x), im)),
                   "(%d, %d) is %a%+ai for %a%+ai: %s", (int)i, (int)j, creal(x), cimag(x), creal(y),

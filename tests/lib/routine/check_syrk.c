@@ -149,8 +149,6 @@ static test_matrix compute(const update *u, const problem *p, workspace which)
     return c;
 }
 
-static bool is_same(double x, double y) { return bits_of(x) == bits_of(y) || (x != x && y != y); }
-
 /* True if the data may choose something else than for the whole product: what they leave open is
  * counted in the triangle alone, and tiles on the diagonal have fewer elements. */
 static bool may_choose(void)
@@ -172,7 +170,7 @@ static int64_t compare(const update *u, const problem *p, const test_matrix *c)
     for (int64_t j = 0; j < u->n; j++)
         for (int64_t i = 0; i < u->n; i++) {
             const double x = *matrix_at(c, i, j), y = *matrix_at(&want, i, j);
-            if (!is_inside(u, i, j) || is_same(x, y)) continue;
+            if (!is_inside(u, i, j) || same_bits(x, y)) continue;
             CHECK(may_choose(), "%s: C(%d, %d) is %a, the product has %a: %s", tested->name, (int)i,
                   (int)j, x, y, update_text(u));
             CHECK_AT_MOST(ref_measure(&start, i, j, x).error, certified_bound(u->k),
