@@ -1,5 +1,6 @@
 #include "engine.h"
 #include "ozaki/probe.h"
+#include "ozaki/repeat.h"
 #include "../model/route.h"
 #include "../routine/real.h"
 #include "result.h"
@@ -40,6 +41,8 @@ td_run_status td_engine_run_in_place(const td_engine *engine, const td_product *
 {
     if (td_probe_wants(engine, parameter) && !td_product_only_scales(p))
         return td_probe_and_run(engine, p, parameter, device, workspace_limit, counters, run);
+    if (td_repeat_wants(engine, p, parameter))
+        return td_repeat_and_run(engine, p, parameter, device, workspace_limit, counters, run);
     return run(engine, p, parameter, device, workspace_limit, counters);
 }
 

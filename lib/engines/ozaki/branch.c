@@ -1,7 +1,8 @@
 /* branch.c - a graph of two nodes is described for each call, a kernel that sets a condition and
  * what the condition chooses, and updates an executable of its stream: of cuBLAS's routine alone
  * that takes 2 us of the host, where another executable takes 40. With a mode's kernels in the
- * other body describing takes 60 us more, so that the executables of such calls are kept. */
+ * other body describing takes 60 us more, so that the executables of such calls are kept. A mode's
+ * kernels without a condition are described for calls that have been made twice. */
 #include "branch.h"
 
 #include <pthread.h>
@@ -14,9 +15,11 @@
 
 /* Launches of one executable wait for each other, so streams have executables of their own; and an
  * executable keeps the number of its nodes. There are as many as this, then the one that was
- * launched longest ago is replaced; of one stream and number of nodes there are KEPT at most. Of
- * calls that were made once, in a stream without work, so many are known. */
-enum { EXECUTABLES = 24, KEPT = 4, SEEN = 16 };
+ * launched longest ago is replaced; of one stream and number of nodes there are KEPT at most, or
+ * KEPT_ALONE without a condition. So many are known of the calls that were made, in a stream
+ * without work or without a condition: a program that makes more than these in turn has none of
+ * them described, and what is described for fewer has room. */
+enum { EXECUTABLES = 32, KEPT = 4, KEPT_ALONE = 16, SEEN = 2 * KEPT_ALONE };
 
 typedef struct {
     cudaStream_t stream;
@@ -34,7 +37,7 @@ typedef struct td_branches {
     pthread_mutex_t lock;
     unsigned life;        /* of the context */
     cudaStream_t capture; /* in which products are captured, and nothing runs */
-    bool is_refused, is_other_body_refused;
+    bool is_refused, is_other_body_refused, is_alone_refused;
     unsigned long launches, repeats;
     executable of[EXECUTABLES];
     uint64_t seen[SEEN]; /* hashes of keys */
@@ -62,7 +65,7 @@ static branches *lock_branches(td_device *device)
     if (b->life == life) return b;
     b->life = life;
     b->capture = NULL;
-    b->is_refused = b->is_other_body_refused = false;
+    b->is_refused = b->is_other_body_refused = b->is_alone_refused = false;
     for (int i = 0; i < EXECUTABLES; i++) b->of[i].graph = NULL;
     memset(b->seen, 0, sizeof b->seen);
     return b;
@@ -161,6 +164,7 @@ static cudaError_t describe(cudaStream_t capture, work *w, cudaGraph_t graph, si
     };
     cudaGraphNode_t question, branch;
     size_t count = 1;
+    if (!w->call->condition) return add_otherwise(capture, w, graph, nodes);
     cudaError_t error = cudaGraphConditionalHandleCreate(&node.conditional.handle, graph, 0, 0);
     if (error == cudaSuccess) error = add_question(capture, w, graph, node.conditional.handle);
     if (error == cudaSuccess) error = cudaGraphGetNodes(graph, &question, &count);
@@ -228,13 +232,19 @@ static void keep(executable *e, const work *w)
     e->places = places;
 }
 
+static int most_kept(const td_branch_call *call)
+{
+    if (!call->key) return 1;
+    return call->condition ? KEPT : KEPT_ALONE;
+}
+
 static cudaError_t describe_and_launch(branches *b, work *w, cudaGraph_t graph)
 {
     cudaStream_t stream = w->call->p->stream;
     size_t nodes = 0;
     cudaError_t error = describe(b->capture, w, graph, &nodes);
     if (error != cudaSuccess) return error;
-    executable *const e = place_of(b, stream, nodes, w->call->key ? KEPT : 1);
+    executable *const e = place_of(b, stream, nodes, most_kept(w->call));
     error = instantiate(e, stream, nodes, graph);
     if (error == cudaSuccess) error = launch(b, e);
     if (error == cudaSuccess) keep(e, w);
@@ -290,16 +300,37 @@ static uint64_t hash_of(const unsigned char *bytes, size_t count)
     return hash;
 }
 
-/* True if the call was made before; from now on it was. */
-static bool see(branches *b, const td_branch_call *call)
+/* True if a call with the hash was made before; from now on one was. */
+static bool see(branches *b, uint64_t hash)
 {
-    const uint64_t hash = call->key ? hash_of(call->key, call->key_bytes) : 0;
-    if (!call->key) return false;
     for (int i = 0; i < SEEN; i++)
         if (b->seen[i] == hash) return true;
     b->seen[b->next_seen] = hash;
     b->next_seen = (b->next_seen + 1) % SEEN;
     return false;
+}
+
+static bool was_made(branches *b, const td_branch_call *call)
+{
+    return call->key && see(b, hash_of(call->key, call->key_bytes));
+}
+
+/* The second time counts as that of another call. */
+static bool was_made_twice(branches *b, const td_branch_call *call)
+{
+    return was_made(b, call) && see(b, hash_of(call->key, call->key_bytes) + 1);
+}
+
+/* Where a call's memory comes to lie elsewhere, its graph is of no use until it has been made twice
+ * again: memory that changes places each time would have a graph described each time. */
+static void forget(branches *b, const td_branch_call *call)
+{
+    executable *const e = find(b, call);
+    const uint64_t hash = hash_of(call->key, call->key_bytes);
+    if (!e) return;
+    e->key_bytes = 0;
+    for (int i = 0; i < SEEN; i++)
+        if (b->seen[i] == hash || b->seen[i] == hash + 1) b->seen[i] = 0;
 }
 
 /* ---- running ---- */
@@ -309,7 +340,7 @@ static bool launch_either(branches *b, work *w)
 {
     if (b->is_other_body_refused || !is_ready(b, w->device)) return false;
     if (launch_again(b, w)) return true;
-    if (w->call->is_awaited && !see(b, w->call)) return false;
+    if (w->call->is_awaited && !was_made(b, w->call)) return false;
     const cudaError_t error = run(b, w);
     const bool done = td_cuda_ok(error);
     if (done || error == body_is_left_out) return done;
@@ -334,12 +365,30 @@ static bool launch_alone(branches *b, work *w)
     return done;
 }
 
+/* The other body without a condition. */
+static bool launch_body(branches *b, work *w)
+{
+    if (b->is_alone_refused || !is_ready(b, w->device)) return false;
+    if (launch_again(b, w)) return true;
+    forget(b, w->call);
+    if (!was_made_twice(b, w->call)) return false;
+    const cudaError_t error = run(b, w);
+    const bool done = td_cuda_ok(error);
+    b->is_alone_refused = !done && error != body_is_left_out;
+    if (b->is_alone_refused)
+        TD_LOG_ONCE(TD_LOG_INFO, "no graph of a mode's kernels (%s); they are launched one by one",
+                    cudaGetErrorName(error));
+    return done;
+}
+
 bool td_branch_run_either(td_device *device, const td_branch_call *call)
 {
     work w = {.device = device, .call = call};
     branches *b = lock_branches(device);
     if (!b) return false;
-    const bool done = (call->otherwise ? launch_either : launch_alone)(b, &w);
+    const bool done = !call->condition  ? launch_body(b, &w)
+                      : call->otherwise ? launch_either(b, &w)
+                                        : launch_alone(b, &w);
     pthread_mutex_unlock(&b->lock);
     td_detour_end(&w.detour);
     return done;

@@ -25,7 +25,10 @@ typedef bool td_branch_body(void *of, td_stream captured);
 
 /* cuBLAS's routine where the answer is yes, and what `otherwise` enqueues where it is no. */
 typedef struct {
-    const td_problem *p;
+    const td_problem *p; /* without a condition its stream alone counts */
+
+    /* NULL: `otherwise` is enqueued whatever the data are, if a call with the key has been made
+     * twice: then its kernels are launched by one call of CUDA. */
     const td_condition *condition;
     void *workspace;
     size_t workspace_bytes;

@@ -99,11 +99,15 @@ static td_run_status run_priced(const td_product *call, td_prices prices, size_t
                          limit ? limit : td_device_current()->workspace_bytes, counters);
 }
 
+static void copy_to_device(double *to, const test_matrix *from)
+{
+    CHECK_CUDA(cudaMemcpy(to, from->storage, from->count * sizeof(double), cudaMemcpyHostToDevice));
+}
+
 static void restore(const placed *x)
 {
     CHECK_CUDA(cudaDeviceSynchronize());
-    CHECK_CUDA(
-        cudaMemcpy(x->c, x->p.c.storage, x->p.c.count * sizeof(double), cudaMemcpyHostToDevice));
+    copy_to_device(x->c, &x->p.c);
     CHECK_CUDA(cudaDeviceSynchronize());
 }
 
@@ -347,6 +351,43 @@ TEST(graphs_are_launched_again)
     }
     free_placed(&x);
     free_placed(&y);
+}
+
+/* A mode by name, whose kernels no condition precedes. */
+static const td_prices no_prices = {0};
+
+/* Has the call of x multiply the numbers of y, which are as many. */
+static void run_with_numbers_of(const placed *x, const placed *y)
+{
+    copy_to_device(x->a, &y->p.a);
+    copy_to_device(x->b, &y->p.b);
+    copy_to_device(x->c, &y->p.c);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK(run_priced(&x->call, no_prices, 0, NULL) == TD_RUN_DONE, "refused: %s",
+          product_text(&x->p.of));
+}
+
+/* Of small products of a mode by name all kernels are one graph when they have been made twice: its
+ * bits are those of the first call, and numbers that have changed meanwhile are read anew. */
+TEST(small_products_are_launched_again)
+{
+    static const char *const kinds[] = {"uniform", "wide 2", "zeros", "both signs"};
+    for (int which = 0; which < 8; which++) {
+        const product of = product_varied(kinds[which % 4], 150, 70, 200, which),
+                      other = product_varied(kinds[(which + 1) % 4], 150, 70, 200, which);
+        placed x = place_problem(&of), y = place_problem(&other);
+        test_matrix first = run_whole(&x, no_prices, 0);
+        repeat(&x, no_prices);
+        test_matrix again = checked_result(&x.p, x.c);
+        expect_equal(&of, &again, first, "the first call");
+        matrix_free(&again);
+        run_with_numbers_of(&x, &y);
+        test_matrix changed = checked_result(&y.p, x.c);
+        expect_equal(&other, &changed, run_whole(&y, no_prices, 0), "a first call");
+        matrix_free(&changed);
+        free_placed(&x);
+        free_placed(&y);
+    }
 }
 
 /* A call that the program makes by an algorithm of its own is another one by another algorithm. */
