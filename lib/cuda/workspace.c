@@ -357,16 +357,18 @@ static td_run_status acquire_in_detour(td_workspace *workspace, td_device *devic
 
 /* ---- workspaces ---- */
 
-/* What the caller has lent, if it is of the device and the product fits. */
+/* What the caller has lent, if it is of the device and the product fits: as `limit` allows it, or in
+ * more parts, which take longer. */
 static bool use_lent(td_workspace *workspace, td_device *device, const td_loan *lent, size_t limit,
-                     td_planner plan, void *product)
+                     bool in_more_parts, td_planner plan, void *product)
 {
     if (!lent || !lent->memory) return false;
     const uintptr_t start = (uintptr_t)lent->memory,
                     unused = (ALIGNMENT - start % ALIGNMENT) % ALIGNMENT;
     if (lent->bytes <= unused || !td_device_reaches(device, lent->memory)) return false;
-    const size_t bytes = lent->bytes - unused;
-    if (plan(product, bytes < limit ? bytes : limit) == 0) return false;
+    const size_t bytes = lent->bytes - unused, most = bytes < limit ? bytes : limit,
+                 wanted = plan(product, in_more_parts ? most : limit);
+    if (wanted == 0 || wanted > bytes) return false;
     workspace->memory = (void *)(start + unused);
     workspace->is_lent = true;
     return true;
@@ -399,8 +401,12 @@ td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, t
         return acquire_in_detour(workspace, device, entered, limit, plan, product);
     if (!query_capture(stream, &c)) return TD_RUN_NO_STREAM;
     if (c.is_active) {
-        if (use_lent(workspace, device, lent, limit, plan, product)) return TD_RUN_DONE;
-        return acquire_in_capture(workspace, device, &c, limit, plan, product);
+        if (use_lent(workspace, device, lent, limit, false, plan, product)) return TD_RUN_DONE;
+        const td_run_status status =
+            acquire_in_capture(workspace, device, &c, limit, plan, product);
+        if (status == TD_RUN_DONE || !use_lent(workspace, device, lent, limit, true, plan, product))
+            return status;
+        return TD_RUN_DONE;
     }
     if (atomic_load(&free_count)) empty_free_blocks(device);
     for (int i = 0; i < TRIES && !workspace->memory; i++, limit /= 4) {

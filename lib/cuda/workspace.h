@@ -2,10 +2,11 @@
  * in the order of the product's stream. While that stream is being captured, memory of a pool would
  * be nodes of the graph, and such a graph can be neither cloned nor a child of another, nor
  * instantiated twice. So a captured product works in
- *   - what the caller has lent for work in the stream (cublasSetWorkspace), if it suffices: as
- *     cuBLAS's own product would; or
+ *   - what the caller has lent for work in the stream (cublasSetWorkspace), if it suffices for as
+ *     few parts as there would be outside of a graph; or
  *   - a block of memory that belongs to the graph, and to every clone and executable of it, until
- *     the last is destroyed.
+ *     the last is destroyed; or
+ *   - what is lent, in more parts, if there is no memory for a block.
  * Products share a block only if the graph has the one after the other; other graphs never do. So
  * whatever runs at a time has blocks of its own, but for several executables of one graph, whose
  * products write the same C.

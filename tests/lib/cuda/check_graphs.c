@@ -314,7 +314,7 @@ TEST(memory_comes_back)
     release(&o);
 }
 
-enum { LENT_BYTES = 8 << 20, UNUSED = 0xa5 };
+enum { LENT_BYTES = 40 << 20, UNUSED = 0xa5 };
 
 static bool is_unused(const unsigned char *lent)
 {
@@ -361,16 +361,79 @@ TEST(lent_workspaces_are_used)
     release(&o);
 }
 
-/* On the host device, where memory is counted to the byte, if HOSTGPU_MEMORY leaves it so little
- * that all can be taken. */
-TEST(without_memory_nothing_is_captured)
+/* The host device, where memory is counted to the byte, if HOSTGPU_MEMORY leaves it so little that
+ * all can be taken. */
+static bool is_small_host_device(const struct cudaDeviceProp *properties)
 {
     enum { MOST_BYTES = 1 << 30 };
+    return strstr(properties->name, "host device") && properties->totalGlobalMem <= MOST_BYTES;
+}
+
+/* A td_planner of a product that would like to have MANY_BYTES, and can do with FEW_BYTES; it notes
+ * what it was planned to have last. */
+enum { MANY_BYTES = 4 << 20, FEW_BYTES = 1 << 20 };
+static size_t plan_parts(void *planned, size_t limit)
+{
+    size_t *const bytes = planned;
+    *bytes = limit >= MANY_BYTES ? MANY_BYTES : limit >= FEW_BYTES ? FEW_BYTES : 0;
+    return *bytes;
+}
+
+/* Acquires memory for such a product in a capture to which so much is lent; true if that is what it
+ * got, with `want` bytes planned either way. */
+static bool acquires_lent(void *lent, size_t bytes, size_t want)
+{
+    td_device *const device = td_device_current();
+    const td_loan loan = {lent, bytes};
+    td_workspace workspace;
+    size_t planned = 0;
+    begin();
+    const td_run_status status = td_workspace_acquire(
+        &workspace, device, stream, &loan, device->workspace_bytes, plan_parts, &planned);
+    CHECK(status == TD_RUN_DONE, "status %d with %d bytes lent", (int)status, (int)bytes);
+    CHECK(planned == want, "%d bytes planned with %d lent", (int)planned, (int)bytes);
+    CHECK(workspace.is_lent == (workspace.memory == lent), "lent, or not");
+    td_workspace_release(&workspace, stream);
+    CHECK_CUDA(cudaGraphDestroy(end()));
+    return workspace.is_lent;
+}
+
+/* Blocks of graphs that are gone serve others until a product is made outside of a capture. */
+static void give_blocks_back(void)
+{
+    td_workspace workspace;
+    CHECK(td_workspace_acquire_all(&workspace, td_device_current(), NULL, 256) == TD_RUN_DONE,
+          "no memory");
+    td_workspace_release(&workspace, NULL);
+    CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+/* What is lent serves where the product has as many parts in it as elsewhere, or if there is nothing
+ * else. */
+TEST(lent_workspaces_cost_no_parts)
+{
+    struct cudaDeviceProp properties;
+    void *lent = NULL, *all = NULL;
+    CHECK_CUDA(cudaMalloc(&lent, MANY_BYTES));
+    CHECK(acquires_lent(lent, MANY_BYTES, MANY_BYTES), "all that is wanted is lent");
+    CHECK(!acquires_lent(lent, MANY_BYTES - 256, MANY_BYTES), "too little was taken");
+    CHECK_CUDA(cudaGetDeviceProperties(&properties, 0));
+    if (is_small_host_device(&properties)) {
+        give_blocks_back();
+        CHECK_CUDA(cudaMalloc(&all, free_bytes() - 1000));
+        CHECK(acquires_lent(lent, FEW_BYTES, FEW_BYTES), "there is nothing else");
+        device_free(all);
+    }
+    device_free(lent);
+}
+
+TEST(without_memory_nothing_is_captured)
+{
     struct cudaDeviceProp properties;
     operands o = make(1);
     void *all = NULL;
     CHECK_CUDA(cudaGetDeviceProperties(&properties, 0));
-    if (strstr(properties.name, "host device") && properties.totalGlobalMem <= MOST_BYTES) {
+    if (is_small_host_device(&properties)) {
         const problem *p = &o.p[0];
         CHECK_CUDA(cudaMalloc(&all, free_bytes() - 1000));
         begin();
