@@ -357,8 +357,8 @@ static td_run_status acquire_in_detour(td_workspace *workspace, td_device *devic
 
 /* ---- workspaces ---- */
 
-/* What the caller has lent, if it is of the device and the product fits: as `limit` allows it, or in
- * more parts, which take longer. */
+/* What the caller has lent, if it is of the device and the product fits: as `limit` allows it, or
+ * in more parts, which take longer. */
 static bool use_lent(td_workspace *workspace, td_device *device, const td_loan *lent, size_t limit,
                      bool in_more_parts, td_planner plan, void *product)
 {

@@ -408,8 +408,8 @@ static void give_blocks_back(void)
     CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-/* What is lent serves where the product has as many parts in it as elsewhere, or if there is nothing
- * else. */
+/* What is lent serves where the product has as many parts in it as elsewhere, or if there is
+ * nothing else. */
 TEST(lent_workspaces_cost_no_parts)
 {
     struct cudaDeviceProp properties;
