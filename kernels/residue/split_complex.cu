@@ -45,10 +45,11 @@ TD_DEVICE tile_place place_of_block(const td_fixed &fixed)
 }
 
 /* Neighbouring complex elements of a line as (first part, second part), and what is added to the
- * exponents of both. */
+ * exponents of both; is_plain: without shifts that is the same number for all of a line. */
 struct lane_elements {
     double x[RUN][2];
     int exponent[RUN];
+    bool is_plain;
 };
 
 /* Loads the lane's elements of a line; zeros past the ends, and those of a special line. */
@@ -68,6 +69,7 @@ TD_DEVICE void load_elements(const td_residues &p, const tile_place &at, int lin
                                td_view_at(o, exists ? real_line : 0, l);
     const int16_t *const shifts = fixed.shifted[at.batch] ? fixed.shift + at.batch * o.k + l : NULL;
     const bool is_aligned = (reinterpret_cast<uintptr_t>(from) & 15) == 0;
+    to.is_plain = !shifts;
     TD_UNROLL
     for (int i = 0; i < RUN; i++) {
         const int shift = shifts && i < left ? shifts[2 * i] : 0;
@@ -81,15 +83,29 @@ TD_DEVICE void load_elements(const td_residues &p, const tile_place &at, int lin
     }
 }
 
-/* Makes z+ and z- of the lane's elements modulo all moduli, a word each. */
+template <int pieces> using lane_pieces = uint32_t[RUN][2][pieces];
+
 template <int pieces>
-TD_DEVICE void store_residues(const lane_elements &own, const td_complex_weights *weights,
-                              int moduli, int8_t *to, int64_t step)
+TD_DEVICE void cut_elements(const lane_elements &own, td_round_route round,
+                            lane_pieces<pieces> &piece)
 {
-    uint32_t piece[RUN][2][pieces];
+    if (round == TD_ROUND_BINARY64 && own.is_plain && td_is_near(own.exponent[0])) {
+        const double unit = td_near_power(own.exponent[0] - TD_PIECE_BITS * (pieces - 1));
+        TD_UNROLL
+        for (int i = 0; i < RUN; i++) TD_UNROLL
+        for (int h = 0; h < 2; h++) td_cut_double<pieces>(own.x[i][h], unit, piece[i][h]);
+        return;
+    }
     TD_UNROLL
     for (int i = 0; i < RUN; i++) TD_UNROLL
     for (int h = 0; h < 2; h++) td_cut_number(td_bits64(own.x[i][h]), own.exponent[i], piece[i][h]);
+}
+
+/* Makes z+ and z- of the lane's elements modulo all moduli, a word each. */
+template <int pieces>
+TD_DEVICE void store_residues(const lane_pieces<pieces> &piece, const td_complex_weights *weights,
+                              int moduli, int8_t *to, int64_t step)
+{
     TD_UNROLL_N(1)
     for (int t = 0; t < moduli; t++, to += 2 * step) {
         const td_complex_weights &w = weights[t];
@@ -109,6 +125,16 @@ TD_DEVICE void store_residues(const lane_elements &own, const td_complex_weights
         *reinterpret_cast<uint32_t *>(to) = td_lowest_bytes(plus);
         *reinterpret_cast<uint32_t *>(to + step) = td_lowest_bytes(minus);
     }
+}
+
+template <int pieces>
+TD_DEVICE void make_residues(const lane_elements &own, td_round_route round,
+                             const td_complex_weights *weights, int moduli, int8_t *to,
+                             int64_t step)
+{
+    lane_pieces<pieces> piece;
+    cut_elements<pieces>(own, round, piece);
+    store_residues<pieces>(piece, weights, moduli, to, step);
 }
 
 TD_DEVICE void store_zeros(int moduli, int8_t *to, int64_t step)
@@ -138,9 +164,11 @@ TD_DEVICE bool store_line(const td_residues &p, const tile_place &at, int moduli
     if (is_zero)
         store_zeros(moduli, to, p.plane_step[at.which]);
     else if (moduli <= TD_COMPLEX_SHORT_MODULI)
-        store_residues<TD_SHORT_PIECES>(elements, weights, moduli, to, p.plane_step[at.which]);
+        make_residues<TD_SHORT_PIECES>(elements, p.round, weights, moduli, to,
+                                       p.plane_step[at.which]);
     else
-        store_residues<TD_LONG_PIECES>(elements, weights, moduli, to, p.plane_step[at.which]);
+        make_residues<TD_LONG_PIECES>(elements, p.round, weights, moduli, to,
+                                      p.plane_step[at.which]);
     return !is_zero;
 }
 
