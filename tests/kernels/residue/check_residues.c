@@ -2,7 +2,7 @@
  * arithmetic and by whole numbers, every number of moduli, also of members with others, layouts,
  * passes over k, shifts; numbers of any size, halves and their neighbours, subnormal ones, zeros,
  * lines that are special; blocks of zeros and of numbers that round to 0, and the map of these.
- * Padding is zeros, and nothing else is written.
+ * Padding is zeros, and nothing else is written. And those of complex products.
  *
  * usage: check_residues [CASES [SEED]] */
 #include "tests/support/test.h"
@@ -23,7 +23,8 @@
 
 __extension__ typedef __int128 wide;
 
-static const int moduli[TD_MAX_MODULI] = {TD_MODULI};
+static const int moduli[TD_MAX_MODULI] = {TD_MODULI},
+                 complex_moduli[TD_MOST_COMPLEX_MODULI] = {TD_COMPLEX_MODULI};
 
 static int cases = 200;
 static uint64_t first_seed = 1;
@@ -34,17 +35,19 @@ typedef struct {
     uint64_t seed;
     int lines[2], padded[2], k, first, count, k_padded, moduli, fewer; /* of the last member */
     bool is_along[2], has_shifts, has_special_lines, has_far_scales, has_zeros;
+    bool
+        is_complex; /* lines, k, first and count are those of real numbers, all but lines[1] even */
 } residue_case;
 
 static const char *text(const residue_case *p)
 {
     static char buffer[192];
     snprintf(buffer, sizeof buffer,
-             "seed %llu: %d and %d lines, k %d from %d of %d, moduli %d, along %d %d%s%s%s%s",
-             (unsigned long long)p->seed, p->lines[0], p->lines[1], p->count, p->first, p->k,
-             p->moduli, p->is_along[0], p->is_along[1], p->has_shifts ? ", shifts" : "",
-             p->has_special_lines ? ", special lines" : "", p->has_far_scales ? ", far scales" : "",
-             p->has_zeros ? ", zeros" : "");
+             "%sseed %llu: %d and %d lines, k %d from %d of %d, moduli %d, along %d %d%s%s%s%s",
+             p->is_complex ? "complex, " : "", (unsigned long long)p->seed, p->lines[0],
+             p->lines[1], p->count, p->first, p->k, p->moduli, p->is_along[0], p->is_along[1],
+             p->has_shifts ? ", shifts" : "", p->has_special_lines ? ", special lines" : "",
+             p->has_far_scales ? ", far scales" : "", p->has_zeros ? ", zeros" : "");
     return buffer;
 }
 
@@ -57,8 +60,8 @@ static int moduli_of(const residue_case *p, int z)
 
 static void pad(residue_case *p)
 {
-    p->k_padded = round_up(p->count, TD_K_PAD);
-    p->padded[0] = round_up(p->lines[0], TD_LINE_GROUP);
+    p->k_padded = round_up(p->count >> p->is_complex, TD_K_PAD);
+    p->padded[0] = round_up(p->lines[0] >> p->is_complex, TD_LINE_GROUP);
     p->padded[1] = round_up(p->lines[1], TD_LINE_PAD);
 }
 
@@ -78,6 +81,19 @@ static residue_case random_case(uint64_t seed)
     if (random_int(&r, 0, 2) == 0) p.first = random_int(&r, 0, p.k - 1);
     p.count = random_int(&r, 0, 1) ? p.k - p.first : random_int(&r, 1, p.k - p.first);
     if (random_int(&r, 0, 3) == 0) p.fewer = random_int(&r, 0, p.moduli - TD_MIN_MODULI);
+    pad(&p);
+    return p;
+}
+
+/* Both parts of an element have one shift. */
+static residue_case complex_case(uint64_t seed)
+{
+    residue_case p = random_case(seed);
+    test_random r = random_start(~seed);
+    p.is_complex = p.is_along[0] = p.is_along[1] = true;
+    p.lines[0] *= 2, p.k *= 2, p.first *= 2, p.count *= 2;
+    p.moduli = random_int(&r, TD_MIN_MODULI, TD_MAX_MODULI);
+    p.fewer = 0;
     pad(&p);
     return p;
 }
@@ -162,20 +178,24 @@ static bool is_gap(const residue_case *p, int o, int z, int line, int l)
 static residue_data make_data(const residue_case *p)
 {
     test_random r = random_start(~p->seed);
-    const int bits = (td_level(p->moduli - p->fewer, p->k) >> 8) - 1;
+    const int level = p->is_complex ? td_complex_level(p->moduli, p->k)
+                                    : td_level(p->moduli - p->fewer, p->k),
+              bits = (level >> 8) - 1;
     residue_data d = {.shift = malloc(MEMBERS * (size_t)p->k * sizeof(int16_t))};
     for (int z = 0; z < MEMBERS; z++) d.shifted[z] = p->has_shifts && random_int(&r, 0, 2) > 0;
     for (int i = 0; i < MEMBERS * p->k; i++) d.shift[i] = (int16_t)random_int(&r, -300, 300);
+    for (int i = 1; i < MEMBERS * p->k && p->is_complex; i += 2) d.shift[i] = d.shift[i - 1];
     for (int o = 0; o < 2; o++) {
         d.line[o] = malloc(MEMBERS * (size_t)p->lines[o] * sizeof(td_line));
         d.element[o] = malloc(MEMBERS * (size_t)(p->lines[o] * p->k) * sizeof(double));
         for (int z = 0; z < MEMBERS; z++)
             for (int i = 0; i < p->lines[o]; i++) {
                 const bool is_special = p->has_special_lines && random_int(&r, 0, 7) == 0;
-                const int far = p->has_shifts ? 600 : 1020;
+                const int far = p->has_shifts ? 600 : 1020, /* elements are finite */
+                    least = p->has_shifts ? -600 : -900;
                 d.line[o][z * p->lines[o] + i] = (td_line){
                     .low = is_special ? TD_SPECIAL : -50,
-                    .scale = (int16_t)(p->has_far_scales ? random_int(&r, -900, far + bits)
+                    .scale = (int16_t)(p->has_far_scales ? random_int(&r, least, far + bits)
                                                          : random_int(&r, -60, 90))};
                 for (int l = 0; l < p->k; l++)
                     d.element[o][element_at(p, o, z, i, l)] =
@@ -202,13 +222,13 @@ static wide number_of(double x, int scale)
     return x < 0 ? -number : number;
 }
 
-/* Of P / p modulo p, P the product of `count` moduli and p the t-th. */
-static int inverse_of(int count, int t)
+/* Of P / p modulo p, P the product of `count` numbers and p the t-th. */
+static int inverse_of(const int *of, int count, int t)
 {
     int others = 1, inverse = 1;
     for (int i = 0; i < count; i++)
-        if (i != t) others = others * (moduli[i] % moduli[t]) % moduli[t];
-    while (others * inverse % moduli[t] != 1) inverse++;
+        if (i != t) others = others * (of[i] % of[t]) % of[t];
+    while (others * inverse % of[t] != 1) inverse++;
     return inverse;
 }
 
@@ -252,23 +272,65 @@ static void check_map(const residue_case *p, const residue_data *d, int o, const
     free(want);
 }
 
+/* The largest may have the other sign. */
+static bool is_residue(int got, int want, int modulus)
+{
+    const bool is_largest = 2 * abs(want) + 1 == modulus;
+    return got == want || (is_largest && got == want - (want > 0 ? 1 : -1) * modulus);
+}
+
 static void check_plane(const residue_case *p, const residue_data *d, int o, int z, int t,
                         const int8_t *plane)
 {
-    const int weight = o ? 1 : inverse_of(moduli_of(p, z), t);
+    const int weight = o ? 1 : inverse_of(moduli, moduli_of(p, z), t);
     for (int i = 0; i < p->padded[o]; i++) {
         const int8_t *const got =
             plane + (size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded;
         for (int l = 0; l < p->k_padded; l++) {
             const int8_t want = residue_of(number_at(p, d, o, z, i, l), weight, moduli[t]);
-            /* The largest may have the other sign. */
-            const bool is_largest = 2 * abs(want) + 1 == moduli[t];
-            CHECK(got[l] == want ||
-                      (is_largest && got[l] == want - (want > 0 ? 1 : -1) * moduli[t]),
+            CHECK(is_residue(got[l], want, moduli[t]),
                   "operand %d, modulus %d, member %d, line %d, %d: %d, not %d: %s", o, moduli[t], z,
                   i, l, got[l], want, text(p));
         }
     }
+}
+
+/* Planes of z+ = a + jb and z- = a - jb, a and b being the parts of an element, b of op(A) that of
+ * the conjugate: one of them. */
+static void check_complex_plane(const residue_case *p, const residue_data *d, int o, int z,
+                                int number, const int8_t *plane)
+{
+    const int t = number / 2, modulus = complex_moduli[t],
+              weight =
+                  o ? 1 : inverse_of(complex_moduli, p->moduli, t) * ((modulus + 1) / 2) % modulus;
+    int root = 1;
+    while (root * root % modulus != modulus - 1) root++;
+    if ((o == 0) != (number % 2 == 1)) root = modulus - root;
+    for (int i = 0; i < p->padded[o]; i++)
+        for (int l = 0; l < p->k_padded; l++) {
+            const int line = o ? i : 2 * i,
+                      got = plane[(size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded +
+                                  (size_t)l];
+            const wide a = number_at(p, d, o, z, line, 2 * l),
+                       b = number_at(p, d, o, z, line, 2 * l + 1);
+            const int want = residue_of(a % modulus + b % modulus * root, weight, modulus);
+            CHECK(is_residue(got, want, modulus),
+                  "operand %d, modulus %d, member %d, line %d, %d: %d, not %d: %s", o, modulus, z,
+                  i, l, got, want, text(p));
+        }
+}
+
+static void check_complex_planes(const residue_case *p, const residue_data *d, int o,
+                                 const int8_t *planes)
+{
+    const size_t member = (size_t)p->padded[o] * (size_t)p->k_padded;
+    for (int number = 0; number < 2 * p->moduli; number++)
+        for (int z = 0; z < MEMBERS; z++)
+            check_complex_plane(p, d, o, z, number,
+                                planes + ((size_t)number * MEMBERS + (size_t)z) * member);
+    for (size_t i = 0; i < GUARD; i++)
+        CHECK(planes[2 * (size_t)p->moduli * MEMBERS * member + i] == POISON, "past the end: %s",
+              text(p));
 }
 
 static void check_planes(const residue_case *p, const residue_data *d, int o, const int8_t *planes)
@@ -313,7 +375,7 @@ static void side_upload(const residue_case *p, const residue_data *d, int o, boo
                  plane = MEMBERS * (size_t)p->padded[o] * (size_t)p->k_padded;
     *at = (side){.element = device_copy(d->element[o], lines * (size_t)p->k * sizeof(double)),
                  .line = device_copy(d->line[o], lines * sizeof(td_line)),
-                 .bytes = plane * (size_t)p->moduli + GUARD,
+                 .bytes = plane * (size_t)(p->moduli << p->is_complex) + GUARD,
                  .map_bytes = (map_words(p, o) + 1) * sizeof(uint32_t)};
     at->planes = malloc(at->bytes);
     memset(at->planes, POISON, at->bytes);
@@ -331,7 +393,7 @@ static void side_check(const residue_case *p, const residue_data *d, int o, side
                        const td_residues *residues)
 {
     device_fetch(at->planes, residues->plane[o], at->bytes);
-    check_planes(p, d, o, at->planes);
+    (p->is_complex ? check_complex_planes : check_planes)(p, d, o, at->planes);
     if (residues->nonzero[o]) {
         device_fetch(at->map, residues->nonzero[o], at->map_bytes);
         check_map(p, d, o, at->map);
@@ -365,7 +427,7 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
                             .route = td_tma_exists() ? TD_SPLIT_TMA : TD_SPLIT_THREADS,
                             .round = by_binary64 ? TD_ROUND_BINARY64 : TD_ROUND_INT64};
     for (int o = 0; o < 2; o++) side_upload(p, d, o, has_map, &sides[o], &residues);
-    CHECK_CUDA(td_residues_run(&residues, NULL));
+    CHECK_CUDA((p->is_complex ? td_complex_residues_run : td_residues_run)(&residues, NULL));
     device_check_clean(text(p));
     for (int o = 0; o < 2; o++) side_check(p, d, o, &sides[o], &residues);
     if (has_map) device_fetch(&next_tile, residues.next_tile, sizeof next_tile);
@@ -397,6 +459,16 @@ TEST(residues_are_right)
     }
 }
 
+TEST(complex_residues_are_right)
+{
+    for (int i = 0; i < cases; i++) {
+        const residue_case p = complex_case(first_seed + (uint64_t)i);
+        residue_data d = make_data(&p);
+        check_way(&p, &d, i % 2 == 0, false);
+        free_data(&d);
+    }
+}
+
 TEST(residues_of_boxes)
 {
     for (int i = 0; i < 4; i++) {
@@ -410,7 +482,8 @@ TEST(residues_of_boxes)
 int main(int argc, char **argv)
 {
     device_require();
-    if (td_residues_prepare() != cudaSuccess) return 1;
+    if (td_residues_prepare() != cudaSuccess || td_complex_residues_prepare() != cudaSuccess)
+        return 1;
     if (test_is_brief()) cases = 20;
     test_take_cases(argc, argv, &cases, &first_seed);
     return test_run();
