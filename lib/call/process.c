@@ -7,6 +7,7 @@
 
 #include "../cuda/device.h"
 #include "../cuda/workspace.h"
+#include "../engines/ozaki/branch.h"
 #include "../loader/host_device.h"
 #include "../loader/loaded.h"
 #include "../loader/originals.h"
@@ -48,6 +49,7 @@ static void in_child(void)
 {
     after_fork(true);
     td_workspace_after_fork();
+    td_branch_after_fork();
 }
 
 /* A program that finds no GPU ends before its first product. */

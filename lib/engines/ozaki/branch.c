@@ -42,19 +42,38 @@ typedef struct td_branches {
     executable of[EXECUTABLES];
     uint64_t seen[SEEN]; /* hashes of keys */
     int next_seen;
+    bool is_left; /* nothing of it is of use */
+    struct td_branches *next;
 } branches;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static branches *all; /* of every device */
+
+/* Under the lock. */
 static branches *create(void)
 {
     branches *b = calloc(1, sizeof *b);
-    if (b) pthread_mutex_init(&b->lock, NULL);
+    if (!b) return NULL;
+    pthread_mutex_init(&b->lock, NULL);
+    b->next = all;
+    all = b;
     return b;
+}
+
+/* Threads that had locks are not the child's. */
+void td_branch_after_fork(void)
+{
+    static const pthread_mutex_t open = PTHREAD_MUTEX_INITIALIZER;
+    lock = open;
+    for (branches *b = all; b; b = b->next) {
+        b->lock = open;
+        b->is_left = true;
+    }
 }
 
 /* What a context had that is gone is forgotten. NULL without memory. */
 static branches *lock_branches(td_device *device)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const unsigned life = atomic_load(&device->life);
     pthread_mutex_lock(&lock);
     if (!device->branches) device->branches = create();
@@ -62,8 +81,9 @@ static branches *lock_branches(td_device *device)
     pthread_mutex_unlock(&lock);
     if (!b) return NULL;
     pthread_mutex_lock(&b->lock);
-    if (b->life == life) return b;
+    if (b->life == life && !b->is_left) return b;
     b->life = life;
+    b->is_left = false;
     b->capture = NULL;
     b->is_refused = b->is_other_body_refused = b->is_alone_refused = false;
     for (int i = 0; i < EXECUTABLES; i++) b->of[i].graph = NULL;

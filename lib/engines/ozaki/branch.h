@@ -50,6 +50,9 @@ enum { TD_BRANCH_KEY_BYTES = 2048 };
 /* False: nothing is enqueued, as always before CUDA 12.8. */
 bool td_branch_run_either(td_device *device, const td_branch_call *call);
 
+/* In a child of fork(), which has none of the graphs. */
+void td_branch_after_fork(void);
+
 /* How many calls of the context launched the graph of another call: for tests. */
 unsigned long td_branch_repeats(td_device *device);
 

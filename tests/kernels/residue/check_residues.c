@@ -273,7 +273,7 @@ static void check_map(const residue_case *p, const residue_data *d, int o, const
 }
 
 /* The largest may have the other sign. */
-static bool is_residue(int got, int want, int modulus)
+static bool is_residue(int8_t got, int8_t want, int modulus)
 {
     const bool is_largest = 2 * abs(want) + 1 == modulus;
     return got == want || (is_largest && got == want - (want > 0 ? 1 : -1) * modulus);
@@ -308,12 +308,12 @@ static void check_complex_plane(const residue_case *p, const residue_data *d, in
     if ((o == 0) != (number % 2 == 1)) root = modulus - root;
     for (int i = 0; i < p->padded[o]; i++)
         for (int l = 0; l < p->k_padded; l++) {
-            const int line = o ? i : 2 * i,
-                      got = plane[(size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded +
-                                  (size_t)l];
+            const int line = o ? i : 2 * i;
+            const int8_t got =
+                plane[(size_t)(o ? i : td_place_of_line(i)) * (size_t)p->k_padded + (size_t)l];
             const wide a = number_at(p, d, o, z, line, 2 * l),
                        b = number_at(p, d, o, z, line, 2 * l + 1);
-            const int want = residue_of(a % modulus + b % modulus * root, weight, modulus);
+            const int8_t want = residue_of(a % modulus + b % modulus * root, weight, modulus);
             CHECK(is_residue(got, want, modulus),
                   "operand %d, modulus %d, member %d, line %d, %d: %d, not %d: %s", o, modulus, z,
                   i, l, got, want, text(p));
