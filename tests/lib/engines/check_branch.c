@@ -390,6 +390,34 @@ TEST(small_products_are_launched_again)
     }
 }
 
+/* Makes so many calls in turn, as often as has the graphs of few launched again; returns how many
+ * were. */
+static int repeats_of(const placed *x, int calls)
+{
+    enum { ROUNDS = 4 };
+    const unsigned long before = td_branch_repeats(td_device_current());
+    td_product call = x->call;
+    for (int i = 0; i < ROUNDS * calls; i++) {
+        call.alpha.value.binary64 = 1.0 + i % calls;
+        CHECK(run_priced(&call, no_prices, 0, NULL) == TD_RUN_DONE, "refused: %s",
+              product_text(&x->p.of));
+    }
+    CHECK_CUDA(cudaDeviceSynchronize());
+    return (int)(td_branch_repeats(td_device_current()) - before);
+}
+
+/* Describing a graph is dearer than launching its kernels: it is for calls that come again soon. */
+TEST(graphs_are_for_few_calls)
+{
+    enum { FEW = 8, MANY = 17 };
+    const product of = product_varied("uniform", 40, 30, 50, 2);
+    placed x = place_problem(&of);
+    const int many = repeats_of(&x, MANY), few = repeats_of(&x, FEW);
+    CHECK(many == 0, "%d of many calls were repeated", many);
+    CHECK(few > 0 || !memory_comes_back(), "none of few calls was repeated");
+    free_placed(&x);
+}
+
 /* A call that the program makes by an algorithm of its own is another one by another algorithm. */
 TEST(algorithms_tell_calls_apart)
 {
