@@ -424,8 +424,9 @@ static double native_error(int which)
 /* Graded, ill-conditioned and nearly singular triangles. Both ways add the same products up in
  * orders of their own. So the mean of the backward errors may be an eighth of a rounding, 2^-56,
  * above cuBLAS's mean, and the largest, which one sum of many decides, one rounding above cuBLAS's
- * largest of all triangles, whether they are this mode's turn or not. OpenBLAS, which the host device has, takes the order that suits the processor: its own
- * largest errors differ by three fifths among them, so that the mean may be a quarter above. */
+ * largest of all triangles, whether they are this mode's turn or not. OpenBLAS, which the host
+ * device has, takes the order that suits the processor: its own largest errors differ by three
+ * fifths among them, so that the mean may be a quarter above. */
 static void hard_triangles(void **unused)
 {
     double worst = 0.0, of_native = 0.0, sum = 0.0, allowed = 0.0;
