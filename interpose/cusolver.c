@@ -1,6 +1,7 @@
-/* cusolver.c - wrappers of cuSOLVER's factorisations, and of the functions that tell what no getter
- * does: which cuSOLVER made a handle, and which algorithms a program asks for. A factorisation is
- * as deterministic as cuSOLVER's is by default, so that the deterministic mode is not asked. */
+/* cusolver.c - wrappers of cuSOLVER's factorisations, of what is made of their factors, and of the
+ * functions that tell what no getter does: which cuSOLVER made a handle, and which algorithms a
+ * program asks for. All are as deterministic as cuSOLVER's are by default, so that the
+ * deterministic mode is not asked. */
 #include <cusolverDn.h>
 
 #include "notes.h"
@@ -165,6 +166,13 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                     : TD_TYPE_COUNT;
 }
 
+/* Calls with other types are cuSOLVER's, and not counted. */
+#define PASS_OTHER_TYPES(function, a, p, ...)                                                      \
+    if ((p).type == TD_TYPE_COUNT) {                                                               \
+        __typeof__(&(function)) other = TD_ORIGINAL((a).library, function);                        \
+        return other ? other((a).handle, __VA_ARGS__) : CUSOLVER_STATUS_NOT_INITIALIZED;           \
+    }
+
 /* The program tells how large its workspace is; cuSOLVER refuses one that is too small. */
 static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                                cusolverDnParams_t params, const td_problem *p, cudaDataType type)
@@ -195,13 +203,9 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        if (p.type == TD_TYPE_COUNT) {                                                             \
-            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
-            return other ? other(handle, params, m, n, dataTypeA, A, lda, ipiv, computeType,       \
-                                 bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,           \
-                                 workspaceInBytesOnHost, info)                                     \
-                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
-        }                                                                                          \
+        PASS_OTHER_TYPES(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType,       \
+                         bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,                   \
+                         workspaceInBytesOnHost, info);                                            \
         if (is_taken(TD_ENTRY_##function, &p))                                                     \
             a.needed_bytes = needed_by_Xgetrf(a.library, handle, params, &p, dataTypeA);           \
         WRAP(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType, bufferOnDevice,   \
@@ -210,8 +214,9 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
 
 /* ---- Cholesky ---- */
 
-/* cuSOLVER refuses less workspace than `function`_bufferSize says. */
-#define DEFINE_FACTOR_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
+/* A function that works in place in one triangle of A. cuSOLVER refuses less workspace than
+ * `function`_bufferSize says. */
+#define DEFINE_IN_TRIANGLE(function, number, kind_, type_, algorithms)                             \
     static size_t needed_by_##function(td_library *library, cusolverDnHandle_t handle,             \
                                        cublasFillMode_t uplo, int n, number *A, int lda)           \
     {                                                                                              \
@@ -225,8 +230,8 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                                         number *A, int lda, number *Workspace, int Lwork,          \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_POTRF, 0};            \
-        td_problem p = {.kind = TD_FACTOR_CHOLESKY,                                                \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, algorithms, 0};                  \
+        td_problem p = {.kind = kind_,                                                             \
                         .type = type_,                                                             \
                         .triangle = (td_triangle)uplo,                                             \
                         .n = n,                                                                    \
@@ -238,6 +243,9 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
             a.needed_bytes = needed_by_##function(a.library, handle, uplo, n, A, lda);             \
         WRAP(function, a, p, uplo, n, A, lda, Workspace, Lwork, devInfo);                          \
     }
+
+#define DEFINE_FACTOR_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
+    DEFINE_IN_TRIANGLE(function, number, TD_FACTOR_CHOLESKY, type_, CUSOLVERDN_POTRF)
 
 static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
                                cusolverDnParams_t params, cublasFillMode_t uplo,
@@ -267,18 +275,77 @@ static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        if (p.type == TD_TYPE_COUNT) {                                                             \
-            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
-            return other ? other(handle, params, uplo, n, dataTypeA, A, lda, computeType,          \
-                                 bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,           \
-                                 workspaceInBytesOnHost, info)                                     \
-                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
-        }                                                                                          \
+        PASS_OTHER_TYPES(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType,          \
+                         bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,                   \
+                         workspaceInBytesOnHost, info);                                            \
         if (is_taken(TD_ENTRY_##function, &p))                                                     \
             a.needed_bytes = needed_by_Xpotrf(a.library, handle, params, uplo, &p, dataTypeA);     \
         WRAP(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType, bufferOnDevice,      \
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
     }
+
+/* ---- solutions by factors ---- */
+
+#define SOLUTION_BY(kind_, type_, ...)                                                             \
+    {                                                                                              \
+        .kind = kind_, .type = type_, .n = n, .k = nrhs, .a = MATRIX(A, lda), .b = MATRIX(B, ldb), \
+        .batch = 1, __VA_ARGS__                                                                    \
+    }
+
+#define DEFINE_SOLVE_LU(function, number, alpha_type, beta_type, type_, hermitian)                 \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasOperation_t trans, int n, \
+                                        int nrhs, const number *A, int lda, const int *devIpiv,    \
+                                        number *B, int ldb, int *devInfo)                          \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        td_problem p = SOLUTION_BY(TD_LU_SOLVE, type_, .op_a = (td_op)trans,                       \
+                                   .pivots = (void *)devIpiv, .info = devInfo);                    \
+        WRAP(function, a, p, trans, n, nrhs, A, lda, devIpiv, B, ldb, devInfo);                    \
+    }
+
+#define DEFINE_SOLVE_LU_TYPED(function, ...)                                                       \
+    TD_EXPORT cusolverStatus_t function(                                                           \
+        cusolverDnHandle_t handle, cusolverDnParams_t params, cublasOperation_t trans, int64_t n,  \
+        int64_t nrhs, cudaDataType dataTypeA, const void *A, int64_t lda, const int64_t *ipiv,     \
+        cudaDataType dataTypeB, void *B, int64_t ldb, int *info)                                   \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        td_problem p =                                                                             \
+            SOLUTION_BY(TD_LU_SOLVE, type_of(dataTypeA, dataTypeB), .op_a = (td_op)trans,          \
+                        .pivots = (void *)ipiv, .has_wide_pivots = true, .info = info);            \
+        PASS_OTHER_TYPES(function, a, p, params, trans, n, nrhs, dataTypeA, A, lda, ipiv,          \
+                         dataTypeB, B, ldb, info);                                                 \
+        WRAP(function, a, p, params, trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb,   \
+             info);                                                                                \
+    }
+
+#define DEFINE_SOLVE_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)           \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,   \
+                                        int nrhs, const number *A, int lda, number *B, int ldb,    \
+                                        int *devInfo)                                              \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        td_problem p =                                                                             \
+            SOLUTION_BY(TD_CHOLESKY_SOLVE, type_, .triangle = (td_triangle)uplo, .info = devInfo); \
+        WRAP(function, a, p, uplo, n, nrhs, A, lda, B, ldb, devInfo);                              \
+    }
+
+#define DEFINE_SOLVE_CHOLESKY_TYPED(function, ...)                                                 \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cusolverDnParams_t params,      \
+                                        cublasFillMode_t uplo, int64_t n, int64_t nrhs,            \
+                                        cudaDataType dataTypeA, const void *A, int64_t lda,        \
+                                        cudaDataType dataTypeB, void *B, int64_t ldb, int *info)   \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        td_problem p = SOLUTION_BY(TD_CHOLESKY_SOLVE, type_of(dataTypeA, dataTypeB),               \
+                                   .triangle = (td_triangle)uplo, .info = info);                   \
+        PASS_OTHER_TYPES(function, a, p, params, uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B,   \
+                         ldb, info);                                                               \
+        WRAP(function, a, p, params, uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);   \
+    }
+
+#define DEFINE_INVERT_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
+    DEFINE_IN_TRIANGLE(function, number, TD_CHOLESKY_INVERT, type_, NO_ALGORITHMS)
 
 /* ---- QR ---- */
 
@@ -341,13 +408,9 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        if (p.type == TD_TYPE_COUNT) {                                                             \
-            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
-            return other ? other(handle, params, m, n, dataTypeA, A, lda, dataTypeTau, tau,        \
-                                 computeType, bufferOnDevice, workspaceInBytesOnDevice,            \
-                                 bufferOnHost, workspaceInBytesOnHost, info)                       \
-                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
-        }                                                                                          \
+        PASS_OTHER_TYPES(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau,        \
+                         computeType, bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,      \
+                         workspaceInBytesOnHost, info);                                            \
         if (is_taken(TD_ENTRY_##function, &p))                                                     \
             a.needed_bytes = needed_by_Xgeqrf(&a, &p, dataTypeA);                                  \
         WRAP(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau, computeType,       \

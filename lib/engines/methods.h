@@ -76,7 +76,7 @@ typedef struct td_method {
 } td_method;
 
 extern const td_method td_method_product, td_method_solve, td_method_batched_lu, td_method_lu,
-    td_method_cholesky, td_method_qr, td_method_q;
+    td_method_cholesky, td_method_qr, td_method_q, td_method_solution;
 
 /* Sizes of a product from which residues take no longer than binary64 on a device that is fast at
  * both, 2048 cubed on an H100: m, n and k each, and m n k. */

@@ -42,6 +42,8 @@
     X(cusolverDnDpotrf_bufferSize)                                                                 \
     X(cusolverDnZpotrf_bufferSize)                                                                 \
     X(cusolverDnXpotrf_bufferSize)                                                                 \
+    X(cusolverDnDpotri_bufferSize)                                                                 \
+    X(cusolverDnZpotri_bufferSize)                                                                 \
     X(cusolverDnDgeqrf_bufferSize)                                                                 \
     X(cusolverDnXgeqrf_bufferSize)                                                                 \
     X(cusolverDnDorgqr_bufferSize)                                                                 \

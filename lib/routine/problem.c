@@ -67,6 +67,8 @@ const td_kind_info td_kinds[TD_KIND_COUNT] = {
                     .has_side = true,
                     .a = TD_ROWS_OF_SIDE,
                     .c = TD_M_ROWS},
+    [TD_CHOLESKY_SOLVE] = {.has_k = true, .has_triangle = true, .a = TD_N_ROWS, .b = TD_N_ROWS},
+    [TD_CHOLESKY_INVERT] = {.has_triangle = true, .a = TD_N_ROWS},
 };
 
 /* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
@@ -138,7 +140,7 @@ bool td_problem_is_valid(const td_problem *p)
 bool td_problem_is_empty(const td_problem *p)
 {
     return p->n == 0 || p->batch == 0 || (td_kinds[p->kind].has_m && p->m == 0) ||
-           (p->kind == TD_LU_SOLVE && p->k == 0);
+           ((p->kind == TD_LU_SOLVE || p->kind == TD_CHOLESKY_SOLVE) && p->k == 0);
 }
 
 td_type td_real_type(td_type type)
@@ -201,7 +203,8 @@ bool td_scalar_counts(const td_scalar *s, td_type type)
 bool td_problem_only_scales(const td_problem *p)
 {
     const bool has_k = p->kind == TD_PRODUCT || td_kind_is_update(p->kind);
-    if (td_kind_is_factorisation(p->kind)) return false; /* it has no scalars */
+    if (td_kind_is_factorisation(p->kind) || td_kind_is_by_factors(p->kind))
+        return false; /* they have no scalars */
     return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
@@ -231,20 +234,25 @@ td_extent td_operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns
     return op == TD_OP_N ? extent(x, rows, columns) : extent(x, columns, rows);
 }
 
+/* Those of batches have pivots and info for each member, or an info on the host. */
+static void find_ints(const td_problem *p, td_memory *memory)
+{
+    const int64_t pivots = p->kind == TD_FACTOR_LU && p->m < p->n ? p->m : p->n;
+    const bool is_of_batch = p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT;
+    if (is_of_batch || p->kind == TD_LU_SOLVE || p->kind == TD_FACTOR_LU)
+        memory->ints[0] = (td_ints){p->pivots, pivots * p->batch * (p->has_wide_pivots ? 2 : 1)};
+    if (is_of_batch || p->kind == TD_INVERT || td_kind_is_factorisation(p->kind) ||
+        (td_kind_is_by_factors(p->kind) && !p->a.array))
+        memory->ints[1] = (td_ints){p->info, p->batch};
+}
+
 td_memory td_problem_memory(const td_problem *p)
 {
     const int64_t order = p->kind == TD_TRIANGULAR_SOLVE && p->side == TD_LEFT ? p->m : p->n;
     const int size = td_types[p->type].size;
     td_memory memory = {
         .alpha = p->alpha.device, .batch = p->batch, .element_bytes = size, .alpha_bytes = size};
-    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_SOLVE || p->kind == TD_LU_INVERT)
-        memory.ints[0] = (td_ints){p->pivots, p->n * p->batch};
-    if (p->kind == TD_FACTOR_LU)
-        memory.ints[0] =
-            (td_ints){p->pivots, (p->m < p->n ? p->m : p->n) * (p->has_wide_pivots ? 2 : 1)};
-    if (p->kind == TD_LU_FACTOR || p->kind == TD_LU_INVERT || p->kind == TD_INVERT ||
-        td_kind_is_factorisation(p->kind))
-        memory.ints[1] = (td_ints){p->info, p->batch};
+    find_ints(p, &memory);
     switch (p->kind) {
     case TD_TRIANGULAR_SOLVE:
         memory.written = extent(&p->b, p->m, p->n);
@@ -252,6 +260,7 @@ td_memory td_problem_memory(const td_problem *p)
         break;
     case TD_LU_FACTOR:
     case TD_FACTOR_CHOLESKY:
+    case TD_CHOLESKY_INVERT:
         memory.written = extent(&p->a, order, order);
         break;
     case TD_FACTOR_LU:
@@ -268,6 +277,7 @@ td_memory td_problem_memory(const td_problem *p)
         memory.read[1] = extent(&p->a, p->side == TD_LEFT ? p->m : p->n, p->k);
         break;
     case TD_LU_SOLVE:
+    case TD_CHOLESKY_SOLVE:
         memory.written = extent(&p->b, p->n, p->k);
         memory.read[0] = extent(&p->a, order, order);
         break;

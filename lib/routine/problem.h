@@ -46,7 +46,7 @@ typedef enum {
     /* A, n x n, becomes its triangular factors: P A = L U. [pivots, info] */
     TD_LU_FACTOR,
 
-    /* B <- op(A)^-1 B, A being such factors; B is n x k. [pivots, info] */
+    /* B <- op(A)^-1 B, A being such factors; B is n x k. [pivots, has_wide_pivots, info] */
     TD_LU_SOLVE,
 
     /* C <- A^-1, A being such factors, or any n x n matrix. [pivots, info] */
@@ -71,6 +71,11 @@ typedef enum {
     /* C <- op(Q) C or C op(Q), as `side` says; C is m x n, and Q of k such reflectors. [side, tau,
      * info] */
     TD_APPLY_Q,
+
+    /* B <- A^-1 B, A being the matrix of which the triangle has a Cholesky factor; B is n x k; and
+     * that triangle of A^-1 in place of the factor. [triangle, info] */
+    TD_CHOLESKY_SOLVE,
+    TD_CHOLESKY_INVERT,
     TD_KIND_COUNT
 } td_kind;
 
@@ -114,6 +119,12 @@ static inline bool td_kind_is_factorisation(td_kind kind)
     return kind == TD_FACTOR_LU || kind == TD_FACTOR_CHOLESKY || td_kind_has_reflectors(kind);
 }
 
+/* True of what is made by the triangular factors of one matrix, or of each matrix of a batch. */
+static inline bool td_kind_is_by_factors(td_kind kind)
+{
+    return kind == TD_LU_SOLVE || kind == TD_CHOLESKY_SOLVE || kind == TD_CHOLESKY_INVERT;
+}
+
 typedef enum { TD_OP_N, TD_OP_T, TD_OP_C } td_op;
 typedef enum { TD_LEFT, TD_RIGHT } td_side;
 typedef enum { TD_NON_UNIT_DIAGONAL, TD_UNIT_DIAGONAL } td_diagonal;
@@ -134,6 +145,10 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     bool is_hermitian;
+
+    /* Of a solve from the left with a lower triangular op(A) and an alpha of 1: B is lower
+     * triangular, as X is; nothing above its diagonal is read or written. */
+    bool is_lower_b;
 
     /* Of a product: the elements of A or B stand for their complex conjugates. */
     bool is_conjugate_a, is_conjugate_b;

@@ -35,6 +35,13 @@ static rows rows_of(const td_problem *p, int64_t first, int64_t most)
     return (rows){is_forward(p) ? first : order - first - count, count};
 }
 
+/* Vectors that have elements in these rows of a solution, or before. */
+static int64_t vectors_in(const td_problem *p, rows r)
+{
+    const int64_t all = td_solve_vectors(p);
+    return p->is_lower_b ? td_smaller(all, r.first + r.count) : all;
+}
+
 /* An element of a matrix. */
 static void *at(const td_problem *p, const td_matrix *x, int64_t row, int64_t column)
 {
@@ -72,7 +79,7 @@ td_solve_block td_solve_block_of(const td_problem *p, int64_t block_rows, int64_
         .element_step = sign * (is_left ? 1 : p->b.ld),
         .vector_step = is_left ? p->b.ld : 1,
         .order = (int)r.count,
-        .count = td_solve_vectors(p),
+        .count = vectors_in(p, r),
         .alpha = p->alpha,
         .is_first = block == 0,
     };
@@ -92,9 +99,10 @@ td_problem td_solve_part(const td_problem *p, int64_t block_rows, int64_t block,
 td_product td_solve_update(const td_problem *p, int64_t block_rows, int64_t known)
 {
     const bool is_left = p->side == TD_LEFT;
-    const int64_t blocks = known & -known, vectors = td_solve_vectors(p);
+    const int64_t blocks = known & -known;
     const rows source = rows_of(p, (known - blocks) * block_rows, blocks * block_rows),
                target = rows_of(p, known * block_rows, blocks * block_rows);
+    const int64_t vectors = vectors_in(p, source);
     const td_matrix x = part_of_b(p, source.first),
                     a = is_left ? part_of_a(p, target.first, source.first)
                                 : part_of_a(p, source.first, target.first);

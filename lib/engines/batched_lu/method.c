@@ -6,8 +6,8 @@
 static bool accepts(const td_question *q)
 {
     const td_kind kind = q->called->kind;
-    return kind == TD_LU_FACTOR || kind == TD_LU_SOLVE || kind == TD_LU_INVERT ||
-           kind == TD_INVERT || (kind == TD_TRIANGULAR_SOLVE && q->called->a.array);
+    return kind == TD_LU_FACTOR || kind == TD_LU_INVERT || kind == TD_INVERT ||
+           ((kind == TD_LU_SOLVE || kind == TD_TRIANGULAR_SOLVE) && q->called->a.array);
 }
 
 static const char *refusal(const td_question *q) { return td_lu_refusal(q->called); }

@@ -1,0 +1,191 @@
+/* rows.cu - exchanges of rows of right-hand sides, a unit matrix, and the first zero of a diagonal:
+ * see rows.h.
+ *
+ * Exchanges come one after another, so that they are turned into where each row comes from first:
+ * a warp follows a row from the last exchange back to the first, 32 of them at a time. Then each
+ * block of threads collects whole columns in memory of its own, and puts them back. */
+#include "rows.h"
+
+#include "../batched_lu/number.h"
+#include "../view/access.h"
+
+enum {
+    THREADS = 256,
+    WARP = 32,
+    MOST_BLOCKS = 264,  /* two on each multiprocessor of an H100 */
+    LEAST_ROWS = 2048,  /* rows of all columns that a block collects at a time */
+    INT_ALIGNMENT = 256 /* bytes */
+};
+
+/* ---- where rows come from ---- */
+
+/* The row that is exchanged with row i. */
+TD_DEVICE int load_pivot(const td_row_exchange &x, int64_t i)
+{
+    return (x.has_wide_pivots ? (int)static_cast<const int64_t *>(x.pivots)[i]
+                              : static_cast<const int *>(x.pivots)[i]) -
+           1;
+}
+
+/* The row of B as it was that exchanges from the first to the last bring to row `at`. All lanes of
+ * a warp take part. */
+TD_DEVICE int find_source(const td_row_exchange &x, int at)
+{
+    const int lane = (int)threadIdx.x % WARP;
+    for (int64_t first = (x.rows - 1) / WARP * WARP; first >= 0; first -= WARP) {
+        const int64_t i = first + lane;
+        const int row = i < x.rows ? (int)i : -1, pivot = i < x.rows ? load_pivot(x, i) : -1;
+        unsigned before = ~0u; /* the exchanges that are still to be looked at */
+        for (;;) {
+            const unsigned meet = __ballot_sync(~0u, row == at || pivot == at) & before;
+            if (meet == 0) break;
+            const int last = WARP - 1 - __clz((int)meet), other = __shfl_sync(~0u, pivot, last);
+            at = at == (int)(first + last) ? other : (int)(first + last);
+            before = (1u << last) - 1;
+        }
+    }
+    return at;
+}
+
+/* Grid: blocks over rows, a warp for each. */
+static __global__ void __launch_bounds__(THREADS)
+    source_kernel(TD_PARAMETER td_row_exchange x, int *source)
+{
+    const int64_t row = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
+    if (row >= x.rows) return;
+    const int from = find_source(x, (int)row);
+    if (threadIdx.x % WARP == 0) source[row] = from;
+}
+
+/* ---- exchanges ---- */
+
+/* Columns that a block collects at a time. */
+TD_HOST_DEVICE int64_t columns_at_a_time(const td_row_exchange &x)
+{
+    const int64_t columns = (LEAST_ROWS + x.rows - 1) / x.rows;
+    return min(columns, x.columns);
+}
+
+static int64_t blocks_of(const td_row_exchange &x)
+{
+    const int64_t at_a_time = columns_at_a_time(x);
+    return min((x.columns + at_a_time - 1) / at_a_time, (int64_t)MOST_BLOCKS);
+}
+
+/* Grid: blocks over columns. Each has `collected` numbers of its own. */
+template <class number>
+static __global__ void __launch_bounds__(THREADS)
+    exchange_kernel(TD_PARAMETER td_row_exchange x, const int *source, number *collected)
+{
+    const int64_t at_a_time = columns_at_a_time(x);
+    number *const own = collected + blockIdx.x * at_a_time * x.rows;
+    for (int64_t first = blockIdx.x * at_a_time; first < x.columns;
+         first += gridDim.x * at_a_time) {
+        number *const b = td_global(static_cast<number *>(x.b)) + first * x.ld;
+        const int count = (int)(min(at_a_time, x.columns - first) * x.rows), rows = (int)x.rows;
+        for (int e = (int)threadIdx.x; e < count; e += THREADS)
+            own[e] = b[(x.is_backward ? e % rows : source[e % rows]) + e / rows * x.ld];
+        __syncthreads();
+        for (int e = (int)threadIdx.x; e < count; e += THREADS)
+            b[(x.is_backward ? source[e % rows] : e % rows) + e / rows * x.ld] = own[e];
+        __syncthreads();
+    }
+}
+
+static size_t source_bytes(const td_row_exchange *x)
+{
+    const size_t bytes = (size_t)x->rows * sizeof(int);
+    return (bytes + INT_ALIGNMENT - 1) / INT_ALIGNMENT * INT_ALIGNMENT;
+}
+
+size_t td_row_exchange_bytes(const td_row_exchange *x)
+{
+    const size_t number = x->is_complex ? sizeof(td_complex<double>) : sizeof(double);
+    return source_bytes(x) +
+           (size_t)blocks_of(*x) * (size_t)columns_at_a_time(*x) * (size_t)x->rows * number;
+}
+
+template <class number>
+static cudaError_t exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream)
+{
+    number *const collected =
+        reinterpret_cast<number *>(static_cast<char *>(work) + source_bytes(x));
+    return TD_LAUNCH(exchange_kernel<number>, dim3((unsigned)blocks_of(*x)), dim3(THREADS), 0,
+                     stream, *x, static_cast<const int *>(work), collected);
+}
+
+cudaError_t td_row_exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream)
+{
+    const int64_t blocks = (x->rows * WARP + THREADS - 1) / THREADS;
+    const cudaError_t error = TD_LAUNCH(source_kernel, dim3((unsigned)blocks), dim3(THREADS), 0,
+                                        stream, *x, static_cast<int *>(work));
+    if (error != cudaSuccess) return error;
+    return x->is_complex ? exchange_run<td_complex<double>>(x, work, stream)
+                         : exchange_run<double>(x, work, stream);
+}
+
+/* ---- the unit matrix ---- */
+
+/* Grid: blocks over the elements. */
+template <class number>
+static __global__ void __launch_bounds__(THREADS) unit_kernel(number *a, int64_t ld, int64_t n)
+{
+    const int64_t step = (int64_t)gridDim.x * THREADS, count = n * n;
+    for (int64_t e = (int64_t)blockIdx.x * THREADS + threadIdx.x; e < count; e += step)
+        a[e % n + e / n * ld] = td_number<number>(e % n == e / n ? 1.0 : 0.0);
+}
+
+template <class number>
+static cudaError_t unit_run(void *a, int64_t ld, int64_t n, cudaStream_t stream)
+{
+    enum { MOST = 1024 };
+    const int64_t blocks = min((n * n + THREADS - 1) / THREADS, (int64_t)MOST);
+    return TD_LAUNCH(unit_kernel<number>, dim3((unsigned)blocks), dim3(THREADS), 0, stream,
+                     static_cast<number *>(a), ld, n);
+}
+
+cudaError_t td_unit_matrix_run(bool is_complex, void *a, int64_t ld, int64_t n, cudaStream_t stream)
+{
+    return is_complex ? unit_run<td_complex<double>>(a, ld, n, stream)
+                      : unit_run<double>(a, ld, n, stream);
+}
+
+/* ---- zeros of a diagonal ---- */
+
+/* Grid: one block. */
+template <class number>
+static __global__ void __launch_bounds__(THREADS)
+    zero_kernel(const number *a, int64_t ld, int64_t n, int *info)
+{
+    TD_SHARED(int64_t, firsts, [THREADS]);
+    int64_t first = n;
+    for (int64_t i = threadIdx.x; i < n && first == n; i += THREADS)
+        if (td_is_zero(a[i + i * ld])) first = i;
+    firsts[threadIdx.x] = first;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (int t = 1; t < THREADS; t++) first = min(first, firsts[t]);
+    *info = first < n ? (int)(first + 1) : 0;
+}
+
+template <class number>
+static cudaError_t zero_run(const void *a, int64_t ld, int64_t n, int *info, cudaStream_t stream)
+{
+    return TD_LAUNCH(zero_kernel<number>, dim3(1), dim3(THREADS), 0, stream,
+                     static_cast<const number *>(a), ld, n, info);
+}
+
+cudaError_t td_first_zero_run(bool is_complex, const void *a, int64_t ld, int64_t n, int *info,
+                              cudaStream_t stream)
+{
+    return is_complex ? zero_run<td_complex<double>>(a, ld, n, info, stream)
+                      : zero_run<double>(a, ld, n, info, stream);
+}
+
+cudaError_t td_rows_prepare(void)
+{
+    return td_load(cudaSuccess, source_kernel, exchange_kernel<double>,
+                   exchange_kernel<td_complex<double>>, unit_kernel<double>,
+                   unit_kernel<td_complex<double>>, zero_kernel<double>,
+                   zero_kernel<td_complex<double>>);
+}

@@ -1,0 +1,49 @@
+/* rows.h - what is needed beside solves and products to solve and to invert by the factors of one
+ * matrix: exchanges of rows of right-hand sides, a unit matrix, and the first zero of a diagonal.
+ * For host C. */
+#ifndef TD_FACTOR_ROWS_H
+#define TD_FACTOR_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Exchanges of the rows of B, rows x columns: of rows i and pivots[i], which count from 1, for i
+ * from the first row to the last; or, if is_backward, from the last to the first. */
+typedef struct {
+    bool is_complex;
+    void *b;
+    int64_t ld, rows, columns;
+    const void *pivots; /* as many as B has rows, all of them rows of B */
+    bool has_wide_pivots;
+    bool is_backward;
+} td_row_exchange;
+
+/* Bytes of device memory that an exchange works in. */
+size_t td_row_exchange_bytes(const td_row_exchange *x);
+
+/* `work` has that many, and is aligned for complex numbers. B is read and written once. */
+cudaError_t td_row_exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream);
+
+/* A, n x n, becomes the unit matrix. */
+cudaError_t td_unit_matrix_run(bool is_complex, void *a, int64_t ld, int64_t n,
+                               cudaStream_t stream);
+
+/* *info becomes the number, from 1 on, of A's first diagonal element that is 0; or 0. */
+cudaError_t td_first_zero_run(bool is_complex, const void *a, int64_t ld, int64_t n, int *info,
+                              cudaStream_t stream);
+
+/* Loads the kernels on the current device: once, before the first launch. */
+cudaError_t td_rows_prepare(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

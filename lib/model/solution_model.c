@@ -1,0 +1,61 @@
+#include "solution_model.h"
+
+#include "../routine/sizes.h"
+#include "../routine/solution_steps.h"
+#include "factor_times.h"
+#include "tuning.h"
+
+#define INVERSE(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
+static const td_figures_by_order inverse_rows[] = {
+#include "factor.def"
+};
+
+/* ---- solutions ---- */
+
+/* Rows of B are read and written once, after every row has been followed through all exchanges. */
+static double of_exchanges(const td_model *model, const td_problem *p)
+{
+    if (p->kind != TD_LU_SOLVE || !p->pivots) return 0.0;
+    const double rows = (double)p->n, moved = 2.0 * td_types[p->type].size * rows * (double)p->k;
+    return 2.0 * model->rates.launch + td_tuned_exchange_rows * 1e-12 * rows * rows +
+           moved / model->rates.bytes;
+}
+
+/* cuSOLVER's solves are cuBLAS's. */
+static void predict_solves(const td_model *model, const td_problem *p, td_way_forecast *by_way)
+{
+    const td_problem solve = td_solution_solve(p, 0);
+    const double beside = of_exchanges(model, p), solves = (double)td_solution_solves(p);
+    td_model_predict_solve(model, &solve, by_way);
+    for (int i = 0; i < TD_MOST_WAYS; i++)
+        if (by_way[i].seconds >= 0.0) by_way[i].seconds = solves * by_way[i].seconds + beside;
+}
+
+/* ---- inverses ---- */
+
+/* A td_factor_update, of sizes alone. */
+static td_product product_of(const td_problem *p, int64_t number)
+{
+    return td_inverse_product(p, number, p->a.data, p->n);
+}
+
+/* Half of the unit matrix's vectors are taken to be solved for, as the others are 0. */
+static void predict_inverse(const td_model *model, const td_problem *p, td_way_forecast *by_way)
+{
+    const td_figures_by_order *native =
+        td_find_figures(inverse_rows, sizeof inverse_rows / sizeof *inverse_rows, model, p->type);
+    td_problem solve = td_solution_solve(p, 0);
+    double products[TD_MOST_WAYS];
+    solve.n = td_ceil_div(p->n, 2);
+    solve.is_lower_b = false;
+    td_model_predict_solve(model, &solve, by_way);
+    td_factor_predict_products(model, p, product_of, td_inverse_products(p), products);
+    for (int i = 0; i < TD_MOST_WAYS; i++)
+        by_way[i].seconds = native ? td_factor_sum(products[i], by_way[i].seconds) : -1.0;
+    if (native) by_way[0].seconds = 1e-3 * td_factor_figure(native, (double)p->n);
+}
+
+void td_model_predict_solution(const td_model *model, const td_problem *p, td_way_forecast *by_way)
+{
+    (p->kind == TD_CHOLESKY_INVERT ? predict_inverse : predict_solves)(model, p, by_way);
+}

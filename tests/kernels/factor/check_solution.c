@@ -1,0 +1,481 @@
+/* check_solution.c - solutions and inverses by the triangular factors of one matrix, real or
+ * complex: exchanges of rows have the bits of a loop on the host, solutions and inverses residuals
+ * in long double below what is proven of substitution. Memory around the matrices, and the triangle
+ * that is not named, stay as they were. */
+#include "tests/support/test.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/factor/rows.h"
+#include "lib/cuda/device.h"
+#include "lib/engines/factor/solution.h"
+#include "tests/kernels/support/device.h"
+
+typedef double complex number;
+typedef long double complex quantity;
+
+enum { POISON = 0x7f };
+typedef enum { NO_PIVOTS, PIVOTS, WIDE_PIVOTS, PIVOT_KINDS } pivot_kind;
+
+typedef struct {
+    td_kind kind;
+    td_type type;
+    td_op op;
+    td_triangle triangle;
+    int n, k, lda, ldb;
+    pivot_kind pivots;
+    const td_engine *engine;
+    uint64_t seed;
+} system_case;
+
+static const char *text_of(const system_case *c)
+{
+    static char text[200];
+    snprintf(
+        text, sizeof text,
+        "kind %d, %s, op %d, triangle %d, n %d, k %d, lda %d, ldb %d, pivots %d, %s, seed %llu",
+        (int)c->kind, td_types[c->type].name, (int)c->op, (int)c->triangle, c->n, c->k, c->lda,
+        c->ldb, (int)c->pivots, c->engine->name, (unsigned long long)c->seed);
+    return text;
+}
+
+static bool is_complex(const system_case *c) { return c->type == TD_COMPLEX_BINARY64; }
+static size_t size_of(const system_case *c) { return (size_t)td_types[c->type].size; }
+static bool is_inverse(const system_case *c) { return c->kind == TD_CHOLESKY_INVERT; }
+
+/* ---- numbers ---- */
+
+static uint64_t state;
+
+static double uniform(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
+}
+
+static number random_number(const system_case *c)
+{
+    const double re = uniform(), im = uniform();
+    return is_complex(c) ? re + im * I : re;
+}
+
+/* Numbers as they are on the device: without imaginary parts where they are real. */
+static void *pack(const system_case *c, const number *x, size_t count)
+{
+    char *packed = malloc((count + 1) * sizeof *x);
+    CHECK(packed, "no memory");
+    for (size_t i = 0; i < count; i++) memcpy(packed + i * size_of(c), &x[i], size_of(c));
+    return packed;
+}
+
+static void unpack(const system_case *c, const void *packed, number *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        x[i] = 0.0;
+        memcpy(&x[i], (const char *)packed + i * size_of(c), size_of(c));
+    }
+}
+
+/* Where element (i, j) is. */
+static size_t at(int i, int j, int ld) { return (size_t)i + (size_t)j * (size_t)ld; }
+
+static bool is_same(number x, number y) { return memcmp(&x, &y, sizeof x) == 0; }
+
+/* ---- a case ---- */
+
+typedef struct {
+    number *a, *b,
+        *x; /* factors; right-hand sides; what the call made of them, or of the factors */
+    int64_t *pivots;
+    int info;
+} data;
+
+/* True of the elements that the call may read. */
+static bool is_read(const system_case *c, int i, int j)
+{
+    return c->kind == TD_LU_SOLVE || (c->triangle == TD_LOWER ? i >= j : i <= j);
+}
+
+/* Diagonals dominate, so that residuals tell of the arithmetic. All else is poison. */
+static data make_data(const system_case *c)
+{
+    const size_t of_a = (size_t)c->lda * (size_t)c->n, of_b = (size_t)c->ldb * (size_t)c->k;
+    data d = {calloc(of_a, sizeof *d.a), calloc(of_b + 1, sizeof *d.b),
+              calloc(of_a > of_b ? of_a : of_b, sizeof *d.x),
+              calloc((size_t)c->n, sizeof *d.pivots), -1};
+    CHECK(d.a && d.b && d.x && d.pivots, "no memory");
+    state = c->seed;
+    for (size_t e = 0; e < of_a; e++) {
+        const int i = (int)(e % (size_t)c->lda), j = (int)(e / (size_t)c->lda);
+        const number x = random_number(c);
+        d.a[e] = i >= c->n || !is_read(c, i, j) ? (number)NAN
+                 : i == j ? 2.0 + creal(x) + I * (c->kind == TD_LU_SOLVE) * cimag(x)
+                          : x / sqrt(1.0 + c->n);
+    }
+    for (size_t e = 0; e < of_b; e++)
+        d.b[e] = (int)(e % (size_t)c->ldb) < c->n ? random_number(c) : (number)NAN;
+    for (int i = 0; i < c->n; i++)
+        d.pivots[i] = i + 1 + (int64_t)((uniform() + 1.0) * 0.5 * (c->n - i));
+    return d;
+}
+
+static void free_data(data *d)
+{
+    free(d->a);
+    free(d->b);
+    free(d->x);
+    free(d->pivots);
+}
+
+/* In device memory; NULL: rows are not exchanged. */
+static void *upload_pivots(pivot_kind kind, const int64_t *pivots, int n)
+{
+    int *narrow = malloc((size_t)n * sizeof *narrow);
+    CHECK(narrow, "no memory");
+    for (int i = 0; i < n; i++) narrow[i] = (int)pivots[i];
+    void *device = kind == NO_PIVOTS ? NULL
+                   : kind == PIVOTS  ? device_copy(narrow, (size_t)n * sizeof *narrow)
+                                     : device_copy(pivots, (size_t)n * sizeof *pivots);
+    free(narrow);
+    return device;
+}
+
+/* Sets d->x and d->info. */
+static void run(const system_case *c, data *d)
+{
+    const size_t of_a = (size_t)c->lda * (size_t)c->n, of_b = (size_t)c->ldb * (size_t)c->k,
+                 of_x = is_inverse(c) ? of_a : of_b;
+    void *packed_a = pack(c, d->a, of_a), *packed_b = pack(c, d->b, of_b),
+         *a = device_copy(packed_a, of_a * size_of(c)),
+         *b = device_copy(packed_b, (of_b + 1) * size_of(c)),
+         *pivots = upload_pivots(c->pivots, d->pivots, c->n),
+         *info = device_copy(&d->info, sizeof d->info);
+    const td_problem p = {.kind = c->kind,
+                          .type = c->type,
+                          .op_a = c->op,
+                          .triangle = c->triangle,
+                          .n = c->n,
+                          .k = c->k,
+                          .a = {.data = a, .ld = c->lda},
+                          .b = {.data = b, .ld = c->ldb},
+                          .pivots = pivots,
+                          .has_wide_pivots = c->pivots == WIDE_PIVOTS,
+                          .info = info,
+                          .batch = 1};
+    const td_solve_products by = {c->engine, {0}, {128, 0}};
+    td_device *device = td_device_current();
+    const td_run_status status =
+        td_factor_solution(&p, &by, device, td_device_limit(device, 0), NULL);
+    CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(c), (int)status);
+    void *made = malloc((of_x + 1) * size_of(c));
+    CHECK(made, "no memory");
+    device_fetch(made, is_inverse(c) ? a : b, of_x * size_of(c));
+    unpack(c, made, d->x, of_x);
+    device_fetch(&d->info, info, sizeof d->info);
+    for (void **p_ = (void *[]){a, b, info, pivots, NULL}; *p_; p_++) device_free(*p_);
+    free(packed_a);
+    free(packed_b);
+    free(made);
+    device_check_clean(text_of(c));
+}
+
+/* ---- what has to be ---- */
+
+/* Element (i, j) of the factors: of L or U, or of the factor L of L L', whose conjugate transpose
+ * may be the triangle that is there. */
+static number lower(const system_case *c, const data *d, int i, int j)
+{
+    if (i < j) return 0.0;
+    if (c->kind == TD_LU_SOLVE) return i == j ? 1.0 : d->a[at(i, j, c->lda)];
+    return c->triangle == TD_LOWER ? d->a[at(i, j, c->lda)] : conj(d->a[at(j, i, c->lda)]);
+}
+
+static number upper(const system_case *c, const data *d, int i, int j)
+{
+    if (i > j) return 0.0;
+    return c->kind == TD_LU_SOLVE ? d->a[at(i, j, c->lda)] : conj(lower(c, d, j, i));
+}
+
+/* Element (i, j) of the transpose of such a factor, or its conjugate transpose. */
+typedef number factor(const system_case *c, const data *d, int i, int j);
+
+static number element(const system_case *c, const data *d, factor *of, int i, int j)
+{
+    if (c->op == TD_OP_N) return of(c, d, i, j);
+    const number x = of(c, d, j, i);
+    return c->op == TD_OP_C ? conj(x) : x;
+}
+
+/* y <- F y, and the same of absolute values. */
+static void apply(const system_case *c, const data *d, factor *of, quantity *y, long double *size)
+{
+    quantity *made = calloc((size_t)c->n, sizeof *made);
+    long double *sizes = calloc((size_t)c->n, sizeof *sizes);
+    CHECK(made && sizes, "no memory");
+    for (int j = 0; j < c->n; j++)
+        for (int i = 0; i < c->n; i++) {
+            const number x = element(c, d, of, i, j);
+            made[i] += (quantity)x * y[j];
+            sizes[i] += (long double)cabs(x) * size[j];
+        }
+    memcpy(y, made, (size_t)c->n * sizeof *made);
+    memcpy(size, sizes, (size_t)c->n * sizeof *sizes);
+    free(made);
+    free(sizes);
+}
+
+/* Exchanges of the rows of a column, from the last to the first if is_backward. */
+static void exchange(const int64_t *pivots, int n, bool is_backward, number *column)
+{
+    for (int step = 0; step < n; step++) {
+        const int i = is_backward ? n - 1 - step : step;
+        const number kept = column[i];
+        column[i] = column[pivots[i] - 1];
+        column[pivots[i] - 1] = kept;
+    }
+}
+
+/* The residual of a column of solutions: |wanted - op(A) x| is within so many roundings of what
+ * |op(A)| |x| adds up to, factor by factor. */
+static void check_residual(const system_case *c, const data *d, const number *x, number *wanted)
+{
+    const bool is_as_is = c->op == TD_OP_N, has_pivots = c->kind == TD_LU_SOLVE && c->pivots;
+    const double most = (is_complex(c) ? 8.0 : 2.0) * (c->n + 40.0) * 0x1p-53;
+    quantity *y = malloc((size_t)c->n * sizeof *y);
+    long double *size = malloc((size_t)c->n * sizeof *size);
+    number *made = malloc((size_t)c->n * sizeof *made);
+    CHECK(y && size && made, "no memory");
+    memcpy(made, x, (size_t)c->n * sizeof *made);
+    if (has_pivots && is_as_is) exchange(d->pivots, c->n, false, wanted);
+    if (has_pivots && !is_as_is) exchange(d->pivots, c->n, false, made);
+    for (int i = 0; i < c->n; i++) {
+        y[i] = (quantity)made[i];
+        size[i] = (long double)cabs(made[i]);
+    }
+    apply(c, d, is_as_is ? upper : lower, y, size);
+    apply(c, d, is_as_is ? lower : upper, y, size);
+    for (int i = 0; i < c->n; i++)
+        CHECK_AT_MOST((double)(cabsl(y[i] - (quantity)wanted[i]) / size[i]), most, "%s: row %d",
+                      text_of(c), i);
+    free(y);
+    free(size);
+    free(made);
+}
+
+/* ---- tests ---- */
+
+static void check_solution(const system_case *c)
+{
+    data d = make_data(c);
+    run(c, &d);
+    CHECK(d.info == 0, "%s: info %d", text_of(c), d.info);
+    for (int j = 0; j < c->k; j++) {
+        const size_t column = at(0, j, c->ldb);
+        for (size_t e = at(c->n, j, c->ldb); e < at(0, j + 1, c->ldb); e++)
+            CHECK(is_same(d.x[e], d.b[e]), "%s: padding", text_of(c));
+        if (j % 7 == 0) check_residual(c, &d, d.x + column, d.b + column);
+    }
+    free_data(&d);
+}
+
+/* Columns of the unit matrix are the right-hand sides, and those of the triangle and of its
+ * conjugate transpose the solutions. */
+static void check_inverse(const system_case *c)
+{
+    data d = make_data(c);
+    number *column = malloc((size_t)c->n * sizeof *column),
+           *unit = calloc((size_t)c->n, sizeof *unit);
+    CHECK(column && unit, "no memory");
+    run(c, &d);
+    CHECK(d.info == 0, "%s: info %d", text_of(c), d.info);
+    for (int j = 0; j < c->n; j++) {
+        for (int i = 0; i < c->lda; i++) {
+            const size_t e = at(i, j, c->lda);
+            if (i >= c->n || !is_read(c, i, j))
+                CHECK(is_same(d.x[e], d.a[e]), "%s: element %d, %d", text_of(c), i, j);
+            if (i < c->n) column[i] = is_read(c, i, j) ? d.x[e] : conj(d.x[at(j, i, c->lda)]);
+        }
+        if (j % 7 != 0) continue;
+        memset(unit, 0, (size_t)c->n * sizeof *unit);
+        unit[j] = 1.0;
+        check_residual(c, &d, column, unit);
+    }
+    free(column);
+    free(unit);
+    free_data(&d);
+}
+
+static uint64_t fresh_seed(void)
+{
+    static uint64_t seed = 20261129;
+    return seed = seed * 2862933555777941757u + 3037000493u;
+}
+
+static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
+
+TEST(lu_factors_solve)
+{
+    static const int sizes[][2] = {{1, 1},   {2, 3},    {17, 1},  {64, 5},
+                                   {65, 33}, {130, 16}, {300, 70}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int which = 0; which < 2 * 3 * PIVOT_KINDS; which++) {
+            const int n = sizes[i][0], k = sizes[i][1], more = which % 3;
+            const system_case c = {TD_LU_SOLVE,
+                                   types[which % 2],
+                                   (td_op)(which / 2 % 3),
+                                   TD_LOWER,
+                                   n,
+                                   k,
+                                   n + more,
+                                   n + 2 * more,
+                                   (pivot_kind)(which / 6),
+                                   which % 4 == 3 ? &td_engine_ozaki2 : &td_engine_fp64,
+                                   fresh_seed()};
+            check_solution(&c);
+        }
+}
+
+TEST(cholesky_factors_solve_and_invert)
+{
+    static const int sizes[][2] = {{1, 1},   {2, 3},    {17, 1},  {64, 5},
+                                   {65, 33}, {130, 16}, {300, 70}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int which = 0; which < 8; which++) {
+            const int n = sizes[i][0], more = which % 3;
+            system_case c = {TD_CHOLESKY_SOLVE,
+                             types[which % 2],
+                             TD_OP_N,
+                             which & 2 ? TD_UPPER : TD_LOWER,
+                             n,
+                             sizes[i][1],
+                             n + more,
+                             n + 2 * more,
+                             NO_PIVOTS,
+                             which & 4 ? &td_engine_ozaki2 : &td_engine_fp64,
+                             fresh_seed()};
+            check_solution(&c);
+            c.kind = TD_CHOLESKY_INVERT;
+            c.k = 0;
+            check_inverse(&c);
+        }
+}
+
+/* More products than one. */
+TEST(large_factors_invert)
+{
+    system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,     TD_LOWER, 1100, 0, 1101, 1,
+                     NO_PIVOTS,          &td_engine_fp64, fresh_seed()};
+    check_inverse(&c);
+    c.triangle = TD_UPPER;
+    c.n = c.lda = 530;
+    c.type = TD_COMPLEX_BINARY64;
+    check_inverse(&c);
+}
+
+TEST(info_is_the_first_zero)
+{
+    for (int first = 0; first < 300; first = 3 * first + 1) {
+        const system_case c = {
+            TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,     TD_UPPER, 300, 0, 300, 1,
+            NO_PIVOTS,          &td_engine_fp64,  fresh_seed()};
+        data d = make_data(&c);
+        d.a[first * 301] = -0.0;
+        d.a[299 * 301] = 0.0;
+        run(&c, &d);
+        CHECK(d.info == first + 1, "%s: info %d", text_of(&c), d.info);
+        free_data(&d);
+    }
+}
+
+/* Zeros of U divide, and NaN spread, as they do in LAPACK; info says nothing of that. */
+TEST(singular_factors_give_what_is_no_number)
+{
+    const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,          4,
+                           70,          70,          PIVOTS,  &td_engine_fp64, fresh_seed()};
+    data d = make_data(&c);
+    d.a[69 * 71] = 0.0;
+    run(&c, &d);
+    CHECK(d.info == 0, "info %d", d.info);
+    for (int j = 0; j < 4; j++) CHECK(isinf(creal(d.x[69 + 70 * j])), "column %d", j);
+    d.b[70] = (number)NAN;
+    run(&c, &d);
+    for (int i = 0; i < 69; i++) CHECK(isnan(creal(d.x[70 + i])), "row %d", i);
+    free_data(&d);
+}
+
+/* ---- exchanges alone ---- */
+
+typedef enum { AS_LU, ANY_ROW, LAST_ROW, OWN_ROW, ROTATION, PIVOT_PATTERNS } pattern;
+
+static int64_t *make_pivots(pattern of, int n)
+{
+    int64_t *pivots = malloc((size_t)n * sizeof *pivots);
+    CHECK(pivots, "no memory");
+    for (int i = 0; i < n; i++) {
+        const double share = (uniform() + 1.0) * 0.5;
+        pivots[i] = of == AS_LU      ? i + 1 + (int64_t)(share * (n - i))
+                    : of == ANY_ROW  ? 1 + (int64_t)(share * n)
+                    : of == LAST_ROW ? n
+                    : of == OWN_ROW  ? i + 1
+                                     : (i + 1) % n + 1;
+    }
+    return pivots;
+}
+
+static void check_exchange(const system_case *c, pattern of, bool is_backward)
+{
+    const size_t count = (size_t)c->ldb * (size_t)c->k;
+    data d = make_data(c);
+    int64_t *pivots = make_pivots(of, c->n);
+    void *packed = pack(c, d.b, count), *b = device_copy(packed, count * size_of(c)),
+         *on_device = upload_pivots(c->pivots, pivots, c->n);
+    const td_row_exchange x = {
+        is_complex(c), b, c->ldb, c->n, c->k, on_device, c->pivots == WIDE_PIVOTS, is_backward};
+    void *work = NULL;
+    CHECK_CUDA(cudaMalloc(&work, td_row_exchange_bytes(&x)));
+    CHECK_CUDA(td_row_exchange_run(&x, work, NULL));
+    device_fetch(packed, b, count * size_of(c));
+    unpack(c, packed, d.x, count);
+    for (int j = 0; j < c->k; j++) exchange(pivots, c->n, is_backward, d.b + at(0, j, c->ldb));
+    for (size_t e = 0; e < count; e++)
+        CHECK(is_same(d.x[e], d.b[e]), "%s, pattern %d, backward %d: element %zu", text_of(c),
+              (int)of, is_backward, e);
+    for (void **p = (void *[]){b, on_device, work, NULL}; *p; p++) device_free(*p);
+    free(packed);
+    free(pivots);
+    free_data(&d);
+}
+
+TEST(exchanges_have_the_bits_of_a_loop)
+{
+    static const int sizes[][2] = {{1, 1},    {2, 40},  {31, 3},  {32, 1},
+                                   {33, 900}, {300, 7}, {2500, 2}};
+    CHECK_CUDA(td_rows_prepare());
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int of = 0; of < PIVOT_PATTERNS; of++)
+            for (int which = 0; which < 8; which++) {
+                const int n = sizes[i][0], k = sizes[i][1];
+                const system_case c = {TD_LU_SOLVE,
+                                       types[which % 2],
+                                       TD_OP_N,
+                                       TD_LOWER,
+                                       n,
+                                       k,
+                                       n,
+                                       n + which % 3,
+                                       which & 4 ? WIDE_PIVOTS : PIVOTS,
+                                       &td_engine_fp64,
+                                       fresh_seed()};
+                check_exchange(&c, (pattern)of, which & 2);
+            }
+}
+
+int main(void)
+{
+    device_require();
+    return test_run();
+}
