@@ -1,19 +1,22 @@
-"""LU, Cholesky, QR, and what is made of reflectors, of one matrix by cuSOLVER and by Tandem in its
-place, in one process.
+"""LU, Cholesky, QR, and what is made of their factors, of one matrix by cuSOLVER and by Tandem in
+its place, in one process.
 
-    factor.py --out FOLDER [--library FILE] [--routine getrf|potrf|geqrf|orgqr|ormqr]
-              [--triangle L|U] [--complex] [--modes MODE,...] [--orders N,...] [--rounds R]
+    factor.py --out FOLDER [--library FILE] [--routine ROUTINE] [--triangle L|U] [--op N|T]
+              [--complex] [--modes MODE,...] [--orders N,...] [--rhs K,...] [--rounds R]
 
-For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Dorgqr, Dormqr) and, for
-each mode, Tandem's run on copies of one random matrix in turn, R times each; --complex: LU of
-complex ones. FOLDER gets factor.csv, a line for each order and mode: medians in milliseconds, their
-ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R| or that of Q,
-by products with a random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's.
+For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Xgetrs, Xpotrs, Dpotri,
+Dorgqr, Dormqr) and, for each mode, Tandem's run on copies of one random matrix in turn, R times
+each; getrs and potrs for each number of right-hand sides, of which 0 stands for the order;
+--complex: LU of complex ones. FOLDER gets factor.csv, a line for each order and mode: medians in
+milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|,
+|A - Q R|, |B - A X|, or that of Q, by products with a random vector, and how many pivots, or signs
+of R's diagonal, are not cuSOLVER's.
 Each mode is a copy of the library, loaded with an environment of its own; it is not preloaded.
 Needs PyTorch. Exit status 0 unless a call failed or an error is above 30."""
 import argparse
 import csv
 import ctypes
+import itertools
 import os
 import pathlib
 import shutil
@@ -28,7 +31,8 @@ ORDERS = [1, 16, 32, 64, 100, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 30
           8192, 12000, 16384]
 REAL, COMPLEX = 1, 5  # CUDA_R_64F, CUDA_C_64F
 MOST_ERROR = 30.0  # what LAPACK's tests allow
-FIELDS = ["order", "mode", "native_ms", "ms", "ratio", "native_error", "error", "other_pivots"]
+FIELDS = ["order", "mode", "native_ms", "ms", "ratio", "native_error", "error", "other_pivots",
+          "rhs"]
 
 
 def pointer(tensor):
@@ -48,6 +52,7 @@ class Typed:
     """A routine cusolverDnX of sizes in int64. Matrices lie in columns: tensors are transposes."""
 
     type = REAL  # of its matrices
+    rhs = [0]  # numbers of right-hand sides; 0: it has none
 
     def start(self, a):
         """The matrix that the routine is called with, and what there is beside it."""
@@ -158,10 +163,97 @@ class Geqrf(Typed):
         return factors.diagonal().sign()
 
 
+class Getrs(Typed):
+    """X in place of B, whose rows here are its columns. Beside it there are pivots."""
+
+    name, rhs, op = "cusolverDnXgetrs", [1, 16, 256, 0], "N"
+
+    def start(self, a):
+        order, self.columns = len(a), self.columns or len(a)
+        factors, pivots = torch.linalg.lu_factor(a.T)
+        self.matrix, self.factors = a.T, factors.T.contiguous()
+        self.right = torch.randn(self.columns, order, dtype=a.dtype, device="cuda")
+        return self.right, pivots.to(torch.int64)
+
+    def bytes(self, *_):
+        return 0, 0
+
+    def call(self, library, solver, pivots):
+        n = ctypes.c_int64(solver.n)
+        return library[self.name](
+            solver.handle, solver.params, "NTC".index(self.op), n, ctypes.c_int64(self.columns),
+            self.type, pointer(self.factors), n, pointer(pivots), self.type, pointer(solver.a), n,
+            pointer(solver.info))
+
+    def wanted(self, right, _, x):
+        return right.T @ x
+
+    def product(self, made, _, x):
+        return (self.matrix if self.op == "N" else self.matrix.T) @ (made.T @ x)
+
+    def size(self, _, made):
+        return self.matrix.norm() * made.norm()
+
+    def choices(self, made, _):
+        return zeros(len(made), torch.float64)
+
+
+class Potrs(Getrs):
+    """By a triangle of a symmetric matrix as potrf has it."""
+
+    name, triangle = "cusolverDnXpotrs", "L"
+
+    def start(self, a):
+        order, self.columns = len(a), self.columns or len(a)
+        self.matrix, _ = Potrf().start(a)
+        lower = torch.linalg.cholesky(self.matrix)
+        self.factors = (lower.T if self.triangle == "L" else lower).contiguous()
+        return torch.randn(self.columns, order, dtype=a.dtype, device="cuda"), None
+
+    def call(self, library, solver, _):
+        n = ctypes.c_int64(solver.n)
+        return library[self.name](
+            solver.handle, solver.params, "LU".index(self.triangle), n,
+            ctypes.c_int64(self.columns), self.type, pointer(self.factors), n, self.type,
+            pointer(solver.a), n, pointer(solver.info))
+
+
+class Potri(Potrs):
+    """The triangle of the inverse in place of the factor."""
+
+    name, rhs = "cusolverDnDpotri", [0]
+
+    def start(self, a):
+        super().start(a)
+        return self.factors, None
+
+    def arguments(self, solver):
+        return (solver.handle, "LU".index(self.triangle), solver.n, pointer(solver.a), solver.n)
+
+    def bytes(self, solver, _):
+        elements = ctypes.c_int()
+        check(solver.cusolver[self.name + "_bufferSize"](*self.arguments(solver),
+                                                         ctypes.byref(elements)))
+        self.elements = elements.value
+        return 8 * elements.value, 0
+
+    def call(self, library, solver, _):
+        return library[self.name](*self.arguments(solver), pointer(solver.work), self.elements,
+                                  pointer(solver.info))
+
+    def wanted(self, _, __, x):
+        return x
+
+    def product(self, made, _, x):
+        triangle = torch.tril(made.T if self.triangle == "L" else made)
+        return self.matrix @ (triangle @ x + torch.tril(triangle, -1).T @ x)
+
+
 class Reflected:
     """A routine of cuSOLVER with the reflectors of a random matrix."""
 
     type = REAL
+    rhs = [0]
 
     def start(self, a):
         factors, tau = torch.geqrf(a.T)
@@ -225,7 +317,8 @@ class Ormqr(Reflected):
         return made.T @ x
 
 
-ROUTINES = {"getrf": Getrf, "potrf": Potrf, "geqrf": Geqrf, "orgqr": Orgqr, "ormqr": Ormqr}
+ROUTINES = {"getrf": Getrf, "potrf": Potrf, "geqrf": Geqrf, "getrs": Getrs, "potrs": Potrs,
+            "potri": Potri, "orgqr": Orgqr, "ormqr": Ormqr}
 
 
 class Solver:
@@ -266,8 +359,8 @@ class Solver:
 
 def error_of(routine, a, made, beside):
     """By products with a vector of random numbers; both matrices are transposed."""
-    n = len(a)
-    x = torch.randn(n, dtype=a.dtype, device="cuda")
+    n = a.shape[1]
+    x = torch.randn(len(a), dtype=a.dtype, device="cuda")
     off = routine.wanted(a, beside, x) - routine.product(made, beside, x)
     return float(off.norm() / (routine.size(a, made) * x.norm() * n * 2.0 ** -53))
 
@@ -279,7 +372,8 @@ def load(library, mode, folder):
     return ctypes.CDLL(str(copy))
 
 
-def measure(solver, ways, order, rounds):
+def measure(solver, ways, order, columns, rounds):
+    solver.routine.columns = columns
     dtype = torch.complex128 if solver.routine.type == COMPLEX else torch.float64
     a = torch.randn(order, order, dtype=dtype, device="cuda")
     source, beside = solver.prepare(a)
@@ -295,7 +389,7 @@ def measure(solver, ways, order, rounds):
     return times, results
 
 
-def lines_of(order, times, results):
+def lines_of(order, columns, times, results):
     native, native_error = statistics.median(times["native"]), results["native"][0]
     for mode in times:
         if mode != "native":
@@ -303,7 +397,7 @@ def lines_of(order, times, results):
             yield dict(zip(FIELDS, [
                 order, mode, f"{native:.4f}", f"{ms:.4f}", f"{ms / native:.4f}",
                 f"{native_error:.4f}", f"{results[mode][0]:.4f}",
-                int((results[mode][1] != results["native"][1]).sum())]))
+                int((results[mode][1] != results["native"][1]).sum()), columns]))
 
 
 def parse(words):
@@ -313,22 +407,26 @@ def parse(words):
     parser.add_argument("--library", type=pathlib.Path,
                         default=next((p for p in beside if p.exists()), beside[0]))
     parser.add_argument("--routine", choices=ROUTINES, default="getrf")
-    parser.add_argument("--triangle", choices="LU", default="L", help="of potrf")
-    parser.add_argument("--complex", action="store_true", help="getrf alone")
+    parser.add_argument("--triangle", choices="LU", default="L", help="of potrf and so on")
+    parser.add_argument("--op", choices="NT", default="N", help="of getrs")
+    parser.add_argument("--complex", action="store_true", help="getrf and getrs alone")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["auto"])
     parser.add_argument("--orders", type=lambda text: list(map(int, text.split(","))),
                         default=ORDERS)
+    parser.add_argument("--rhs", type=lambda text: list(map(int, text.split(","))),
+                        help="of getrs and potrs: numbers of right-hand sides; 0: the order")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args(words)
-    if arguments.complex and arguments.routine != "getrf":
-        parser.error(f"--complex is for --routine getrf, not {arguments.routine}")
+    if arguments.complex and arguments.routine not in ("getrf", "getrs"):
+        parser.error(f"--complex is for --routine getrf and getrs, not {arguments.routine}")
     return arguments
 
 
 def main(words):
     arguments, worst = parse(words), 0.0
-    Potrf.triangle = arguments.triangle
-    Getrf.type = COMPLEX if arguments.complex else REAL
+    Potrf.triangle = Potrs.triangle = arguments.triangle
+    Getrf.type = Getrs.type = COMPLEX if arguments.complex else REAL
+    Getrs.op = arguments.op
     arguments.out.mkdir(parents=True, exist_ok=True)
     cusolver = ctypes.CDLL("libcusolver.so.12")
     with (tempfile.TemporaryDirectory() as folder,
@@ -339,8 +437,10 @@ def main(words):
         table = csv.DictWriter(file, FIELDS, lineterminator="\n")
         table.writeheader()
         print(*FIELDS)
-        for order in arguments.orders:
-            for line in lines_of(order, *measure(solver, ways, order, arguments.rounds)):
+        for order, columns in itertools.product(arguments.orders,
+                                                arguments.rhs or solver.routine.rhs):
+            measured = measure(solver, ways, order, columns, arguments.rounds)
+            for line in lines_of(order, columns, *measured):
                 table.writerow(line)
                 file.flush()
                 print(*line.values(), flush=True)

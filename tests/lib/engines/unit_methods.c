@@ -8,7 +8,7 @@
 
 static const td_method *const methods[] = {
     &td_method_product,  &td_method_solve, &td_method_batched_lu, &td_method_lu,
-    &td_method_cholesky, &td_method_qr,    &td_method_q};
+    &td_method_cholesky, &td_method_qr,    &td_method_q,          &td_method_solution};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static td_value memory[3];
@@ -94,10 +94,11 @@ TEST(kinds_write_their_last_matrix)
     for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
         p.kind = (td_kind)kind;
         const bool is_in_place =
-            kind == TD_LU_FACTOR || (td_kind_is_factorisation(p.kind) && kind != TD_APPLY_Q);
-        const td_matrix *expected = is_in_place                                          ? &p.a
-                                    : kind == TD_TRIANGULAR_SOLVE || kind == TD_LU_SOLVE ? &p.b
-                                                                                         : &p.c;
+            kind == TD_LU_FACTOR || kind == TD_CHOLESKY_INVERT ||
+            (td_kind_is_factorisation(p.kind) && kind != TD_APPLY_Q);
+        const bool is_solve =
+            kind == TD_TRIANGULAR_SOLVE || kind == TD_LU_SOLVE || kind == TD_CHOLESKY_SOLVE;
+        const td_matrix *expected = is_in_place ? &p.a : is_solve ? &p.b : &p.c;
         assert_ptr_equal(td_problem_result(&p), expected);
         assert_int_equal(td_kind_is_update(p.kind), td_kinds[kind].has_triangle &&
                                                         !td_kinds[kind].has_side &&

@@ -64,6 +64,8 @@ static const looks table[] = {
     {TD_FACTOR_QR, "a", 'a', "mnz"},
     {TD_FORM_Q, "a", 'a', "mnz"},
     {TD_APPLY_Q, "ac", 'c', "mnz"},
+    {TD_CHOLESKY_SOLVE, "ab", 'b', "nkz"},
+    {TD_CHOLESKY_INVERT, "a", 'a', "nz"},
 };
 
 static td_matrix *matrix_of(td_problem *p, char name)
@@ -200,6 +202,8 @@ TEST(leading_dimensions_cover_stored_rows)
         {TD_FORM_Q, TD_OP_N, TD_OP_N, TD_LEFT, {5, 0, 0}},
         {TD_APPLY_Q, TD_OP_T, TD_OP_N, TD_LEFT, {5, 0, 5}},
         {TD_APPLY_Q, TD_OP_N, TD_OP_N, TD_RIGHT, {8, 0, 5}},
+        {TD_CHOLESKY_SOLVE, TD_OP_N, TD_OP_N, TD_LEFT, {8, 8, 0}},
+        {TD_CHOLESKY_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int x = 0; x < 3; x++) {

@@ -1,0 +1,43 @@
+"""A program that knows nothing of Tandem has cuSOLVER solve and invert by LU and Cholesky factors:
+with and without Tandem preloaded, and attached while it runs.
+
+usage: check_preload_solution.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+The client is linked to cuSOLVER, or looks its functions up.
+"""
+
+import sys
+import unittest
+
+import preloading
+
+
+class PreloadSolution(preloading.PreloadedSolver):
+    functions = tuple(f"cusolverDn{name}" for name in (
+        "Dgetrs", "Zgetrs", "Xgetrs", "Dpotrs", "Zpotrs", "Xpotrs", "Dpotri", "Zpotri"))
+    types, emulated = ("binary64", "complex binary64"), 144
+    native = {"nothing to compute": 52, "invalid arguments": 9}
+
+    def test_without(self):
+        self.check_without()
+
+    def test_modes(self):
+        self.check_modes()
+
+    def test_attached(self):
+        self.check_attached()
+
+    def test_native(self):
+        """Under auto solves are Tandem's where that gains on the card of the host device."""
+        self.check_native()
+        self.assertGreater(len(self.calls_of(TANDEM_MODE="auto")), 50)
+
+    def test_family(self):
+        self.check_family()
+
+    def test_verified(self):
+        self.check_verified()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
