@@ -7,7 +7,7 @@ its place, in one process.
 For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Xgetrs, Xpotrs, Dpotri,
 Dorgqr, Dormqr) and, for each mode, Tandem's run on copies of one random matrix in turn, R times
 each; getrs and potrs for each number of right-hand sides, of which 0 stands for the order;
---complex: LU of complex ones. FOLDER gets factor.csv, a line for each order and mode: medians in
+--complex: LU of complex ones, and solutions. FOLDER gets factor.csv, a line for each order and mode: medians in
 milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|,
 |A - Q R|, |B - A X|, or that of Q, by products with a random vector, and how many pivots, or signs
 of R's diagonal, are not cuSOLVER's.
@@ -115,8 +115,8 @@ class Potrf(Typed):
 
     def start(self, a):
         n = len(a)
-        one = torch.eye(n, dtype=torch.float64, device="cuda")
-        self.matrix = (a + a.T) / 2 ** 0.5 + (2 * n ** 0.5 + 1.0) * one
+        one = torch.eye(n, dtype=a.dtype, device="cuda")
+        self.matrix = (a + a.mH) / 2 ** 0.5 + (2 * n ** 0.5 + 1.0) * one
         return self.matrix, zeros(n, self.kind)
 
     def sizes(self, solver):
@@ -185,8 +185,8 @@ class Getrs(Typed):
             self.type, pointer(self.factors), n, pointer(pivots), self.type, pointer(solver.a), n,
             pointer(solver.info))
 
-    def wanted(self, right, _, x):
-        return right.T @ x
+    def wanted(self, _, __, x):
+        return self.right.T @ x
 
     def product(self, made, _, x):
         return (self.matrix if self.op == "N" else self.matrix.T) @ (made.T @ x)
@@ -207,8 +207,9 @@ class Potrs(Getrs):
         order, self.columns = len(a), self.columns or len(a)
         self.matrix, _ = Potrf().start(a)
         lower = torch.linalg.cholesky(self.matrix)
-        self.factors = (lower.T if self.triangle == "L" else lower).contiguous()
-        return torch.randn(self.columns, order, dtype=a.dtype, device="cuda"), None
+        self.factors = (lower.T if self.triangle == "L" else lower.conj()).resolve_conj().contiguous()
+        self.right = torch.randn(self.columns, order, dtype=a.dtype, device="cuda")
+        return self.right, None
 
     def call(self, library, solver, _):
         n = ctypes.c_int64(solver.n)
@@ -221,7 +222,11 @@ class Potrs(Getrs):
 class Potri(Potrs):
     """The triangle of the inverse in place of the factor."""
 
-    name, rhs = "cusolverDnDpotri", [0]
+    rhs = [0]
+
+    @property
+    def name(self):
+        return "cusolverDnZpotri" if self.type == COMPLEX else "cusolverDnDpotri"
 
     def start(self, a):
         super().start(a)
@@ -235,7 +240,7 @@ class Potri(Potrs):
         check(solver.cusolver[self.name + "_bufferSize"](*self.arguments(solver),
                                                          ctypes.byref(elements)))
         self.elements = elements.value
-        return 8 * elements.value, 0
+        return 16 * elements.value, 0
 
     def call(self, library, solver, _):
         return library[self.name](*self.arguments(solver), pointer(solver.work), self.elements,
@@ -245,8 +250,8 @@ class Potri(Potrs):
         return x
 
     def product(self, made, _, x):
-        triangle = torch.tril(made.T if self.triangle == "L" else made)
-        return self.matrix @ (triangle @ x + torch.tril(triangle, -1).T @ x)
+        triangle = torch.tril(made.T if self.triangle == "L" else made.conj())
+        return self.matrix @ (triangle @ x + torch.tril(triangle, -1).mH @ x)
 
 
 class Reflected:
@@ -359,8 +364,8 @@ class Solver:
 
 def error_of(routine, a, made, beside):
     """By products with a vector of random numbers; both matrices are transposed."""
-    n = a.shape[1]
-    x = torch.randn(len(a), dtype=a.dtype, device="cuda")
+    n = made.shape[1]
+    x = torch.randn(len(made), dtype=made.dtype, device="cuda")
     off = routine.wanted(a, beside, x) - routine.product(made, beside, x)
     return float(off.norm() / (routine.size(a, made) * x.norm() * n * 2.0 ** -53))
 
@@ -409,7 +414,7 @@ def parse(words):
     parser.add_argument("--routine", choices=ROUTINES, default="getrf")
     parser.add_argument("--triangle", choices="LU", default="L", help="of potrf and so on")
     parser.add_argument("--op", choices="NT", default="N", help="of getrs")
-    parser.add_argument("--complex", action="store_true", help="getrf and getrs alone")
+    parser.add_argument("--complex", action="store_true", help="getrf, getrs, potrs, potri")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["auto"])
     parser.add_argument("--orders", type=lambda text: list(map(int, text.split(","))),
                         default=ORDERS)
@@ -417,8 +422,8 @@ def parse(words):
                         help="of getrs and potrs: numbers of right-hand sides; 0: the order")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args(words)
-    if arguments.complex and arguments.routine not in ("getrf", "getrs"):
-        parser.error(f"--complex is for --routine getrf and getrs, not {arguments.routine}")
+    if arguments.complex and arguments.routine not in ("getrf", "getrs", "potrs", "potri"):
+        parser.error(f"--complex is not for --routine {arguments.routine}")
     return arguments
 
 

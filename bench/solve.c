@@ -1,12 +1,13 @@
 /* solve - times of triangular solves in every way that they can be cut: single diagonal blocks by
  * their rows and by the vectors of a panel, and whole solves by rows of a block, in modes fp64 and
- * ozaki2, beside cuBLAS's and as mode auto cuts them, with what it predicts. From these the
- * constants solve_* of lib/model/tuning.def follow.
+ * ozaki2, beside cuBLAS's and as mode auto cuts them, with what it predicts; and of few vectors on
+ * either side, by cuBLAS and in mode fp64. From these the constants solve_* and native_solve_* of
+ * lib/model/tuning.def follow.
  *
  * Usage: solve [--csv FILE]
  *
  * Prints Markdown: microseconds, and real TFLOP/s (a complex multiply-add is eight operations).
- * Takes some fifteen seconds. */
+ * Takes some thirty seconds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "../lib/call/policy.h"
 #include "../lib/cuda/device.h"
 #include "../lib/model/device_model.h"
+#include "../lib/model/solve_model.h"
 #include "../lib/engines/solve/solve.h"
 #include "harness/options.h"
 #include "harness/table.h"
@@ -35,34 +37,16 @@ typedef struct {
 } shape;
 
 static const shape shapes[] = {
-    {TD_BINARY64, 8192, 8192, "LLN"},
-    {TD_BINARY64, 8192, 512, "LLN"},
-    {TD_BINARY64, 8192, 64, "LLN"},
-    {TD_BINARY64, 512, 8192, "LLN"},
-    {TD_BINARY64, 1024, 1024, "LLN"},
-    {TD_BINARY64, 256, 4096, "LLN"},
-    {TD_BINARY64, 64, 8192, "LLN"},
-    {TD_BINARY64, 8192, 512, "LUN"},
-    {TD_BINARY64, 8192, 512, "LLT"},
-    {TD_BINARY64, 512, 8192, "RLT"},
-    {TD_BINARY64, 512, 8192, "RUN"},
-    {TD_BINARY64, 512, 15360, "RLN"},
-    {TD_BINARY64, 512, 15360, "RLT"},
-    {TD_BINARY64, 512, 15360, "RUN"},
-    {TD_BINARY64, 512, 15360, "RUT"},
-    {TD_BINARY64, 2048, 15360, "RUN"},
-    {TD_BINARY64, 128, 8192, "RUN"},
-    {TD_BINARY64, 8192, 16, "RUN"},
-    {TD_BINARY64, 8192, 1, "LLN"},
-    {TD_BINARY64, 8192, 1, "LUN"},
-    {TD_BINARY64, 8192, 16, "LLN"},
-    {TD_BINARY64, 2048, 1, "LLN"},
-    {TD_BINARY64, 2048, 16, "LLN"},
-    {TD_BINARY64, 512, 1, "LLN"},
-    {TD_BINARY64, 512, 16, "LLT"},
-    {TD_BINARY64, 512, 512, "LUN"},
-    {TD_COMPLEX_BINARY64, 4096, 4096, "LLN"},
-    {TD_COMPLEX_BINARY64, 4096, 256, "LLN"},
+    {TD_BINARY64, 8192, 8192, "LLN"},         {TD_BINARY64, 8192, 512, "LLN"},
+    {TD_BINARY64, 8192, 64, "LLN"},           {TD_BINARY64, 512, 8192, "LLN"},
+    {TD_BINARY64, 1024, 1024, "LLN"},         {TD_BINARY64, 256, 4096, "LLN"},
+    {TD_BINARY64, 64, 8192, "LLN"},           {TD_BINARY64, 8192, 512, "LUN"},
+    {TD_BINARY64, 8192, 512, "LLT"},          {TD_BINARY64, 512, 8192, "RLT"},
+    {TD_BINARY64, 512, 8192, "RUN"},          {TD_BINARY64, 512, 15360, "RLN"},
+    {TD_BINARY64, 512, 15360, "RLT"},         {TD_BINARY64, 512, 15360, "RUN"},
+    {TD_BINARY64, 512, 15360, "RUT"},         {TD_BINARY64, 2048, 15360, "RUN"},
+    {TD_BINARY64, 128, 8192, "RUN"},          {TD_BINARY64, 512, 512, "LUN"},
+    {TD_COMPLEX_BINARY64, 4096, 4096, "LLN"}, {TD_COMPLEX_BINARY64, 4096, 256, "LLN"},
     {TD_COMPLEX_BINARY64, 512, 4096, "RLC"},
 };
 
@@ -189,6 +173,33 @@ static bool measure_blocks(const table *out, work *w, td_type type)
     return true;
 }
 
+/* By cuBLAS and in mode fp64, whether or not auto would take it. */
+static bool measure_narrow_shape(const table *out, work *w, const shape *s)
+{
+    w->s = s;
+    w->by = (td_solve_products){.engine = NULL};
+    const td_problem p = problem_of(w);
+    td_way_forecast by_way[TD_MOST_WAYS];
+    const int fp64 = td_way_of_binary64();
+    td_model_predict_solve(td_device_model(w->device->ordinal), &p, by_way);
+    if (!print_row(out, w, "native", 0, solve, 1, by_way[0].seconds)) return false;
+    w->by = (td_solve_products){&td_engine_fp64, {0}, by_way[fp64].cut};
+    return print_row(out, w, "fp64", 0, solve, 1, by_way[fp64].seconds);
+}
+
+static bool measure_narrow(const table *out, work *w, td_type type)
+{
+    static const int orders[] = {128, 512, 2048, 8192}, counts[] = {1, 2, 3, 4, 8, 16, 32};
+    static const char *const forms[] = {"LLN", "LUT", "RUN", "RLT"};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        for (size_t j = 0; j < sizeof counts / sizeof *counts; j++)
+            for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+                const shape s = {type, orders[i] / parts_of(type), counts[j], forms[k]};
+                if (!measure_narrow_shape(out, w, &s)) return false;
+            }
+    return true;
+}
+
 static bool measure_shape(const table *out, work *w, const shape *s)
 {
     static const char *const modes[] = {"fp64", "ozaki2"};
@@ -247,7 +258,7 @@ static bool measure(const table *out, work *w, td_type type)
     if (!fill(w, type) || !measure_blocks(out, w, type)) return false;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (shapes[i].type == type && !measure_shape(out, w, &shapes[i])) return false;
-    return true;
+    return measure_narrow(out, w, type);
 }
 
 static bool run(const char *csv)

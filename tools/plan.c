@@ -177,9 +177,11 @@ typedef struct {
     double seconds[TD_MOST_WAYS];
 } planned;
 
+/* Factors, or what is made of them. */
 static bool is_factored(const planned *of)
 {
-    return td_kind_is_factorisation(of->question.called->kind);
+    const td_kind kind = of->question.called->kind;
+    return td_kind_is_factorisation(kind) || td_kind_is_by_factors(kind);
 }
 static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
 
@@ -192,13 +194,16 @@ static void print_ops(const planned *of, char text[3])
 }
 
 /* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle, and for
- * reflectors twice as many; those that are applied to other vectors meet all of these. */
+ * reflectors twice as many; those that are applied to other vectors meet all of these. Solutions
+ * meet two triangles, inverses twice what their factors have taken. */
 static double terms_of_factors(const td_problem *p)
 {
     const double m = (double)p->m, n = (double)p->n,
                  k = (double)(p->kind == TD_FACTOR_LU ? td_smaller(p->m, p->n)
                                                       : td_problem_reflectors(p));
     if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
+    if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
+    if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
     if (p->kind == TD_APPLY_Q) return 2.0 * m * n * k - (p->side == TD_LEFT ? n : m) * k * k;
     return (p->kind == TD_FACTOR_LU ? 1.0 : 2.0) *
            (m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0);
@@ -243,6 +248,7 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
     of.terms = q->method->terms(q);
     of.k = q->is_lowered ? q->product.k : of.terms;
     if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
+    if (td_kind_is_by_factors(called->kind) && r->kind->has_k) of.question.product.n = called->k;
     q->method->predict(model, q, by_way);
     for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
     return of;
@@ -250,6 +256,8 @@ static planned plan_call(const routine *r, const td_problem *called, const td_mo
 
 static const char *label_of(const planned *of)
 {
+    if (td_kind_is_by_factors(of->question.called->kind))
+        return of->routine->kind->has_k ? "solve:" : "inverse:";
     if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
     if (is_solve(of)) return "solve:";
     return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
@@ -471,9 +479,9 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dpotrf only N; of dsymm, dtrmm, dtrsm, "
-        "dgetrf "
-        "and dgeqrf only M and N; complex ones begin with z, Hermitian ones are zhemm, zherk, "
+        "of an N x N matrix, only N and K are given; of dpotrf and dpotri only N; of dsymm, dtrmm, "
+        "dtrsm, dgetrf and dgeqrf only M and N; of dgetrs and dpotrs N and the right-hand sides; "
+        "complex ones begin with z, Hermitian ones are zhemm, zherk, "
         "zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
@@ -484,7 +492,7 @@ const command command_plan = {
          [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
          [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
          [ROUTINE] = {"routine", "ROUTINE",
-                      "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgeqrf, ...; dgemm without it"},
+                      "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgetrs, ...; dgemm without it"},
          [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

@@ -1,7 +1,7 @@
 """Netlib's tests of LAPACK's linear equations (Debian's package liblapack-test), with LU, Cholesky
-and QR factors by cuSOLVER, with Tandem preloaded.
+and QR factors, and what is made of them, by cuSOLVER, with Tandem preloaded.
 
-usage: check_netlib_factors.py TANDEM LIBFACTORS PRELOAD_LIBRARY HOSTGPU_FOLDER
+usage: check_netlib_factors.py TYPE TANDEM LIBFACTORS PRELOAD_LIBRARY HOSTGPU_FOLDER
 
 Skipped (status 77) where the package is missing. Test ratios are residuals in units of the order
 times 2^-53 of the matrix; those above 30 fail, as LAPACK has it. The tests of error exits are left
@@ -18,12 +18,19 @@ import sys
 import tempfile
 import unittest
 
-tandem, factors, preload, hostgpu = map(os.path.abspath, sys.argv[1:5])
+letter = sys.argv[1]  # d or z
+tandem, factors, preload, hostgpu = map(os.path.abspath, sys.argv[2:6])
 STAND_INS = [
     os.path.join(hostgpu, name)
     for name in ("libcudart.so.13", "libcublas.so.13", "libcusolver.so.12")
 ]
-FUNCTIONS = {f"cusolverDnD{name}" for name in ("getrf", "potrf", "geqrf", "orgqr", "ormqr")}
+ROUTINES = ["getrf", "getrs", "potrf", "potrs", "potri"]
+PATHS = {"GE": 11, "PO": 9}
+if letter == "d":
+    ROUTINES += ["geqrf", "orgqr", "ormqr"]
+    PATHS["QR"] = 8
+NATIVE_ALONE = {"cusolverDnZpotrf"}  # no mode has it
+FUNCTIONS = {f"cusolverDn{letter.upper()}{name}" for name in ROUTINES}
 # Orders; 65 and 132 have more than one panel, and products between them.
 ALL, FEW = (0, 3, 65, 132), (0, 3, 132)
 DIRECTIONS = """Factors of general, positive definite and tall matrices
@@ -42,10 +49,7 @@ DIRECTIONS = """Factors of general, positive definite and tall matrices
 T                      Put T to test the LAPACK routines
 T                      Put T to test the driver routines
 F                      Put T to test the error exits
-DGE   11               List types on next line if 0 < NTYPES < 11
-DPO    9               List types on next line if 0 < NTYPES <  9
-DQR    8               List types on next line if 0 < NTYPES <  8
-"""
+""" + "".join(f"{letter.upper()}{path} {types}\n" for path, types in PATHS.items())
 
 
 def find(name):
@@ -56,7 +60,7 @@ def find(name):
     return found[0]
 
 
-PROGRAM = find("xlintstd")
+PROGRAM = find(f"xlintst{letter}")
 
 
 class Factors(unittest.TestCase):
@@ -89,11 +93,13 @@ class Factors(unittest.TestCase):
 
     def check(self, mode, orders=ALL if "TEST_EVERYTHING" in os.environ else FEW):
         output, report = self.run_program(mode, orders)
-        for path in ("DGE", "DPO", "DQR"):
-            self.assertRegex(output, rf"All tests for {path} routines passed", f"{mode}\n{output}")
+        for path in PATHS:
+            self.assertRegex(output, rf"All tests for {letter.upper()}{path} routines passed",
+                             f"{mode}\n{output}")
         self.assertIsNone(re.search(r"fail|illegal", output), f"{mode}\n{output}")
         seen = {c["function"] for c in report["calls"] if c["mode"] == mode}
-        self.assertEqual(seen & FUNCTIONS, self.intercepted, mode)
+        wanted = self.intercepted - (set() if mode == "native" else NATIVE_ALONE)
+        self.assertEqual(seen & FUNCTIONS, wanted, mode)
 
     def test_native(self):
         self.check("native")

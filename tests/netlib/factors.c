@@ -1,4 +1,5 @@
-/* factors.c - LAPACK's LU, Cholesky and QR factors on cuSOLVER, to be preloaded: matrices are
+/* factors.c - LAPACK's LU, Cholesky and QR factors, and what is made of them, on cuSOLVER, to be
+ * preloaded: matrices are
  * copied to the device, a function of cusolverDn.h is called, and the result is copied back. So
  * netlib's test programs of LAPACK test whatever cuSOLVER does. What cuSOLVER itself calls of
  * LAPACK, as the host device's does, is the library's own. Arguments are not checked: there is no
@@ -36,18 +37,17 @@ static void *next(const char *name)
 
 /* ---- workspaces ---- */
 
-/* A workspace of so many numbers, and where info goes. */
+/* A workspace of so many numbers, real or complex, and where info goes. */
 typedef struct {
-    double *work;
+    void *work;
     int *info;
 } extras;
 
 static extras make_extras(int numbers)
 {
     extras x;
-    const size_t bytes = (size_t)(numbers > 0 ? numbers : 1) * sizeof *x.work;
-    const int status =
-        cudaMalloc((void **)&x.work, bytes) || cudaMalloc((void **)&x.info, sizeof(int));
+    const size_t bytes = (size_t)(numbers > 0 ? numbers : 1) * sizeof(cuDoubleComplex);
+    const int status = cudaMalloc(&x.work, bytes) || cudaMalloc((void **)&x.info, sizeof(int));
     if (status) fail("cudaMalloc", status);
     return x;
 }
@@ -76,45 +76,104 @@ static int call(const char *function, cusolverStatus_t status)
         is_within = false;                                                                         \
     } while (0)
 
-/* ---- factors ---- */
-
-void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info);
-void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivots, int *info)
-{
-    RETURN_IF_WITHIN(dgetrf_, m, n, a, lda, pivots, info)
-    const int least = *m < *n ? *m : *n;
-    int numbers;
-    *info = 0;
-    if (least == 0) return;
-    const matrix da = put(a, *m, *n, *lda, sizeof *a),
-                 dp = put(pivots, least, 1, least, sizeof(int));
-    CALL(cusolverDnDgetrf_bufferSize, *m, *n, da.device, *lda, &numbers);
-    const extras x = make_extras(numbers);
-    CALL(cusolverDnDgetrf, *m, *n, da.device, *lda, x.work, dp.device, x.info);
-    get(da, "dgetrf", 0);
-    get(dp, "dgetrf", 0);
-    *info = end_extras(x);
-}
+/* ---- linear equations ---- */
 
 static cublasFillMode_t fill(const char *letter)
 {
     return is(letter, 'L') ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
 }
 
-void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t length);
-void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, size_t length)
+static cublasOperation_t operation(const char *letter)
 {
-    RETURN_IF_WITHIN(dpotrf_, uplo, n, a, lda, info, length)
-    int numbers;
-    *info = 0;
-    if (*n == 0) return;
-    const matrix da = put(a, *n, *n, *lda, sizeof *a);
-    CALL(cusolverDnDpotrf_bufferSize, fill(uplo), *n, da.device, *lda, &numbers);
-    const extras x = make_extras(numbers);
-    CALL(cusolverDnDpotrf, fill(uplo), *n, da.device, *lda, x.work, numbers, x.info);
-    get(da, "dpotrf", 0);
-    *info = end_extras(x);
+    return is(letter, 'N') ? CUBLAS_OP_N : is(letter, 'T') ? CUBLAS_OP_T : CUBLAS_OP_C;
 }
+
+#define DEFINE_LU(name, LETTER, number)                                                            \
+    void name##getrf_(const int *m, const int *n, number *a, const int *lda, int *pivots,          \
+                      int *info);                                                                  \
+    void name##getrf_(const int *m, const int *n, number *a, const int *lda, int *pivots,          \
+                      int *info)                                                                   \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##getrf_, m, n, a, lda, pivots, info)                                 \
+        const int least = *m < *n ? *m : *n;                                                       \
+        int numbers;                                                                               \
+        *info = 0;                                                                                 \
+        if (least == 0) return;                                                                    \
+        const matrix da = put(a, *m, *n, *lda, sizeof *a),                                         \
+                     dp = put(pivots, least, 1, least, sizeof(int));                               \
+        CALL(cusolverDn##LETTER##getrf_bufferSize, *m, *n, da.device, *lda, &numbers);             \
+        const extras x = make_extras(numbers);                                                     \
+        CALL(cusolverDn##LETTER##getrf, *m, *n, da.device, *lda, x.work, dp.device, x.info);       \
+        get(da, #name "getrf", 0);                                                                 \
+        get(dp, #name "getrf", 0);                                                                 \
+        *info = end_extras(x);                                                                     \
+    }                                                                                              \
+    void name##getrs_(const char *trans, const int *n, const int *nrhs, number *a, const int *lda, \
+                      int *pivots, number *b, const int *ldb, int *info, size_t length);           \
+    void name##getrs_(const char *trans, const int *n, const int *nrhs, number *a, const int *lda, \
+                      int *pivots, number *b, const int *ldb, int *info, size_t length)            \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##getrs_, trans, n, nrhs, a, lda, pivots, b, ldb, info, length)       \
+        *info = 0;                                                                                 \
+        if (*n == 0 || *nrhs == 0) return;                                                         \
+        const matrix da = put(a, *n, *n, *lda, sizeof *a),                                         \
+                     dp = put(pivots, *n, 1, *n, sizeof(int)),                                     \
+                     db = put(b, *n, *nrhs, *ldb, sizeof *b);                                      \
+        const extras x = make_extras(0);                                                           \
+        CALL(cusolverDn##LETTER##getrs, operation(trans), *n, *nrhs, da.device, *lda, dp.device,   \
+             db.device, *ldb, x.info);                                                             \
+        get(db, #name "getrs", 0);                                                                 \
+        drop(da);                                                                                  \
+        drop(dp);                                                                                  \
+        *info = end_extras(x);                                                                     \
+    }
+DEFINE_LU(d, D, double)
+DEFINE_LU(z, Z, cuDoubleComplex)
+
+/* A function that works in place in one triangle. */
+#define DEFINE_IN_TRIANGLE(name, LETTER, number, routine)                                          \
+    void name##routine##_(const char *uplo, const int *n, number *a, const int *lda, int *info,    \
+                          size_t length);                                                          \
+    void name##routine##_(const char *uplo, const int *n, number *a, const int *lda, int *info,    \
+                          size_t length)                                                           \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##routine##_, uplo, n, a, lda, info, length)                          \
+        int numbers;                                                                               \
+        *info = 0;                                                                                 \
+        if (*n == 0) return;                                                                       \
+        const matrix da = put(a, *n, *n, *lda, sizeof *a);                                         \
+        CALL(cusolverDn##LETTER##routine##_bufferSize, fill(uplo), *n, da.device, *lda, &numbers); \
+        const extras x = make_extras(numbers);                                                     \
+        CALL(cusolverDn##LETTER##routine, fill(uplo), *n, da.device, *lda, x.work, numbers,        \
+             x.info);                                                                              \
+        get(da, #name #routine, 0);                                                                \
+        *info = end_extras(x);                                                                     \
+    }
+
+#define DEFINE_CHOLESKY(name, LETTER, number)                                                      \
+    DEFINE_IN_TRIANGLE(name, LETTER, number, potrf)                                                \
+    DEFINE_IN_TRIANGLE(name, LETTER, number, potri)                                                \
+    void name##potrs_(const char *uplo, const int *n, const int *nrhs, number *a, const int *lda,  \
+                      number *b, const int *ldb, int *info, size_t length);                        \
+    void name##potrs_(const char *uplo, const int *n, const int *nrhs, number *a, const int *lda,  \
+                      number *b, const int *ldb, int *info, size_t length)                         \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##potrs_, uplo, n, nrhs, a, lda, b, ldb, info, length)                \
+        *info = 0;                                                                                 \
+        if (*n == 0 || *nrhs == 0) return;                                                         \
+        const matrix da = put(a, *n, *n, *lda, sizeof *a),                                         \
+                     db = put(b, *n, *nrhs, *ldb, sizeof *b);                                      \
+        const extras x = make_extras(0);                                                           \
+        CALL(cusolverDn##LETTER##potrs, fill(uplo), *n, *nrhs, da.device, *lda, db.device, *ldb,   \
+             x.info);                                                                              \
+        get(db, #name "potrs", 0);                                                                 \
+        drop(da);                                                                                  \
+        *info = end_extras(x);                                                                     \
+    }
+DEFINE_CHOLESKY(d, D, double)
+DEFINE_CHOLESKY(z, Z, cuDoubleComplex)
+
+/* ---- QR ---- */
 
 /* True if the program asks for the size of a workspace alone. */
 static bool is_question(const int *lwork, double *work, int needed, int *info)

@@ -408,6 +408,39 @@ TEST(singular_factors_give_what_is_no_number)
     free_data(&d);
 }
 
+static uint64_t hash_of(const number *x, size_t count)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < 2 * count; i++) {
+        uint64_t bits;
+        memcpy(&bits, (const double *)x + i, sizeof bits);
+        hash = (hash ^ bits) * 1099511628211u;
+    }
+    return hash;
+}
+
+/* A solution, and an inverse of more products than one. */
+TEST(bits_are_the_same_everywhere)
+{
+    const system_case solution = {
+        TD_LU_SOLVE, TD_COMPLEX_BINARY64, TD_OP_T, TD_LOWER, 200, 9, 200, 200,
+        PIVOTS,      &td_engine_fp64,     5};
+    const system_case inverse = {
+        TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N, TD_LOWER, 600, 0, 600, 1,
+        NO_PIVOTS,          &td_engine_fp64, 6};
+    data x = make_data(&solution), y = make_data(&inverse);
+    run(&solution, &x);
+    run(&inverse, &y);
+    for (size_t e = 0; e < 600 * 600; e++)
+        if (e % 600 < e / 600) y.x[e] = 0.0;
+    const uint64_t hashes[] = {hash_of(x.x, 200 * 9), hash_of(y.x, 600 * 600)};
+    CHECK(hashes[0] == 0xaef4fd4fe9b28048 && hashes[1] == 0x29f2f22e22f4300d,
+          "hashes %016llx and %016llx", (unsigned long long)hashes[0],
+          (unsigned long long)hashes[1]);
+    free_data(&x);
+    free_data(&y);
+}
+
 /* ---- exchanges alone ---- */
 
 typedef enum { AS_LU, ANY_ROW, LAST_ROW, OWN_ROW, ROTATION, PIVOT_PATTERNS } pattern;
