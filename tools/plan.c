@@ -161,6 +161,7 @@ static bool parse_problem(const command_line *line, const routine *r, td_problem
                     .a.data = &somewhere[0],
                     .b.data = &somewhere[1],
                     .c.data = &somewhere[2],
+                    .pivots = &somewhere[2],
                     .batch = 1};
     p.alpha.value.binary64 = 1.0;
     *called = p;

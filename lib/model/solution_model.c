@@ -5,20 +5,44 @@
 #include "factor_times.h"
 #include "tuning.h"
 
-#define INVERSE(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
+#define INVERSE(type, ...) {"", 0, TD_##type, {__VA_ARGS__}},
 static const td_figures_by_order inverse_rows[] = {
 #include "factor.def"
 };
 
 /* ---- solutions ---- */
 
-/* Rows of B are read and written once, after every row has been followed through all exchanges. */
+static bool has_exchanges(const td_problem *p) { return p->kind == TD_LU_SOLVE && p->pivots; }
+
+/* Rows of B are collected and put back, after every row has been followed through all exchanges. */
 static double of_exchanges(const td_model *model, const td_problem *p)
 {
-    if (p->kind != TD_LU_SOLVE || !p->pivots) return 0.0;
-    const double rows = (double)p->n, moved = 2.0 * td_types[p->type].size * rows * (double)p->k;
+    if (!has_exchanges(p)) return 0.0;
+    const double rows = (double)p->n, moved = 4.0 * td_types[p->type].size * rows * (double)p->k;
     return 2.0 * model->rates.launch + td_tuned_exchange_rows * 1e-12 * rows * rows +
            moved / model->rates.bytes;
+}
+
+/* cuSOLVER exchanges one row after another. */
+static double of_native_exchanges(const td_problem *p)
+{
+    const double row = p->k == 1 ? td_tuned_native_exchange_element : td_tuned_native_exchange_row;
+    return has_exchanges(p) ? row * 1e-6 * (double)p->n : 0.0;
+}
+
+static double of_native_solves(const td_model *model, const td_problem *p)
+{
+    double seconds = 0.0;
+    for (int i = 0; i < td_solution_solves(p); i++) {
+        const td_problem solve = td_solution_solve(p, i);
+        seconds += td_model_native_solve(model, &solve);
+    }
+    return seconds;
+}
+
+double td_model_solution_by_native_solves(const td_model *model, const td_problem *p)
+{
+    return has_exchanges(p) ? of_native_solves(model, p) + of_exchanges(model, p) : -1.0;
 }
 
 /* cuSOLVER's solves are cuBLAS's. */
@@ -29,6 +53,7 @@ static void predict_solves(const td_model *model, const td_problem *p, td_way_fo
     td_model_predict_solve(model, &solve, by_way);
     for (int i = 0; i < TD_MOST_WAYS; i++)
         if (by_way[i].seconds >= 0.0) by_way[i].seconds = solves * by_way[i].seconds + beside;
+    by_way[0].seconds = of_native_solves(model, p) + of_native_exchanges(p);
 }
 
 /* ---- inverses ---- */
@@ -51,8 +76,8 @@ static void predict_inverse(const td_model *model, const td_problem *p, td_way_f
     td_model_predict_solve(model, &solve, by_way);
     td_factor_predict_products(model, p, product_of, td_inverse_products(p), products);
     for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i].seconds = native ? td_factor_sum(products[i], by_way[i].seconds) : -1.0;
-    if (native) by_way[0].seconds = 1e-3 * td_factor_figure(native, (double)p->n);
+        by_way[i].seconds = td_factor_sum(products[i], by_way[i].seconds);
+    by_way[0].seconds = 1e-3 * td_factor_figure(native, (double)p->n);
 }
 
 void td_model_predict_solution(const td_model *model, const td_problem *p, td_way_forecast *by_way)

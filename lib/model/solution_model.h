@@ -6,8 +6,11 @@
 #include "solve_model.h"
 
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of cuSOLVER, the others those of
- * all solves and products by that way, cut as the solves are cut the fastest. Of inverses on cards
- * whose time in cuSOLVER nobody knows, all are negative. */
+ * all solves and products by that way, cut as the solves are cut the fastest. */
 void td_model_predict_solution(const td_model *model, const td_problem *p, td_way_forecast *by_way);
+
+/* Seconds of a solution with cuBLAS's own solves, and rows exchanged by Tandem; negative if no rows
+ * are. */
+double td_model_solution_by_native_solves(const td_model *model, const td_problem *p);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "../routine/real.h"
 #include "../routine/sizes.h"
+#include "figures.h"
 #include "tuning.h"
 
 enum { LEAST_PANEL = 8 }; /* vectors of a block of threads, where there are few */
@@ -24,9 +25,47 @@ static double timed(const td_model *model, const td_problem *p, td_timed real, t
     return td_model_timed(model, p->type == TD_COMPLEX_BINARY64 ? complex : real, &sizes);
 }
 
-/* cuBLAS's own solve: as many operations as a product has, some time for every row, which is more
+/* ---- few vectors ---- */
+
+/* cuBLAS has kernels of their own for few vectors, if A is on the left: microseconds for so many of
+ * them at most, by the rows of real numbers that A has, on an H200 (docs/results/
+ * h200-2026-11-29-solvers). Other cards are taken to wait as long. */
+static const double narrow_orders[] = {128, 512, 2048, 8192};
+enum { NARROW_ORDERS = sizeof narrow_orders / sizeof *narrow_orders };
+static const struct {
+    bool is_as_is; /* op(A) is A */
+    int64_t most;  /* vectors */
+    td_figures_by_order us;
+} narrow[] = {{true, 1, {"", 0, TD_BINARY64, {21, 46, 135, 549}}},
+              {true, 4, {"", 0, TD_BINARY64, {26, 64, 215, 1360}}},
+              {true, 8, {"", 0, TD_BINARY64, {33, 89, 313, 2340}}},
+              {false, 1, {"", 0, TD_BINARY64, {22, 47, 138, 590}}},
+              {false, 4, {"", 0, TD_BINARY64, {38, 123, 460, 2520}}},
+              {true, 1, {"", 0, TD_COMPLEX_BINARY64, {23, 45, 128, 480}}},
+              {true, 4, {"", 0, TD_COMPLEX_BINARY64, {21, 42, 133, 784}}},
+              {true, 8, {"", 0, TD_COMPLEX_BINARY64, {26, 58, 193, 1320}}},
+              {false, 1, {"", 0, TD_COMPLEX_BINARY64, {26, 44, 122, 451}}},
+              {false, 4, {"", 0, TD_COMPLEX_BINARY64, {26, 74, 278, 1440}}}};
+
+static double real_rows(const td_problem *p) { return real_parts(p) * (double)td_solve_order(p); }
+
+/* The figures of a call; NULL: it is none of these. */
+static const td_figures_by_order *find_narrow(const td_problem *p)
+{
+    const bool is_as_is = p->op_a == TD_OP_N;
+    if (p->side != TD_LEFT || real_rows(p) < narrow_orders[0]) return NULL;
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+        if (narrow[i].us.type == p->type && narrow[i].is_as_is == is_as_is &&
+            td_solve_vectors(p) <= narrow[i].most)
+            return &narrow[i].us;
+    return NULL;
+}
+
+/* ---- cuBLAS's own solve ---- */
+
+/* As many operations as a product has, some time for every row, which is more
  * where there are many, and for every element of B. */
-double td_model_native_solve(const td_model *model, const td_problem *p)
+static double native_by_rates(const td_model *model, const td_problem *p)
 {
     const td_rates *rates = &model->rates;
     const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p),
@@ -39,6 +78,15 @@ double td_model_native_solve(const td_model *model, const td_problem *p)
     return by_rates *
            timed(model, p, TD_TIMED_native_dtrsm, TD_TIMED_native_ztrsm, td_solve_order(p));
 }
+
+double td_model_native_solve(const td_model *model, const td_problem *p)
+{
+    const td_figures_by_order *us = find_narrow(p);
+    if (!us) return native_by_rates(model, p);
+    return 1e-6 * td_figure_at(us, narrow_orders, NARROW_ORDERS, real_rows(p));
+}
+
+/* ---- Tandem's ---- */
 
 /* All systems with diagonal blocks of so many rows, one after another: a launch of each, its chain
  * of rows, and its operations, by as many multiprocessors as have vectors. */

@@ -84,6 +84,69 @@ TEST(auto_takes_solves_where_they_gain)
     assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_accuracy);
 }
 
+/* Few vectors on an H200, in microseconds: cuBLAS's solve and mode fp64's (docs/results/
+ * h200-2026-11-29-solvers, narrow.csv). */
+static const struct {
+    td_type type;
+    td_side side;
+    td_op op;
+    int64_t order, vectors;
+    double native, fp64;
+} few[] = {{TD_BINARY64, TD_LEFT, TD_OP_N, 128, 1, 21, 14},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 512, 1, 46, 44},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 512, 4, 65, 43},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 2048, 1, 135, 256},
+           {TD_BINARY64, TD_LEFT, TD_OP_T, 2048, 1, 138, 262},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 2048, 2, 213, 243},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 2048, 4, 217, 244},
+           {TD_BINARY64, TD_LEFT, TD_OP_T, 2048, 4, 512, 247},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 2048, 8, 313, 217},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 2048, 32, 579, 219},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 8192, 1, 549, 1297},
+           {TD_BINARY64, TD_LEFT, TD_OP_T, 8192, 1, 590, 1338},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 8192, 3, 1367, 1236},
+           {TD_BINARY64, TD_LEFT, TD_OP_T, 8192, 3, 2517, 1272},
+           {TD_BINARY64, TD_LEFT, TD_OP_N, 8192, 16, 4203, 1103},
+           {TD_BINARY64, TD_RIGHT, TD_OP_N, 128, 8192, 60, 23},
+           {TD_BINARY64, TD_RIGHT, TD_OP_T, 512, 1, 254, 44},
+           {TD_BINARY64, TD_RIGHT, TD_OP_N, 8192, 3, 4581, 2340},
+           {TD_BINARY64, TD_RIGHT, TD_OP_N, 512, 15360, 507, 239},
+           {TD_BINARY64, TD_RIGHT, TD_OP_T, 512, 15360, 505, 238},
+           {TD_BINARY64, TD_RIGHT, TD_OP_N, 2048, 15360, 2898, 2047},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 256, 1, 45, 40},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 1024, 1, 128, 266},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 1024, 4, 139, 249},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 1024, 8, 193, 224},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_T, 1024, 2, 278, 254},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 4096, 1, 480, 1468},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_T, 4096, 1, 451, 1478},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 4096, 4, 802, 1389},
+           {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 4096, 8, 1324, 1235},
+           {TD_COMPLEX_BINARY64, TD_RIGHT, TD_OP_C, 512, 4096, 330, 217}};
+
+/* Where mode fp64 was slower, auto takes cuBLAS's. */
+TEST(auto_takes_few_vectors_only_where_they_gain)
+{
+    const td_options o = options_of_auto();
+    const td_model model = model_of(H200);
+    int taken = 0;
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+        td_problem p = solve(few[i].type, few[i].order, few[i].vectors);
+        p.side = few[i].side;
+        p.op_a = few[i].op;
+        if (p.side == TD_RIGHT) {
+            p.m = few[i].vectors;
+            p.n = few[i].order;
+            p.b.ld = p.m;
+        }
+        const td_decision d = decide_call(&o, &p, &model);
+        const bool is_native = d.engine == NULL;
+        if (few[i].fp64 > few[i].native) assert_ptr_equal(d.reason, td_reason_slower);
+        taken += !is_native;
+    }
+    assert_in_range(taken, 15, sizeof few / sizeof *few);
+}
+
 /* The plain choice is a mode; where cuBLAS's solve is faster than predicted, or Tandem's blocks are
  * slower, it is native. */
 TEST(auto_knows_what_was_calibrated)
