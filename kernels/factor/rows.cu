@@ -2,7 +2,7 @@
  * see rows.h.
  *
  * Exchanges come one after another, so that they are turned into where each row comes from first:
- * a warp follows a row from the last exchange back to the first, 32 of them at a time. Then each
+ * a warp follows a row from the last exchange back to the first, many of them at a time. Then each
  * block of threads collects whole columns in memory of its own, and puts them back. */
 #include "rows.h"
 
@@ -11,7 +11,9 @@
 
 enum {
     THREADS = 256,
+    COLLECTING_THREADS = 1024,
     WARP = 32,
+    GROUP = 4,          /* exchanges that a lane looks at together */
     MOST_BLOCKS = 264,  /* two on each multiprocessor of an H100 */
     LEAST_ROWS = 2048,  /* rows of all columns that a block collects at a time */
     INT_ALIGNMENT = 256 /* bytes */
@@ -27,22 +29,49 @@ TD_DEVICE int load_pivot(const td_row_exchange &x, int64_t i)
            1;
 }
 
+/* An exchange of a lane; rows -1: none. */
+struct exchange_of_rows {
+    int row, pivot;
+
+    TD_INSIDE bool meets(int at) const { return row == at || pivot == at; }
+};
+
+TD_DEVICE exchange_of_rows load_exchange(const td_row_exchange &x, int64_t i)
+{
+    if (i >= x.rows) return {-1, -1};
+    return {(int)i, load_pivot(x, i)};
+}
+
+/* Where the row that is at `at` after a warp's exchanges was before them. */
+TD_DEVICE int go_back(const exchange_of_rows &own, int at)
+{
+    unsigned before = ~0u; /* the exchanges that are still to be looked at */
+    for (;;) {
+        const unsigned meet = __ballot_sync(~0u, own.meets(at)) & before;
+        if (meet == 0) return at;
+        const int last = WARP - 1 - __clz((int)meet), row = __shfl_sync(~0u, own.row, last),
+                  pivot = __shfl_sync(~0u, own.pivot, last);
+        at = at == row ? pivot : row;
+        before = (1u << last) - 1;
+    }
+}
+
 /* The row of B as it was that exchanges from the first to the last bring to row `at`. All lanes of
  * a warp take part. */
 TD_DEVICE int find_source(const td_row_exchange &x, int at)
 {
-    const int lane = (int)threadIdx.x % WARP;
-    for (int64_t first = (x.rows - 1) / WARP * WARP; first >= 0; first -= WARP) {
-        const int64_t i = first + lane;
-        const int row = i < x.rows ? (int)i : -1, pivot = i < x.rows ? load_pivot(x, i) : -1;
-        unsigned before = ~0u; /* the exchanges that are still to be looked at */
-        for (;;) {
-            const unsigned meet = __ballot_sync(~0u, row == at || pivot == at) & before;
-            if (meet == 0) break;
-            const int last = WARP - 1 - __clz((int)meet), other = __shfl_sync(~0u, pivot, last);
-            at = at == (int)(first + last) ? other : (int)(first + last);
-            before = (1u << last) - 1;
+    const int lane = (int)threadIdx.x % WARP, step = GROUP * WARP;
+    for (int64_t first = (x.rows - 1) / step * step; first >= 0; first -= step) {
+        exchange_of_rows own[GROUP];
+        bool meets = false;
+        TD_UNROLL
+        for (int g = 0; g < GROUP; g++) {
+            own[g] = load_exchange(x, first + g * WARP + lane);
+            meets = meets || own[g].meets(at);
         }
+        if (!__any_sync(~0u, meets)) continue;
+        TD_UNROLL
+        for (int g = GROUP - 1; g >= 0; g--) at = go_back(own[g], at);
     }
     return at;
 }
@@ -74,7 +103,7 @@ static int64_t blocks_of(const td_row_exchange &x)
 
 /* Grid: blocks over columns. Each has `collected` numbers of its own. */
 template <class number>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(COLLECTING_THREADS)
     exchange_kernel(TD_PARAMETER td_row_exchange x, const int *source, number *collected)
 {
     const int64_t at_a_time = columns_at_a_time(x);
@@ -83,10 +112,12 @@ static __global__ void __launch_bounds__(THREADS)
          first += gridDim.x * at_a_time) {
         number *const b = td_global(static_cast<number *>(x.b)) + first * x.ld;
         const int count = (int)(min(at_a_time, x.columns - first) * x.rows), rows = (int)x.rows;
-        for (int e = (int)threadIdx.x; e < count; e += THREADS)
+        TD_UNROLL_N(4)
+        for (int e = (int)threadIdx.x; e < count; e += COLLECTING_THREADS)
             own[e] = b[(x.is_backward ? e % rows : source[e % rows]) + e / rows * x.ld];
         __syncthreads();
-        for (int e = (int)threadIdx.x; e < count; e += THREADS)
+        TD_UNROLL_N(4)
+        for (int e = (int)threadIdx.x; e < count; e += COLLECTING_THREADS)
             b[(x.is_backward ? source[e % rows] : e % rows) + e / rows * x.ld] = own[e];
         __syncthreads();
     }
@@ -110,8 +141,9 @@ static cudaError_t exchange_run(const td_row_exchange *x, void *work, cudaStream
 {
     number *const collected =
         reinterpret_cast<number *>(static_cast<char *>(work) + source_bytes(x));
-    return TD_LAUNCH(exchange_kernel<number>, dim3((unsigned)blocks_of(*x)), dim3(THREADS), 0,
-                     stream, *x, static_cast<const int *>(work), collected);
+    return TD_LAUNCH(exchange_kernel<number>, dim3((unsigned)blocks_of(*x)),
+                     dim3(COLLECTING_THREADS), 0, stream, *x, static_cast<const int *>(work),
+                     collected);
 }
 
 cudaError_t td_row_exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream)

@@ -26,8 +26,7 @@ static double of_exchanges(const td_model *model, const td_problem *p)
 /* cuSOLVER exchanges one row after another. */
 static double of_native_exchanges(const td_problem *p)
 {
-    const double row = p->k == 1 ? td_tuned_native_exchange_element : td_tuned_native_exchange_row;
-    return has_exchanges(p) ? row * 1e-6 * (double)p->n : 0.0;
+    return has_exchanges(p) ? td_tuned_native_exchange_row * 1e-6 * (double)p->n : 0.0;
 }
 
 static double of_native_solves(const td_model *model, const td_problem *p)

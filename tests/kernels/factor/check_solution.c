@@ -325,7 +325,7 @@ TEST(lu_factors_solve)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int which = 0; which < 2 * 3 * PIVOT_KINDS; which++) {
             const int n = sizes[i][0], k = sizes[i][1], more = which % 3;
-            if (n > 200 && !test_takes(which, 5)) continue;
+            if (n > 100 && !test_takes(which, n > 200 ? 5 : 2)) continue;
             const system_case c = {TD_LU_SOLVE,
                                    types[which % 2],
                                    (td_op)(which / 2 % 3),
