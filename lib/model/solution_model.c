@@ -39,11 +39,6 @@ static double of_native_solves(const td_model *model, const td_problem *p)
     return seconds;
 }
 
-double td_model_solution_by_native_solves(const td_model *model, const td_problem *p)
-{
-    return has_exchanges(p) ? of_native_solves(model, p) + of_exchanges(model, p) : -1.0;
-}
-
 /* cuSOLVER's solves are cuBLAS's. */
 static void predict_solves(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {

@@ -9,8 +9,4 @@
  * all solves and products by that way, cut as the solves are cut the fastest. */
 void td_model_predict_solution(const td_model *model, const td_problem *p, td_way_forecast *by_way);
 
-/* Seconds of a solution with cuBLAS's own solves, and rows exchanged by Tandem; negative if no rows
- * are. */
-double td_model_solution_by_native_solves(const td_model *model, const td_problem *p);
-
 #endif

@@ -304,6 +304,18 @@ class Commands(Case):
                          r'^factors: +3000 x 2000 x 3000 \(m, n, k\), op , batch 1\n')
         self.assert_refused(self.tandem('plan', '--routine', 'dorgqr', 8, 8), 2, 'K is missing')
 
+    def test_solutions_by_factors(self):
+        h200 = ('--device', 'NVIDIA H200', '--routine')
+        for arguments, mode in ((('dgetrs', 8192, 256), 'fp64'), (('dgetrs', 8192, 8192), 'ozaki2'),
+                                (('dgetrs', 8192, 1), 'native'), (('dpotrs', 8192, 1), 'native'),
+                                (('zpotri', 2048), 'fp64')):
+            self.assertEqual(self.plan(*h200, *arguments)[2][0], mode, arguments)
+        self.assertEqual(self.plan(*h200, 'dpotri', 2048)[1]['native'], '3.6650')
+        self.assertRegex(self.shown('plan', *h200, 'dgetrs', 4096, 16, '--op', 'T'),
+                         r'^solve: +4096 x 16 x 4096 \(m, n, k\), op T, batch 1\n')
+        self.assertRegex(self.shown('plan', *h200, 'dpotri', 4096),
+                         r'^inverse: +4096 x 4096 x 4096 \(m, n, k\), op , batch 1\n')
+
     def test_a_complex_product_is_four_real_ones(self):
         h200 = ('--device', 'NVIDIA H200')
         one = self.plan(4096, 4096, 4096, *h200)[1]

@@ -8,7 +8,6 @@
 #include "../../cuda/workspace.h"
 #include "../../routine/decision.h"
 #include "../../routine/solution_steps.h"
-#include "../ozaki/cublas.h"
 #include "products.h"
 
 /* Where the steps of one call run. */
@@ -75,8 +74,6 @@ static td_run_status solve(const run *r, int number)
 {
     td_problem call = td_solution_solve(r->problem, number);
     if (is_inverse(r->problem)) call.b.data = r->work.memory;
-    if (!r->products->engine)
-        return td_cublas_run(r->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
     return td_solve_run(&call, r->products, r->device, r->workspace_limit, r->counters);
 }
 
@@ -122,7 +119,6 @@ td_run_status td_factor_solution(const td_problem *p, const td_solve_products *p
     const size_t bytes = bytes_of(p);
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
-    if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
     if (bytes) status = td_workspace_acquire_all(&r.work, device, p->stream, bytes);
     if (status != TD_RUN_DONE) return status;

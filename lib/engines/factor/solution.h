@@ -7,8 +7,7 @@
 
 /* Enqueues the call on p->stream; never waits. p is a valid problem of kind TD_LU_SOLVE without a
  * batch, TD_CHOLESKY_SOLVE or TD_CHOLESKY_INVERT, binary64 or complex, with elements and an info.
- * products->engine may be NULL, but for an inverse: the solves are cuBLAS's own. After an inverse
- * whose info is not 0 the triangle is undefined. TD_RUN_DONE or TD_RUN_BROKEN, or,
+ * After an inverse whose info is not 0 the triangle is undefined. TD_RUN_DONE or TD_RUN_BROKEN, or,
  * if nothing of A or B has been touched, the reason. The rest as for td_engine_run. */
 td_run_status td_factor_solution(const td_problem *p, const td_solve_products *products,
                                  td_device *device, size_t workspace_limit, td_counters *counters);

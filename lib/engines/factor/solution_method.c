@@ -50,11 +50,6 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
                          (td_method_solve.found_out(model, &of, by_way, way) - by_fp64);
 }
 
-static double by_native_products(const td_model *model, const td_question *q)
-{
-    return td_model_solution_by_native_solves(model, q->called);
-}
-
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
 {
     td_problem solve;
@@ -76,14 +71,10 @@ static bool is_large(const td_question *q, td_solve_cut *cut)
     return td_method_solve.is_large(&of, cut);
 }
 
-/* Engine `dgemm` stands for cuBLAS's own solves. */
-static bool is_native(const td_decision *decision) { return decision->engine == &td_engine_dgemm; }
-
 static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
-    const td_solve_products by = {is_native(decision) ? NULL : decision->engine,
-                                  decision->parameter, decision->cut};
+    const td_solve_products by = {decision->engine, decision->parameter, decision->cut};
     return td_factor_solution(q->called, &by, device, workspace_limit, counters);
 }
 
@@ -104,7 +95,6 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
 {
     const td_problem *p = q->called;
     int64_t tiles = 0;
-    if (is_native(decision)) return 0;
     for (int i = 0; i < td_solution_solves(p); i++) {
         const td_problem solve = td_solution_solve(p, i);
         tiles += td_tiles_of_solve(&solve, decision->cut);
@@ -127,7 +117,6 @@ const td_method td_method_solution = {
     .has_fp64 = true,
     .predict = predict,
     .predict_one = predict_one,
-    .by_native_products = by_native_products,
     .found_out = found_out,
     .priced = priced,
     .cut = cut_of,
