@@ -7,10 +7,10 @@ its place, in one process.
 For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Xgetrs, Xpotrs, Dpotri,
 Dorgqr, Dormqr) and, for each mode, Tandem's run on copies of one random matrix in turn, R times
 each; getrs and potrs for each number of right-hand sides, of which 0 stands for the order;
---complex: LU of complex ones, and solutions. FOLDER gets factor.csv, a line for each order and mode: medians in
-milliseconds, their ratio, the norm-wise backward error |P A - L U| / (n 2^-53 |A|), |A - L L'|,
-|A - Q R|, |B - A X|, or that of Q, by products with a random vector, and how many pivots, or signs
-of R's diagonal, are not cuSOLVER's.
+--complex: LU of complex ones, and solutions. FOLDER gets factor.csv, a line for each order and
+mode: medians in milliseconds, their ratio, the norm-wise backward error
+|P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R|, |B - A X|, or that of Q, by products with a
+random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's.
 Each mode is a copy of the library, loaded with an environment of its own; it is not preloaded.
 Needs PyTorch. Exit status 0 unless a call failed or an error is above 30."""
 import argparse
@@ -207,7 +207,8 @@ class Potrs(Getrs):
         order, self.columns = len(a), self.columns or len(a)
         self.matrix, _ = Potrf().start(a)
         lower = torch.linalg.cholesky(self.matrix)
-        self.factors = (lower.T if self.triangle == "L" else lower.conj()).resolve_conj().contiguous()
+        triangle = lower.T if self.triangle == "L" else lower.conj()
+        self.factors = triangle.resolve_conj().contiguous()
         self.right = torch.randn(self.columns, order, dtype=a.dtype, device="cuda")
         return self.right, None
 

@@ -507,9 +507,3 @@ TEST(exchanges_have_the_bits_of_a_loop)
                 check_exchange(&c, (pattern)of, which & 2);
             }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

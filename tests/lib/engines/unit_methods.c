@@ -93,9 +93,8 @@ TEST(kinds_write_their_last_matrix)
     td_problem p = {.kind = TD_PRODUCT};
     for (int kind = 0; kind < TD_KIND_COUNT; kind++) {
         p.kind = (td_kind)kind;
-        const bool is_in_place =
-            kind == TD_LU_FACTOR || kind == TD_CHOLESKY_INVERT ||
-            (td_kind_is_factorisation(p.kind) && kind != TD_APPLY_Q);
+        const bool is_in_place = kind == TD_LU_FACTOR || kind == TD_CHOLESKY_INVERT ||
+                                 (td_kind_is_factorisation(p.kind) && kind != TD_APPLY_Q);
         const bool is_solve =
             kind == TD_TRIANGULAR_SOLVE || kind == TD_LU_SOLVE || kind == TD_CHOLESKY_SOLVE;
         const td_matrix *expected = is_in_place ? &p.a : is_solve ? &p.b : &p.c;

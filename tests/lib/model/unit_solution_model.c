@@ -151,5 +151,3 @@ TEST(calls_that_cusolver_refuses_are_its_own)
     p = call(TD_CHOLESKY_SOLVE, TD_BINARY64, 512, 0);
     assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_empty);
 }
-
-int main(void) { return test_run(); }
