@@ -77,15 +77,20 @@ static td_run_status solve(const run *r, int number)
     return td_solve_run(&call, r->products, r->device, r->workspace_limit, r->counters);
 }
 
+/* Until B has been touched, a failure is what it is. */
 static td_run_status solve_all(const run *r)
 {
     const td_problem *p = r->problem;
-    const bool is_first = td_solution_exchanges_first(p);
+    const bool before = exchanges(p) && td_solution_exchanges_first(p),
+               behind = exchanges(p) && !before;
     td_run_status status = done_if(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream));
-    if (status == TD_RUN_DONE && exchanges(p) && is_first) status = exchange(r);
-    for (int i = 0; i < td_solution_solves(p) && status == TD_RUN_DONE; i++) status = solve(r, i);
-    if (status == TD_RUN_DONE && exchanges(p) && !is_first) status = exchange(r);
-    return status;
+    if (status == TD_RUN_DONE && before) status = exchange(r);
+    for (int i = 0; i < td_solution_solves(p) && status == TD_RUN_DONE; i++) {
+        status = solve(r, i);
+        if (status != TD_RUN_DONE && (before || i > 0)) return TD_RUN_BROKEN;
+    }
+    if (status != TD_RUN_DONE) return status;
+    return behind && exchange(r) != TD_RUN_DONE ? TD_RUN_BROKEN : TD_RUN_DONE;
 }
 
 /* All products are the mode's. */
@@ -99,17 +104,24 @@ static td_run_status multiply(const run *r, int64_t number)
     return td_factor_multiply(&place, &product);
 }
 
-static td_run_status invert(const run *r)
+/* The triangle of the inverse of A's factor is in memory of the call. */
+static td_run_status invert_factor(const run *r)
 {
     const td_problem *p = r->problem;
     td_run_status status =
         done_if(td_first_zero_run(is_complex(p), p->a.data, p->a.ld, p->n, p->info, p->stream));
     if (status == TD_RUN_DONE)
         status = done_if(td_unit_matrix_run(is_complex(p), r->work.memory, p->n, p->n, p->stream));
-    if (status == TD_RUN_DONE) status = solve(r, 0);
-    for (int64_t i = 0; i < td_inverse_products(p) && status == TD_RUN_DONE; i++)
+    return status == TD_RUN_DONE && solve(r, 0) == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+static td_run_status invert(const run *r)
+{
+    td_run_status status = invert_factor(r);
+    if (status != TD_RUN_DONE) return status;
+    for (int64_t i = 0; i < td_inverse_products(r->problem) && status == TD_RUN_DONE; i++)
         status = multiply(r, i);
-    return status;
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 td_run_status td_factor_solution(const td_problem *p, const td_solve_products *products,
@@ -124,5 +136,5 @@ td_run_status td_factor_solution(const td_problem *p, const td_solve_products *p
     if (status != TD_RUN_DONE) return status;
     status = is_inverse(p) ? invert(&r) : solve_all(&r);
     if (bytes) td_workspace_release(&r.work, p->stream);
-    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+    return status;
 }
