@@ -144,8 +144,8 @@ static void *upload_pivots(pivot_kind kind, const int64_t *pivots, int n)
     return device;
 }
 
-/* Sets d->x and d->info. */
-static void run(const system_case *c, data *d)
+/* Sets d->x and d->info; returns the call's status, which may take so many bytes at a time. */
+static td_run_status run_within(size_t limit, const system_case *c, data *d)
 {
     const size_t of_a = (size_t)c->lda * (size_t)c->n, of_b = (size_t)c->ldb * (size_t)c->k,
                  of_x = is_inverse(c) ? of_a : of_b;
@@ -167,10 +167,7 @@ static void run(const system_case *c, data *d)
                           .info = info,
                           .batch = 1};
     const td_solve_products by = {c->engine, {0}, {128, 0}};
-    td_device *device = td_device_current();
-    const td_run_status status =
-        td_factor_solution(&p, &by, device, td_device_limit(device, 0), NULL);
-    CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(c), (int)status);
+    const td_run_status status = td_factor_solution(&p, &by, td_device_current(), limit, NULL);
     void *made = malloc((of_x + 1) * size_of(c));
     CHECK(made, "no memory");
     device_fetch(made, is_inverse(c) ? a : b, of_x * size_of(c));
@@ -181,6 +178,13 @@ static void run(const system_case *c, data *d)
     free(packed_b);
     free(made);
     device_check_clean(text_of(c));
+    return status;
+}
+
+static void run(const system_case *c, data *d)
+{
+    const td_run_status status = run_within(td_device_limit(td_device_current(), 0), c, d);
+    CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(c), (int)status);
 }
 
 /* ---- what has to be ---- */
@@ -375,6 +379,33 @@ TEST(large_factors_invert)
     c.n = c.lda = 530;
     c.type = TD_COMPLEX_BINARY64;
     check_inverse(&c);
+}
+
+/* A call that would take more than it may leaves all as it was. */
+TEST(memory_has_a_limit)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        const bool is_solve = kind == 0;
+        const system_case c = {is_solve ? TD_LU_SOLVE : TD_CHOLESKY_INVERT,
+                               TD_BINARY64,
+                               TD_OP_N,
+                               TD_LOWER,
+                               100,
+                               is_solve ? 3 : 0,
+                               100,
+                               100,
+                               is_solve ? PIVOTS : NO_PIVOTS,
+                               &td_engine_fp64,
+                               fresh_seed()};
+        data d = make_data(&c);
+        const td_run_status status = run_within(1000, &c, &d);
+        CHECK(status == TD_RUN_NO_MEMORY && d.info == -1, "status %d, info %d", (int)status,
+              d.info);
+        const number *const was = is_solve ? d.b : d.a;
+        for (int e = 0; e < 100 * (is_solve ? c.k : 100); e++)
+            CHECK(is_same(d.x[e], was[e]), "%s: element %d", text_of(&c), e);
+        free_data(&d);
+    }
 }
 
 TEST(info_is_the_first_zero)
