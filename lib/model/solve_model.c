@@ -150,6 +150,13 @@ static int64_t most_terms(const td_problem *p, int64_t block_rows)
     return terms < order ? terms : 0;
 }
 
+/* Products with few vectors take longer than larger ones let expect. */
+static double share_of_few(const td_problem *p)
+{
+    enum { FEW = 4 };
+    return td_solve_vectors(p) <= FEW ? td_tuned_few_vectors : 1.0;
+}
+
 /* Blocks of so many rows, if that takes the least time yet. */
 static void consider(const td_problem *p, int64_t block_rows, double seconds, int64_t least_terms,
                      td_way_forecast *best)
@@ -184,6 +191,7 @@ void td_model_predict_solve(const td_model *model, const td_problem *p, td_way_f
             consider(p, rows, products[i] + blocks, least_terms[i], &by_way[i]);
         }
     }
+    for (int i = 1; i < ways; i++) by_way[i].seconds *= share_of_few(p);
     by_way[0].seconds = td_model_native_solve(model, p);
 }
 

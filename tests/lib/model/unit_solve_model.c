@@ -124,12 +124,11 @@ static const struct {
            {TD_COMPLEX_BINARY64, TD_LEFT, TD_OP_N, 4096, 8, 1324, 1235},
            {TD_COMPLEX_BINARY64, TD_RIGHT, TD_OP_C, 512, 4096, 330, 217}};
 
-/* Where mode fp64 was slower, auto takes cuBLAS's. */
+/* Where mode fp64 was slower, auto takes cuBLAS's, and not where it takes half of the time. */
 TEST(auto_takes_few_vectors_only_where_they_gain)
 {
     const td_options o = options_of_auto();
     const td_model model = model_of(H200);
-    int taken = 0;
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         td_problem p = solve(few[i].type, few[i].order, few[i].vectors);
         p.side = few[i].side;
@@ -140,11 +139,9 @@ TEST(auto_takes_few_vectors_only_where_they_gain)
             p.b.ld = p.m;
         }
         const td_decision d = decide_call(&o, &p, &model);
-        const bool is_native = d.engine == NULL;
         if (few[i].fp64 > few[i].native) assert_ptr_equal(d.reason, td_reason_slower);
-        taken += !is_native;
+        if (2.0 * few[i].fp64 < few[i].native) assert_null(d.reason);
     }
-    assert_in_range(taken, 15, sizeof few / sizeof *few);
 }
 
 /* The plain choice is a mode; where cuBLAS's solve is faster than predicted, or Tandem's blocks are
