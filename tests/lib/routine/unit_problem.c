@@ -515,6 +515,34 @@ TEST(memory_of_factors_has_their_pivots)
     assert_int_equal(memory.ints[0].count, 16);
 }
 
+/* Solutions of one matrix have an info on the device; a batch's is on the host. */
+TEST(memory_of_solutions_has_their_pivots)
+{
+    static int numbers[32];
+    td_problem p = valid(TD_LU_SOLVE);
+    p.batch = 1;
+    p.pivots = numbers;
+    p.info = &numbers[16];
+    p.has_wide_pivots = true;
+    td_memory memory = td_problem_memory(&p);
+    assert_ptr_equal(memory.written.matrix.data, p.b.data);
+    assert_int_equal(memory.written.rows, 8);
+    assert_int_equal(memory.written.columns, 3);
+    assert_int_equal(memory.read[0].columns, 8);
+    assert_int_equal(memory.ints[0].count, 16);
+    assert_ptr_equal(memory.ints[1].data, p.info);
+    p.a.array = (void *const *)memory.written.matrix.data;
+    assert_null(td_problem_memory(&p).ints[1].data);
+    p = valid(TD_CHOLESKY_INVERT);
+    p.batch = 1;
+    p.info = numbers;
+    memory = td_problem_memory(&p);
+    assert_ptr_equal(memory.written.matrix.data, p.a.data);
+    assert_int_equal(memory.written.rows, 8);
+    assert_ptr_equal(memory.ints[1].data, numbers);
+    assert_false(td_problem_only_scales(&p));
+}
+
 /* All of A, of which one triangle is written. */
 TEST(memory_of_cholesky_factors_is_square)
 {
