@@ -5,9 +5,9 @@ its place, in one process.
               [--complex] [--modes MODE,...] [--orders N,...] [--rhs K,...] [--rounds R]
 
 For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Xgetrs, Xpotrs, Dpotri,
-Dorgqr, Dormqr) and, for each mode, Tandem's run on copies of one random matrix in turn, R times
-each; getrs and potrs for each number of right-hand sides, of which 0 stands for the order;
---complex: LU of complex ones, and solutions. FOLDER gets factor.csv, a line for each order and
+Dorgqr, Dormqr; of complex matrices Zpotri, Zungqr, Zunmqr) and, for each mode, Tandem's run on
+copies of one random matrix in turn, R times each; getrs and potrs for each number of right-hand
+sides, of which 0 stands for the order. FOLDER gets factor.csv, a line for each order and
 mode: medians in milliseconds, their ratio, the norm-wise backward error
 |P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R|, |B - A X|, or that of Q, by products with a
 random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's.
@@ -146,7 +146,10 @@ class Potrf(Typed):
 class Geqrf(Typed):
     """Beside the factors there is tau."""
 
-    name, kind = "cusolverDnXgeqrf", torch.float64
+    name = "cusolverDnXgeqrf"
+
+    def start(self, a):
+        return a, zeros(len(a), a.dtype)
 
     def arguments(self, tau):
         return self.type, pointer(tau), self.type
@@ -160,7 +163,7 @@ class Geqrf(Typed):
         return torch.ormqr(factors.T, tau, (torch.triu(factors.T) @ x)[:, None])[:, 0]
 
     def choices(self, factors, _):
-        return factors.diagonal().sign()
+        return factors.diagonal().real.sign()
 
 
 class Getrs(Typed):
@@ -256,7 +259,7 @@ class Potri(Potrs):
 
 
 class Reflected:
-    """A routine of cuSOLVER with the reflectors of a random matrix."""
+    """A routine of cuSOLVER with the reflectors of a random matrix; names by type."""
 
     type = REAL
     rhs = [0]
@@ -271,23 +274,23 @@ class Reflected:
 
     def bytes(self, solver, tau):
         elements = ctypes.c_int()
-        check(solver.cusolver[self.name + "_bufferSize"](*self.arguments(solver, tau),
-                                                         ctypes.byref(elements)))
+        check(solver.cusolver[self.names[self.type] + "_bufferSize"](
+            *self.arguments(solver, tau), ctypes.byref(elements)))
         self.elements = elements.value
-        return 8 * elements.value, 0
+        return tau.element_size() * elements.value, 0
 
     def call(self, library, solver, tau):
-        return library[self.name](*self.arguments(solver, tau), pointer(solver.work),
-                                  self.elements, pointer(solver.info))
+        return library[self.names[self.type]](*self.arguments(solver, tau), pointer(solver.work),
+                                              self.elements, pointer(solver.info))
 
     def choices(self, made, _):
-        return zeros(len(made), torch.float64)
+        return zeros(len(made), torch.int64)
 
 
 class Orgqr(Reflected):
     """Q in place of the reflectors."""
 
-    name = "cusolverDnDorgqr"
+    names = {REAL: "cusolverDnDorgqr", COMPLEX: "cusolverDnZungqr"}
 
     def matrix(self, _):
         return self.factors
@@ -304,16 +307,17 @@ class Orgqr(Reflected):
 
 
 class Ormqr(Reflected):
-    """Q' C in place of C."""
+    """Q' C in place of C, of a complex Q its conjugate transpose."""
 
-    name = "cusolverDnDormqr"
+    names = {REAL: "cusolverDnDormqr", COMPLEX: "cusolverDnZunmqr"}
 
     def matrix(self, a):
         return a
 
     def arguments(self, solver, tau):
         n = solver.n
-        return (solver.handle, 0, 1, n, n, n, pointer(self.factors), n, pointer(tau),
+        operation = 2 if self.type == COMPLEX else 1
+        return (solver.handle, 0, operation, n, n, n, pointer(self.factors), n, pointer(tau),
                 pointer(solver.a), n)
 
     def wanted(self, a, tau, x):
@@ -415,7 +419,7 @@ def parse(words):
     parser.add_argument("--routine", choices=ROUTINES, default="getrf")
     parser.add_argument("--triangle", choices="LU", default="L", help="of potrf and so on")
     parser.add_argument("--op", choices="NT", default="N", help="of getrs")
-    parser.add_argument("--complex", action="store_true", help="getrf, getrs, potrs, potri")
+    parser.add_argument("--complex", action="store_true", help="of any but potrf")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["auto"])
     parser.add_argument("--orders", type=lambda text: list(map(int, text.split(","))),
                         default=ORDERS)
@@ -423,23 +427,24 @@ def parse(words):
                         help="of getrs and potrs: numbers of right-hand sides; 0: the order")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args(words)
-    if arguments.complex and arguments.routine not in ("getrf", "getrs", "potrs", "potri"):
-        parser.error(f"--complex is not for --routine {arguments.routine}")
+    if arguments.complex and arguments.routine == "potrf":
+        parser.error("--complex is not for --routine potrf")
     return arguments
 
 
 def main(words):
     arguments, worst = parse(words), 0.0
     Potrf.triangle = Potrs.triangle = arguments.triangle
-    Getrf.type = Getrs.type = COMPLEX if arguments.complex else REAL
     Getrs.op = arguments.op
+    routine = ROUTINES[arguments.routine]()
+    routine.type = COMPLEX if arguments.complex else REAL
     arguments.out.mkdir(parents=True, exist_ok=True)
     cusolver = ctypes.CDLL("libcusolver.so.12")
     with (tempfile.TemporaryDirectory() as folder,
           open(arguments.out / "factor.csv", "w", newline="", encoding="utf-8") as file):
         ways = {"native": cusolver} | {mode: load(arguments.library, mode, folder)
                                        for mode in arguments.modes}
-        solver = Solver(cusolver, ROUTINES[arguments.routine]())
+        solver = Solver(cusolver, routine)
         table = csv.DictWriter(file, FIELDS, lineterminator="\n")
         table.writeheader()
         print(*FIELDS)
