@@ -349,18 +349,23 @@ static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
 
 /* ---- QR ---- */
 
-/* The workspace is as large as the program says; cuSOLVER refuses one that is too small. */
-static size_t needed_by_Dgeqrf(const asked *a, const td_problem *p)
+/* The bytes of so many elements that `function`_bufferSize asks for; cuSOLVER refuses less. */
+static size_t bytes_of(cusolverStatus_t status, const int *elements, size_t element_bytes)
 {
-    __typeof__(&cusolverDnDgeqrf_bufferSize) ask =
-        TD_ORIGINAL(a->library, cusolverDnDgeqrf_bufferSize);
-    int elements = 0;
-    const bool is_known = ask && ask(a->handle, (int)p->m, (int)p->n, p->a.data, (int)p->a.ld,
-                                     &elements) == CUSOLVER_STATUS_SUCCESS;
-    return is_known && elements > 0 ? (size_t)elements * sizeof(double) : 0;
+    return status == CUSOLVER_STATUS_SUCCESS && *elements > 0 ? (size_t)*elements * element_bytes
+                                                              : 0;
 }
 
 #define DEFINE_FACTOR_QR(function, number, alpha_type, beta_type, type_, hermitian)                \
+    static size_t needed_by_##function(const asked *a, const td_problem *p)                        \
+    {                                                                                              \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a->library, function##_bufferSize); \
+        int elements = 0;                                                                          \
+        return !ask ? 0                                                                            \
+                    : bytes_of(ask(a->handle, (int)p->m, (int)p->n, p->a.data, (int)p->a.ld,       \
+                                   &elements),                                                     \
+                               &elements, sizeof(number));                                         \
+    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
                                         int lda, number *TAU, number *Workspace, int Lwork,        \
                                         int *devInfo)                                              \
@@ -375,7 +380,7 @@ static size_t needed_by_Dgeqrf(const asked *a, const td_problem *p)
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dgeqrf(&a, &p);          \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_##function(&a, &p);      \
         WRAP(function, a, p, m, n, A, lda, TAU, Workspace, Lwork, devInfo);                        \
     }
 
@@ -420,24 +425,16 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
 
 /* ---- Q ---- */
 
-static size_t bytes_of(cusolverStatus_t status, int elements)
-{
-    return status == CUSOLVER_STATUS_SUCCESS && elements > 0 ? (size_t)elements * sizeof(double)
-                                                             : 0;
-}
-
-static size_t needed_by_Dorgqr(const asked *a, const td_problem *p)
-{
-    __typeof__(&cusolverDnDorgqr_bufferSize) ask =
-        TD_ORIGINAL(a->library, cusolverDnDorgqr_bufferSize);
-    int elements = 0;
-    if (!ask) return 0;
-    const cusolverStatus_t status =
-        ask(a->handle, (int)p->m, (int)p->n, (int)p->k, p->a.data, (int)p->a.ld, p->tau, &elements);
-    return bytes_of(status, elements);
-}
-
 #define DEFINE_FORM_Q(function, number, alpha_type, beta_type, type_, hermitian)                   \
+    static size_t needed_by_##function(const asked *a, const td_problem *p)                        \
+    {                                                                                              \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a->library, function##_bufferSize); \
+        int elements = 0;                                                                          \
+        return !ask ? 0                                                                            \
+                    : bytes_of(ask(a->handle, (int)p->m, (int)p->n, (int)p->k, p->a.data,          \
+                                   (int)p->a.ld, p->tau, &elements),                               \
+                               &elements, sizeof(number));                                         \
+    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, int k, number *A, \
                                         int lda, const number *tau, number *work, int lwork,       \
                                         int *info)                                                 \
@@ -453,23 +450,22 @@ static size_t needed_by_Dorgqr(const asked *a, const td_problem *p)
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dorgqr(&a, &p);          \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_##function(&a, &p);      \
         WRAP(function, a, p, m, n, k, A, lda, tau, work, lwork, info);                             \
     }
 
-static size_t needed_by_Dormqr(const asked *a, const td_problem *p)
-{
-    __typeof__(&cusolverDnDormqr_bufferSize) ask =
-        TD_ORIGINAL(a->library, cusolverDnDormqr_bufferSize);
-    int elements = 0;
-    if (!ask) return 0;
-    const cusolverStatus_t status =
-        ask(a->handle, (cublasSideMode_t)p->side, (cublasOperation_t)p->op_a, (int)p->m, (int)p->n,
-            (int)p->k, p->a.data, (int)p->a.ld, p->tau, p->c.data, (int)p->c.ld, &elements);
-    return bytes_of(status, elements);
-}
-
 #define DEFINE_APPLY_Q(function, number, alpha_type, beta_type, type_, hermitian)                  \
+    static size_t needed_by_##function(const asked *a, const td_problem *p)                        \
+    {                                                                                              \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a->library, function##_bufferSize); \
+        int elements = 0;                                                                          \
+        return !ask ? 0                                                                            \
+                    : bytes_of(ask(a->handle, (cublasSideMode_t)p->side,                           \
+                                   (cublasOperation_t)p->op_a, (int)p->m, (int)p->n, (int)p->k,    \
+                                   p->a.data, (int)p->a.ld, p->tau, p->c.data, (int)p->c.ld,       \
+                                   &elements),                                                     \
+                               &elements, sizeof(number));                                         \
+    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasSideMode_t side,          \
                                         cublasOperation_t trans, int m, int n, int k,              \
                                         const number *A, int lda, const number *tau, number *C,    \
@@ -489,7 +485,7 @@ static size_t needed_by_Dormqr(const asked *a, const td_problem *p)
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *C : 0}};                \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dormqr(&a, &p);          \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_##function(&a, &p);      \
         WRAP(function, a, p, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);     \
     }
 

@@ -12,6 +12,7 @@
 #include "lib/engines/proven.h"
 #include "lib/model/solve_model.h"
 #include "lib/model/route.h"
+#include "lib/routine/qr_steps.h"
 #include "lib/routine/real.h"
 #include "lib/routine/sizes.h"
 #include "lib/routine/steps.h"
@@ -194,20 +195,16 @@ static void print_ops(const planned *of, char text[3])
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
-/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle, and for
- * reflectors twice as many; those that are applied to other vectors meet all of these. Solutions
+/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. Solutions
  * meet two triangles, inverses twice what their factors have taken. */
 static double terms_of_factors(const td_problem *p)
 {
-    const double m = (double)p->m, n = (double)p->n,
-                 k = (double)(p->kind == TD_FACTOR_LU ? td_smaller(p->m, p->n)
-                                                      : td_problem_reflectors(p));
+    const double m = (double)p->m, n = (double)p->n, k = (double)td_smaller(p->m, p->n);
     if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
     if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
     if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
-    if (p->kind == TD_APPLY_Q) return 2.0 * m * n * k - (p->side == TD_LEFT ? n : m) * k * k;
-    return (p->kind == TD_FACTOR_LU ? 1.0 : 2.0) *
-           (m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0);
+    if (p->kind != TD_FACTOR_LU) return td_qr_terms(p);
+    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
 }
 
 /* Additions and multiplications of real numbers, of which a triangular routine needs half of its

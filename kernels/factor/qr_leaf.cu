@@ -7,52 +7,60 @@
 #include "qr_order.h"
 #include <string.h>
 
-int td_qr_leaf(int64_t rows) { return QR_SLOTS * qr_sharing(rows); }
+typedef td_complex<double> complex;
 
-static qr_leaf leaf_of(const td_qr_panel *p, int first)
+int td_qr_leaf(const td_qr_panel *p)
 {
-    const int64_t v_ld = td_qr_ld(p->rows);
-    return {.a = p->a + first + first * p->ld,
-            .ld = p->ld,
-            .rows = (int)(p->rows - first),
-            .columns = min(td_qr_leaf(p->rows), p->columns - first),
-            .first = first,
-            .tau = p->tau + first,
-            .v = td_qr_v(p) + first + first * v_ld,
-            .v_ld = v_ld,
-            .t = td_qr_t(p) + first + first * TD_QR_COLUMNS};
+    return QR_SLOTS / (p->is_complex ? 2 : 1) * qr_sharing(p->rows);
+}
+
+template <class number> static qr_leaf<number> leaf_of(const td_qr_panel *p, int first)
+{
+    enum { PARTS = qr_of<number>::PARTS };
+    const int64_t v_ld = td_qr_ld(p);
+    return {static_cast<number *>(p->a) + first + first * p->ld,
+            p->ld,
+            (int)(p->rows - first),
+            min(td_qr_leaf(p), p->columns - first),
+            first,
+            static_cast<number *>(p->tau) + first,
+            td_qr_v(p) + PARTS * (first + first * v_ld),
+            v_ld,
+            td_qr_t(p) + PARTS * (first + first * TD_QR_COLUMNS)};
 }
 
 #if TD_HAS_CUDA_DEVICE
 
 /* Grid: one cluster. */
-template <int sharing, int warps, int rows>
-static __global__ void __launch_bounds__(32 * warps, 1) leaf_kernel(TD_PARAMETER qr_leaf leaf)
+template <class number, int sharing, int warps, int rows>
+static __global__ void __launch_bounds__(32 * warps, 1)
+    leaf_kernel(TD_PARAMETER qr_leaf<number> leaf)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    qr_leaf_of<sharing, warps, rows>(leaf);
+    qr_leaf_of<number, sharing, warps, rows>(leaf);
 #endif
 }
 
-typedef struct {
+template <class number> struct shape_kernel {
     qr_shape shape;
-    void (*kernel)(qr_leaf);
-} shape_kernel;
+    void (*kernel)(qr_leaf<number>);
+};
 
 #define SHAPE(sharing, warps, rows)                                                                \
     {                                                                                              \
-        {sharing, warps, rows}, leaf_kernel<sharing, warps, rows>                                  \
+        {sharing, warps, rows}, leaf_kernel<number, sharing, warps, rows>                          \
     }
-static const shape_kernel kernels[] = {SHAPE(4, 8, 1),  SHAPE(4, 8, 2), SHAPE(4, 8, 4),
-                                       SHAPE(4, 16, 4), SHAPE(2, 8, 1), SHAPE(2, 8, 2),
-                                       SHAPE(2, 8, 4),  SHAPE(2, 16, 4)};
-enum { KERNELS = sizeof kernels / sizeof *kernels };
+enum { KERNELS = 8 };
+template <class number>
+static const shape_kernel<number> kernels[KERNELS] = {
+    SHAPE(4, 8, 1), SHAPE(4, 8, 2), SHAPE(4, 8, 4), SHAPE(4, 16, 4),
+    SHAPE(2, 8, 1), SHAPE(2, 8, 2), SHAPE(2, 8, 4), SHAPE(2, 16, 4)};
 
-static const shape_kernel *kernel_of(qr_shape shape)
+template <class number> static const shape_kernel<number> *kernel_of(qr_shape shape)
 {
     int i = 0;
-    while (memcmp(&kernels[i].shape, &shape, sizeof shape) != 0) i++;
-    return &kernels[i];
+    while (memcmp(&kernels<number>[i].shape, &shape, sizeof shape) != 0) i++;
+    return &kernels<number>[i];
 }
 
 /* The smallest power of two of blocks that hold so many rows. */
@@ -72,9 +80,10 @@ bool td_qr_fits(int64_t rows)
            (major == 9 || major == 10);
 }
 
-cudaError_t td_qr_leaf_run(const td_qr_panel *panel, int first, cudaStream_t stream)
+template <class number>
+static cudaError_t run(const td_qr_panel *panel, int first, cudaStream_t stream)
 {
-    const qr_leaf leaf = leaf_of(panel, first);
+    const qr_leaf<number> leaf = leaf_of<number>(panel, first);
     const qr_shape shape = qr_shape_of(leaf.rows, qr_sharing(panel->rows));
     const unsigned blocks = blocks_of(shape, leaf.rows);
     cudaLaunchAttribute attributes[2] = {};
@@ -88,17 +97,16 @@ cudaError_t td_qr_leaf_run(const td_qr_panel *panel, int first, cudaStream_t str
     attributes[0].val.clusterDim = {blocks, 1, 1};
     attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[1].val.programmaticStreamSerializationAllowed = 1;
-    return cudaLaunchKernelEx(&config, kernel_of(shape)->kernel, leaf);
+    return cudaLaunchKernelEx(&config, kernel_of<number>(shape)->kernel, leaf);
 }
 
-cudaError_t td_qr_prepare_leaves(void)
+template <class number> static cudaError_t prepare(cudaError_t error)
 {
-    cudaError_t error = cudaSuccess;
-    for (int i = 0; i < KERNELS && error == cudaSuccess; i++) {
-        error = td_load(error, kernels[i].kernel);
+    for (const shape_kernel<number> &of : kernels<number>) {
+        error = td_load(error, of.kernel);
         if (error == cudaSuccess)
-            error = cudaFuncSetAttribute(kernels[i].kernel,
-                                         cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+            error =
+                cudaFuncSetAttribute(of.kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     }
     return error;
 }
@@ -107,33 +115,33 @@ cudaError_t td_qr_prepare_leaves(void)
 
 /* ---- the same by one block of the host device ---- */
 
-template <int count> TD_DEVICE double halve(double (&x)[count])
+template <class number, int count> TD_DEVICE number halve(number (&x)[count])
 {
     for (int half = count / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++) x[i] = td_add64(x[i], x[i + half]);
+        for (int i = 0; i < half; i++) x[i] = qr_add(x[i], x[i + half]);
     return x[0];
 }
 
 /* The product of the parts of two columns below a row, in the order of qr_order.h. */
-template <int lanes, int warps>
-TD_DEVICE double product_below(const qr_leaf &leaf, int each, const double *x, const double *y,
-                               int row)
+template <int lanes, int warps, class number>
+TD_DEVICE number product_below(const qr_leaf<number> &leaf, int each, const number *x,
+                               const number *y, int row)
 {
-    double of_blocks[QR_BLOCKS] = {};
+    number of_blocks[QR_BLOCKS] = {};
     for (int block = 0; block * each * warps * lanes < leaf.rows; block++) {
-        double of_warps[warps];
+        number of_warps[warps];
         for (int warp = 0; warp < warps; warp++) {
-            double of_lanes[lanes];
+            number of_lanes[lanes];
             for (int lane = 0; lane < lanes; lane++) {
-                double sum = 0.0;
+                number sum = td_number<number>(0.0);
                 bool has_any = false;
                 for (int r = 0; r < each; r++) {
                     const int i = ((block * each + r) * warps + warp) * lanes + lane;
                     if (i <= row || i >= leaf.rows) continue;
-                    sum = td_fma64(x[i], y[i], sum);
-                    has_any = has_any || !(x[i] == 0.0);
+                    sum = qr_plus_product(sum, x[i], y[i]);
+                    has_any = has_any || !td_is_zero(x[i]);
                 }
-                of_lanes[lane] = x == y && has_any ? td_add64(sum, QR_TRACE) : sum;
+                of_lanes[lane] = x == y && has_any ? qr_add(sum, td_number<number>(QR_TRACE)) : sum;
             }
             of_warps[warp] = halve(of_lanes);
         }
@@ -142,85 +150,94 @@ TD_DEVICE double product_below(const qr_leaf &leaf, int each, const double *x, c
     return halve(of_blocks);
 }
 
-template <int size>
-TD_DEVICE double product_below(const qr_leaf &leaf, const double *x, const double *y, int row)
+template <int sharing, class number>
+TD_DEVICE number product_below(const qr_leaf<number> &leaf, const number *x, const number *y,
+                               int row)
 {
-    enum { LANES = 32 * QR_SLOTS / size, MOST = QR_MOST_WARPS };
-    const qr_shape shape = qr_shape_of(leaf.rows, size / QR_SLOTS);
+    enum { LANES = 32 / sharing, MOST = QR_MOST_WARPS };
+    const qr_shape shape = qr_shape_of(leaf.rows, sharing);
     return shape.warps == MOST ? product_below<LANES, MOST>(leaf, shape.rows, x, y, row)
                                : product_below<LANES, MOST / 2>(leaf, shape.rows, x, y, row);
 }
 
-template <int size> struct leaf_shared {
-    qr_triangle<size> triangle;
-    double sum[size];
+template <class number, int size> struct leaf_shared {
+    qr_triangle<number, size> triangle;
+    number sum[size];
     int exponent[size];
 };
 
-template <int size> TD_DEVICE void level(const qr_leaf &leaf, leaf_shared<size> &shared)
+template <class number, int size>
+TD_DEVICE void level(const qr_leaf<number> &leaf, leaf_shared<number, size> &shared)
 {
     const int c = (int)threadIdx.x;
+    number *const own = leaf.a + c * leaf.ld;
     int top = 0;
-    for (int i = 0; i < leaf.rows; i++)
-        top = max(top, __double2hiint(leaf.a[i + c * leaf.ld]) & INT_MAX);
+    for (int i = 0; i < leaf.rows; i++) top = max(top, qr_top(own[i]));
     shared.exponent[c] = qr_exponent(top);
-    for (int i = 0; i < leaf.rows; i++)
-        leaf.a[i + c * leaf.ld] = td_mul64(leaf.a[i + c * leaf.ld], qr_power(-shared.exponent[c]));
+    for (int i = 0; i < leaf.rows; i++) own[i] = td_scaled(own[i], qr_power(-shared.exponent[c]));
 }
 
 /* One column's step, of which the thread's own column has its part; false: the column is lifted. */
-template <int size> TD_DEVICE bool step(const qr_leaf &leaf, leaf_shared<size> &shared, int column)
+template <int sharing, class number, int size>
+TD_DEVICE bool step(const qr_leaf<number> &leaf, leaf_shared<number, size> &shared, int column)
 {
     const int c = (int)threadIdx.x;
-    double *const x = leaf.a + column * leaf.ld, *const own = leaf.a + c * leaf.ld;
+    number *const x = leaf.a + column * leaf.ld, *const own = leaf.a + c * leaf.ld;
     const bool is_there = c < leaf.columns;
-    if (is_there) shared.sum[c] = product_below<size>(leaf, x, own, column);
+    if (is_there) shared.sum[c] = product_below<sharing>(leaf, x, own, column);
     __syncthreads();
-    const qr_reflector h = qr_reflector_of(x[column], shared.sum[column]);
+    const qr_reflector<number> h = qr_reflector_of(x[column], shared.sum[column]);
     __syncthreads();
     if (h.lifts) {
         for (int i = column; i < leaf.rows && c == column; i++)
-            x[i] = td_mul64(x[i], qr_power(QR_LIFT));
+            x[i] = td_scaled(x[i], qr_power(QR_LIFT));
         if (c == column) shared.exponent[c] -= QR_LIFT;
         __syncthreads();
         return false;
     }
-    const double along = is_there ? qr_along(shared.sum[c], h, own[column]) : 0.0,
-                 taken = c > column && h.tau != 0.0 ? td_mul64(h.tau, along) : 0.0;
+    const number along =
+                     is_there ? qr_along(shared.sum[c], h, own[column]) : td_number<number>(0.0),
+                 taken = qr_taken(h, along, c > column);
     if (c < column) shared.triangle.product[column][c] = along;
-    for (int i = column + 1; i < leaf.rows && is_there && c > column; i++)
-        own[i] = td_fma64(-td_mul64(x[i], h.scale), taken, own[i]);
+    for (int i = column + 1; i < leaf.rows && c == column; i++) x[i] = td_times(x[i], h.scale);
     __syncthreads();
+    for (int i = column + 1; i < leaf.rows && is_there && c > column; i++)
+        own[i] = td_minus(own[i], x[i], taken);
     if (is_there && c >= column)
-        own[column] = qr_times_power(c == column ? h.beta : td_add64(own[column], -taken),
+        own[column] = qr_times_power(c == column ? td_number<number>(h.beta)
+                                                 : qr_add(own[column], qr_minus(taken)),
                                      shared.exponent[c]);
-    if (c != column) return true;
-    shared.triangle.tau[c] = leaf.tau[c] = h.tau;
-    for (int i = column + 1; i < leaf.rows; i++) own[i] = td_mul64(own[i], h.scale);
+    if (c == column) shared.triangle.tau[c] = leaf.tau[c] = h.tau;
     return true;
 }
 
 /* V, and the leaf's columns of T. */
-template <int size> TD_DEVICE void write(const qr_leaf &leaf, const leaf_shared<size> &shared)
+template <class number, int size>
+TD_DEVICE void write(const qr_leaf<number> &leaf, const leaf_shared<number, size> &shared)
 {
+    enum { T_ROWS = TD_QR_COLUMNS / qr_of<number>::PARTS };
     const int c = (int)threadIdx.x;
+    const number zero = td_number<number>(0.0), one = td_number<number>(1.0);
     for (int i = -leaf.first; i < leaf.rows; i++)
-        leaf.v[i + c * leaf.v_ld] = i < c || c >= leaf.columns ? 0.0
-                                    : i == c                   ? 1.0
-                                                               : leaf.a[i + c * leaf.ld];
-    for (int i = -leaf.first; i < TD_QR_COLUMNS - leaf.first; i++)
-        leaf.t[i + c * TD_QR_COLUMNS] =
-            i >= 0 && i <= c && c < leaf.columns ? shared.triangle.t[i][c] : 0.0;
+        qr_embed(leaf.v, leaf.v_ld, i, c,
+                 i < c || c >= leaf.columns ? zero
+                 : i == c                   ? one
+                                            : leaf.a[i + c * leaf.ld]);
+    for (int i = -leaf.first; i < T_ROWS - leaf.first; i++)
+        qr_embed(leaf.t, TD_QR_COLUMNS, i, c,
+                 i >= 0 && i <= c && c < leaf.columns ? shared.triangle.t[i][c] : zero);
 }
 
-/* Grid: one block of `size` threads. */
-template <int size> static __global__ void leaf_kernel(TD_PARAMETER qr_leaf leaf)
+/* Grid: one block of a thread for each column. */
+template <class number, int sharing>
+static __global__ void leaf_kernel(TD_PARAMETER qr_leaf<number> leaf)
 {
-    TD_SHARED(leaf_shared<size>, shared, );
+    typedef leaf_shared<number, sharing * qr_of<number>::SLOTS> shared_memory;
+    TD_SHARED(shared_memory, shared, );
     if ((int)threadIdx.x < leaf.columns) level(leaf, shared);
     __syncthreads();
     for (int column = 0; column < leaf.columns;) {
-        const bool is_done = step(leaf, shared, column);
+        const bool is_done = step<sharing>(leaf, shared, column);
         __syncthreads();
         if (is_done) qr_make_t(shared.triangle, (int)threadIdx.x, column++);
     }
@@ -230,17 +247,27 @@ template <int size> static __global__ void leaf_kernel(TD_PARAMETER qr_leaf leaf
 
 bool td_qr_fits(int64_t rows) { return rows <= TD_QR_ROWS; }
 
-cudaError_t td_qr_leaf_run(const td_qr_panel *panel, int first, cudaStream_t stream)
+template <class number>
+static cudaError_t run(const td_qr_panel *panel, int first, cudaStream_t stream)
 {
-    const qr_leaf leaf = leaf_of(panel, first);
-    const int size = td_qr_leaf(panel->rows);
-    return size == 32 ? TD_LAUNCH(leaf_kernel<32>, dim3(1), dim3(32), 0, stream, leaf)
-                      : TD_LAUNCH(leaf_kernel<16>, dim3(1), dim3(16), 0, stream, leaf);
+    const qr_leaf<number> leaf = leaf_of<number>(panel, first);
+    const dim3 threads((unsigned)td_qr_leaf(panel));
+    return qr_sharing(panel->rows) == 4
+               ? TD_LAUNCH((leaf_kernel<number, 4>), dim3(1), threads, 0, stream, leaf)
+               : TD_LAUNCH((leaf_kernel<number, 2>), dim3(1), threads, 0, stream, leaf);
 }
 
-cudaError_t td_qr_prepare_leaves(void)
+template <class number> static cudaError_t prepare(cudaError_t error)
 {
-    return td_load(cudaSuccess, leaf_kernel<32>, leaf_kernel<16>);
+    return td_load(error, leaf_kernel<number, 4>, leaf_kernel<number, 2>);
 }
 
 #endif
+
+cudaError_t td_qr_leaf_run(const td_qr_panel *panel, int first, cudaStream_t stream)
+{
+    return panel->is_complex ? run<complex>(panel, first, stream)
+                             : run<double>(panel, first, stream);
+}
+
+cudaError_t td_qr_prepare_leaves(void) { return prepare<complex>(prepare<double>(cudaSuccess)); }

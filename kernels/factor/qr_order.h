@@ -4,8 +4,9 @@
  *
  * A lane's sum is a chain of fused multiply-adds over ascending r; sums of lanes, then of warps,
  * then of blocks are halved: the second half of them is added to the first until one is left. A
- * lane holds QR_SLOTS columns of its rows, and neighbouring lanes share rows: column c of a leaf is
- * in slot c / sharing of the c % sharing'th of them. */
+ * lane holds QR_SLOTS columns of its rows, or half as many complex ones, and neighbouring lanes
+ * share rows: column c of a leaf is in slot c / sharing of the c % sharing'th of them. A product of
+ * complex numbers is two fused multiply-adds, the real part of its first factor being the first. */
 #ifndef TD_QR_ORDER_H
 #define TD_QR_ORDER_H
 
@@ -14,14 +15,14 @@
 enum {
     QR_BLOCKS = 16, /* of a cluster, at most */
     QR_SLOTS = 8,
-    QR_MOST_LEAF = 32,
+    QR_MOST_LEAF = 32,  /* real columns: a complex one stands for two */
     QR_MOST_WARPS = 16, /* of a block */
     QR_MOST_ROWS = 4,   /* of a lane */
     QR_WIDE_ROWS = 8192
 };
 
-/* Neighbouring lanes that share rows, in a panel of so many rows: a leaf has QR_SLOTS columns for
- * each. */
+/* Neighbouring lanes that share rows, in a panel of so many rows: a leaf has the columns of a lane
+ * for each. */
 static inline int qr_sharing(int64_t rows) { return rows <= QR_WIDE_ROWS ? 4 : 2; }
 
 /* How a leaf's rows lie in blocks. */
@@ -45,16 +46,5 @@ static inline qr_shape qr_shape_of(int64_t rows, int sharing)
     if ((int64_t)QR_BLOCKS * qr_rows_of_block(shape) < rows) shape.warps = QR_MOST_WARPS;
     return shape;
 }
-
-/* A leaf of a panel, whose first column is the panel's column `first`: pointers to A, V and T are
- * to its own diagonal. rows >= columns. */
-typedef struct {
-    double *a;
-    int64_t ld;
-    int rows, columns, first;
-    double *tau, *v;
-    int64_t v_ld;
-    double *t;
-} qr_leaf;
 
 #endif

@@ -1,7 +1,8 @@
 /* qr_reflect.cu - what a leaf does to the other columns of its panel, by the whole device: W = V'A
  * for the columns behind it, and V'V for those before it, in pieces of rows; sums of the pieces,
  * W = T'W; then A -= V W, and T's rows above the leaf's. On the tensor cores or not, each element
- * is a chain of fused multiply-adds over ascending rows or columns. */
+ * is a chain of fused multiply-adds over ascending rows or columns. All matrices are real ones
+ * here: those of complex columns have their parts, and V and T are embedded (qr.h). */
 #include "qr.h"
 
 #include "../arithmetic/float32.h"
@@ -17,13 +18,14 @@ enum {
     STRIP = 256 /* rows of a block in A -= V W */
 };
 
-/* A leaf and its panel. Columns before the leaf, `first` of them, and then those behind it are the
- * "others". */
+/* A leaf and its panel. Columns of V before the leaf, `first` of them, and then those of A behind
+ * it are the "others". */
 typedef struct {
-    double *a, *v, *t, *products;
+    double *a, *v, *t, *products; /* A's columns behind the leaf; A and V from its first row on */
     int64_t ld, v_ld;
-    int rows, columns, first; /* rows from the leaf's first one on */
-    double *pieces, *w;       /* [piece][other][column of the leaf], [other][column of the leaf] */
+    int rows, columns, first, behind; /* rows from the leaf's first one on; columns of the leaf */
+    int odd;                          /* 1 if T is one of blocks of 2 x 2, else 0 */
+    double *pieces, *w; /* [piece][other][column of the leaf], [other][column of the leaf] */
 } reflection;
 
 static int pieces_of(int64_t rows) { return (int)((rows + PIECE - 1) / PIECE); }
@@ -31,18 +33,24 @@ static int pieces_of(int64_t rows) { return (int)((rows + PIECE - 1) / PIECE); }
 /* ---- memory ---- */
 
 /* V, T, and V'V above T's diagonal blocks; pieces and W. */
-int64_t td_qr_ld(int64_t rows) { return (rows + 15) / 16 * 16; }
+static int64_t real_rows(int64_t rows, bool is_complex) { return is_complex ? 2 * rows : rows; }
+
+static int64_t ld_of(int64_t rows) { return (rows + 15) / 16 * 16; }
+
+int64_t td_qr_ld(const td_qr_panel *p) { return ld_of(real_rows(p->rows, p->is_complex)); }
 
 enum { SQUARE = TD_QR_COLUMNS * TD_QR_COLUMNS };
 
-size_t td_qr_work_bytes(int64_t rows)
+size_t td_qr_work_bytes(int64_t rows, bool is_complex)
 {
-    return (size_t)(td_qr_ld(rows) * TD_QR_COLUMNS + 2 * SQUARE) * sizeof(double);
+    return (size_t)(ld_of(real_rows(rows, is_complex)) * TD_QR_COLUMNS + 2 * SQUARE) *
+           sizeof(double);
 }
 
-size_t td_qr_shared_work_bytes(int64_t rows)
+size_t td_qr_shared_work_bytes(int64_t rows, bool is_complex)
 {
-    return (size_t)(pieces_of(rows) + 1) * TD_QR_COLUMNS * QR_MOST_LEAF * sizeof(double);
+    return (size_t)(pieces_of(real_rows(rows, is_complex)) + 1) * TD_QR_COLUMNS * QR_MOST_LEAF *
+           sizeof(double);
 }
 
 double *td_qr_t(const td_qr_panel *p) { return static_cast<double *>(p->work); }
@@ -52,30 +60,30 @@ double *td_qr_v(const td_qr_panel *p) { return td_qr_t(p) + 2 * SQUARE; }
 static reflection reflection_of(const td_qr_panel *p, int first)
 {
     double *const shared = static_cast<double *>(p->shared_work);
-    const int64_t v_ld = td_qr_ld(p->rows);
-    return {.a = p->a + first,
-            .v = td_qr_v(p) + first,
+    const int parts = p->is_complex ? 2 : 1, leaf = td_qr_leaf(p);
+    const int64_t ld = parts * p->ld;
+    return {.a = static_cast<double *>(p->a) + parts * first + (first + leaf) * ld,
+            .v = td_qr_v(p) + parts * first,
             .t = td_qr_t(p),
             .products = td_qr_products(p),
-            .ld = p->ld,
-            .v_ld = v_ld,
-            .rows = (int)p->rows - first,
-            .columns = p->columns,
-            .first = first,
+            .ld = ld,
+            .v_ld = td_qr_ld(p),
+            .rows = (int)(parts * (p->rows - first)),
+            .columns = parts * min(leaf, p->columns - first),
+            .first = parts * first,
+            .behind = max(0, p->columns - first - leaf),
+            .odd = parts - 1,
             .pieces = shared + TD_QR_COLUMNS * QR_MOST_LEAF,
             .w = shared};
 }
 
 /* The other column of that number, from the leaf's first row on. */
-template <int leaf> TD_DEVICE const double *other_of(const reflection &of, int other)
+TD_DEVICE const double *other_of(const reflection &of, int other)
 {
-    return other < of.first ? of.v + other * of.v_ld : of.a + (other + leaf) * of.ld;
+    return other < of.first ? of.v + other * of.v_ld : of.a + (other - of.first) * of.ld;
 }
 
-template <int leaf> TD_HOST_DEVICE int others_of(const reflection &of)
-{
-    return of.first + max(0, of.columns - of.first - leaf);
-}
+TD_HOST_DEVICE int others_of(const reflection &of) { return of.first + of.behind; }
 
 /* ---- W = V'A ---- */
 
@@ -93,7 +101,7 @@ TD_DEVICE void multiply_rows(const reflection &of, int row, int other, int count
     for (int i = 0; i < leaf / 8; i++) v[i] = of.v + (of.first + i * 8 + quad) * of.v_ld + row + at;
     TD_UNROLL
     for (int i = 0; i < GROUP / 8; i++)
-        x[i] = other_of<leaf>(of, min(other + i * 8 + quad, count - 1)) + row + at;
+        x[i] = other_of(of, min(other + i * 8 + quad, count - 1)) + row + at;
     TD_UNROLL
     for (int k = 0; k < OF_WARP; k += 8) {
         const bool has_one = row + k + at < of.rows, has_two = row + k + at + 4 < of.rows;
@@ -126,7 +134,7 @@ TD_DEVICE void multiply_rows(const reflection &of, int row, int other, int count
                              double (&sum)[leaf][GROUP])
 {
     for (int e = (int)threadIdx.x % 32; e < leaf * GROUP; e += 32) {
-        const double *const v = of.v + (of.first + e / GROUP) * of.v_ld, *const x = other_of<leaf>(
+        const double *const v = of.v + (of.first + e / GROUP) * of.v_ld, *const x = other_of(
                                                                              of,
                                                                              min(other + e % GROUP,
                                                                                  count - 1));
@@ -144,8 +152,7 @@ static __global__ void __launch_bounds__(THREADS) multiply_kernel(TD_PARAMETER r
 {
     td_begin_kernel();
     TD_SHARED(double, sum, [WARPS][leaf][GROUP]);
-    const int warp = (int)threadIdx.x / 32, count = others_of<leaf>(of),
-              other = (int)blockIdx.x * GROUP;
+    const int warp = (int)threadIdx.x / 32, count = others_of(of), other = (int)blockIdx.x * GROUP;
     multiply_rows<leaf>(of, (int)blockIdx.y * PIECE + warp * OF_WARP, other, count, sum[warp]);
     __syncthreads();
     for (int e = (int)threadIdx.x; e < leaf * GROUP; e += THREADS) {
@@ -172,8 +179,8 @@ static __global__ void __launch_bounds__(leaf *ADDED)
 {
     td_begin_kernel();
     TD_SHARED(double, shared, [ADDED][leaf]);
-    const int count = others_of<leaf>(of), at = (int)threadIdx.x / leaf,
-              column = (int)threadIdx.x % leaf, other = (int)blockIdx.x * ADDED + at;
+    const int count = others_of(of), at = (int)threadIdx.x / leaf, column = (int)threadIdx.x % leaf,
+              other = (int)blockIdx.x * ADDED + at;
     double sum = 0.0;
     if (other < count) {
         const double *piece = of.pieces + (int64_t)other * leaf + column;
@@ -187,7 +194,7 @@ static __global__ void __launch_bounds__(leaf *ADDED)
     else if (other < count) {
         const double *const t = of.t + of.first + (of.first + column) * TD_QR_COLUMNS;
         double w = 0.0;
-        for (int l = 0; l <= column; l++) w = td_fma64(t[l], shared[at][l], w);
+        for (int l = 0; l <= (column | of.odd); l++) w = td_fma64(t[l], shared[at][l], w);
         of.w[other * leaf + column] = w;
     }
 }
@@ -220,7 +227,7 @@ TD_DEVICE void take_off(const reflection &of, int first_row, int other, int coun
         for (int n = 0; n < GROUP / 8; n++) TD_UNROLL
         for (int q = 0; q < 4; q++) {
             const int to = other + n * 8 + 2 * at + q % 2;
-            c[n][q] = of.a[min(rows[q / 2], of.rows - 1) + (min(to, count - 1) + leaf) * of.ld];
+            c[n][q] = of.a[min(rows[q / 2], of.rows - 1) + (min(to, count - 1) - of.first) * of.ld];
         }
         TD_UNROLL
         for (int k = 0; k < leaf / 8; k++) TD_UNROLL
@@ -230,7 +237,7 @@ TD_DEVICE void take_off(const reflection &of, int first_row, int other, int coun
         for (int q = 0; q < 4; q++) {
             const int to = other + n * 8 + 2 * at + q % 2;
             if (rows[q / 2] < of.rows && to < count)
-                of.a[rows[q / 2] + (to + leaf) * of.ld] = c[n][q];
+                of.a[rows[q / 2] + (to - of.first) * of.ld] = c[n][q];
         }
     }
 }
@@ -243,7 +250,7 @@ TD_DEVICE void take_off(const reflection &of, int first_row, int other, int coun
     for (int e = (int)threadIdx.x; e < STRIP * GROUP; e += THREADS) {
         const int row = first_row + e % STRIP, to = other + e / STRIP;
         if (row >= of.rows || to >= count) continue;
-        double *const a = of.a + row + (to + leaf) * of.ld;
+        double *const a = of.a + row + (to - of.first) * of.ld;
         for (int k = 0; k < leaf; k++)
             *a = td_fma64(of.v[row + (of.first + k) * of.v_ld], -of.w[to * leaf + k], *a);
     }
@@ -260,7 +267,7 @@ template <int leaf> TD_DEVICE void extend(const reflection &of, int column)
     double *const to = of.t + (of.first + column) * TD_QR_COLUMNS;
     double sum = 0.0;
     if (row < of.first)
-        for (int l = 0; l <= column; l++)
+        for (int l = 0; l <= (column | of.odd); l++)
             sum =
                 td_fma64(of.products[row + (of.first + l) * TD_QR_COLUMNS], to[of.first + l], sum);
     if (row < of.first) y[row] = sum;
@@ -268,7 +275,8 @@ template <int leaf> TD_DEVICE void extend(const reflection &of, int column)
     sum = 0.0;
     if (row >= of.first) return;
     TD_UNROLL_N(8)
-    for (int l = row; l < of.first; l++) sum = td_fma64(of.t[row + l * TD_QR_COLUMNS], y[l], sum);
+    for (int l = row & ~of.odd; l < of.first; l++)
+        sum = td_fma64(of.t[row + l * TD_QR_COLUMNS], y[l], sum);
     to[row] = -sum;
 }
 
@@ -278,7 +286,7 @@ static __global__ void __launch_bounds__(THREADS)
     take_off_kernel(TD_PARAMETER reflection of, int groups, int strips)
 {
     td_begin_kernel();
-    const int block = (int)blockIdx.x, count = others_of<leaf>(of);
+    const int block = (int)blockIdx.x, count = others_of(of);
     if (block < groups * strips)
         take_off<leaf>(of, block / groups * STRIP, of.first + block % groups * GROUP, count);
     else
@@ -296,10 +304,9 @@ static __global__ void __launch_bounds__(THREADS) extend_kernel(TD_PARAMETER ref
 
 template <int leaf> static cudaError_t reflect(const reflection &of, cudaStream_t stream)
 {
-    const int others = others_of<leaf>(of), pieces = pieces_of(of.rows),
-              groups = (others - of.first + GROUP - 1) / GROUP,
-              strips = (of.rows + STRIP - 1) / STRIP,
-              columns = of.first > 0 ? min(leaf, of.columns - of.first) : 0;
+    const int others = others_of(of), pieces = pieces_of(of.rows),
+              groups = (of.behind + GROUP - 1) / GROUP, strips = (of.rows + STRIP - 1) / STRIP,
+              columns = of.first > 0 ? of.columns : 0;
     if (others == 0) return cudaSuccess;
     cudaError_t error = TD_LAUNCH_NEXT(
         multiply_kernel<leaf>, dim3((unsigned)((others + GROUP - 1) / GROUP), (unsigned)pieces),
@@ -315,14 +322,14 @@ template <int leaf> static cudaError_t reflect(const reflection &of, cudaStream_
 cudaError_t td_qr_reflect_run(const td_qr_panel *panel, int first, cudaStream_t stream)
 {
     const reflection of = reflection_of(panel, first);
-    return td_qr_leaf(panel->rows) == 32 ? reflect<32>(of, stream) : reflect<16>(of, stream);
+    return qr_sharing(panel->rows) == 4 ? reflect<32>(of, stream) : reflect<16>(of, stream);
 }
 
 cudaError_t td_qr_extend_run(const td_qr_panel *panel, int first, cudaStream_t stream)
 {
-    const int columns = min((int)QR_MOST_LEAF, panel->columns - first);
-    return TD_LAUNCH_NEXT(extend_kernel, dim3((unsigned)columns), dim3(THREADS), 0, stream,
-                          reflection_of(panel, first));
+    reflection of = reflection_of(panel, first);
+    of.columns = min((int)QR_MOST_LEAF, (panel->is_complex ? 2 : 1) * (panel->columns - first));
+    return TD_LAUNCH_NEXT(extend_kernel, dim3((unsigned)of.columns), dim3(THREADS), 0, stream, of);
 }
 
 cudaError_t td_qr_prepare(void)

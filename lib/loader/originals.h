@@ -45,9 +45,12 @@
     X(cusolverDnDpotri_bufferSize)                                                                 \
     X(cusolverDnZpotri_bufferSize)                                                                 \
     X(cusolverDnDgeqrf_bufferSize)                                                                 \
+    X(cusolverDnZgeqrf_bufferSize)                                                                 \
     X(cusolverDnXgeqrf_bufferSize)                                                                 \
     X(cusolverDnDorgqr_bufferSize)                                                                 \
+    X(cusolverDnZungqr_bufferSize)                                                                 \
     X(cusolverDnDormqr_bufferSize)                                                                 \
+    X(cusolverDnZunmqr_bufferSize)                                                                 \
     X(cusolverDnGetMathMode)                                                                       \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnDestroyParams)

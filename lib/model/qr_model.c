@@ -11,82 +11,38 @@ typedef struct {
     td_figures_by_order of;
 } row;
 
-#define ROW(kind, cards, major, ...) {TD_##kind, {cards, major, TD_BINARY64, {__VA_ARGS__}}},
-#define NATIVE(kind, cards, ...)     ROW(kind, cards, 0, __VA_ARGS__)
+#define ROW(kind, type, cards, major, ...) {TD_##kind, {cards, major, TD_##type, {__VA_ARGS__}}},
+#define NATIVE(kind, type, cards, ...)     ROW(kind, type, cards, 0, __VA_ARGS__)
 static const row native_rows[] = {
 #include "qr.def"
 };
-#define NATIVE_COLUMNS(kind, ...) ROW(kind, "", 0, __VA_ARGS__)
+#define NATIVE_COLUMNS(kind, type, ...) ROW(kind, type, "", 0, __VA_ARGS__)
 static const row native_column_rows[] = {
 #include "qr.def"
 };
-#define COLUMNS(kind, major, ...) ROW(kind, "", major, __VA_ARGS__)
+#define COLUMNS(kind, type, major, ...) ROW(kind, type, "", major, __VA_ARGS__)
 static const row column_rows[] = {
 #include "qr.def"
 };
 
 /* The first row that fits; NULL if there is none. */
 static const td_figures_by_order *find(const row *rows, size_t count, const td_model *model,
-                                       td_kind kind)
+                                       const td_problem *p)
 {
     const td_figures_by_order *found = NULL;
     for (size_t i = 0; i < count && !found; i++)
-        if (rows[i].kind == kind) found = td_find_figures(&rows[i].of, 1, model, TD_BINARY64);
+        if (rows[i].kind == p->kind) found = td_find_figures(&rows[i].of, 1, model, p->type);
     return found;
 }
-#define FIND(rows, model, p) find(rows, sizeof(rows) / sizeof *(rows), model, (p)->kind)
+#define FIND(rows, model, p) find(rows, sizeof(rows) / sizeof *(rows), model, p)
 
 /* ---- products ---- */
 
 static int64_t order_of(const td_problem *p) { return td_problem_reflectors(p); }
 
-int64_t td_qr_reflected(const td_problem *p)
-{
-    return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
-}
-
-/* Vectors that the reflectors of a block are applied to, behind `before` of them. */
-static int64_t vectors_of(const td_problem *p, int64_t before)
-{
-    return p->kind == TD_APPLY_Q  ? (p->side == TD_LEFT ? p->n : p->m)
-           : p->kind == TD_FORM_Q ? p->n - before
-                                  : p->n - before - TD_FACTOR_BLOCK;
-}
-
-/* Behind a matrix's last column there is nothing. */
-static int64_t blocks_of(const td_problem *p)
-{
-    const int64_t order = order_of(p);
-    if (p->kind != TD_FACTOR_QR) return td_ceil_div(order, TD_FACTOR_BLOCK);
-    return order > 0 ? (order - (p->m >= p->n)) / TD_FACTOR_BLOCK : 0;
-}
-
-int64_t td_qr_updates(const td_problem *p) { return 2 * blocks_of(p); }
-
-td_product td_qr_update(const td_problem *p, int64_t i)
-{
-    const int64_t before = i / 2 * TD_FACTOR_BLOCK, rows = td_qr_reflected(p) - before;
-    const int64_t block = p->kind == TD_FACTOR_QR
-                              ? TD_FACTOR_BLOCK
-                              : td_smaller(TD_FACTOR_BLOCK, order_of(p) - before);
-    const bool is_first = i % 2 == 0;
-    return (td_product){.routine = TD_PRODUCT,
-                        .type = p->type,
-                        .op_a = is_first ? TD_OP_T : TD_OP_N,
-                        .m = is_first ? block : rows,
-                        .n = vectors_of(p, before),
-                        .k = is_first ? rows : block,
-                        .alpha = td_scalar_of(p->type, 1.0),
-                        .beta = td_scalar_of(p->type, is_first ? 0.0 : 1.0),
-                        .a = p->a,
-                        .b = p->a,
-                        .c = p->a,
-                        .batch = 1};
-}
-
 bool td_qr_largest(const td_problem *p, td_real_product *product)
 {
-    if (blocks_of(p) == 0) return false;
+    if (td_qr_updates(p) == 0) return false;
     *product = td_factor_real_update(p, td_qr_update, 1);
     return product->m > 0 && product->n > 0;
 }
@@ -101,7 +57,7 @@ static void predict_products(const td_model *model, const td_problem *p, double 
 /* The order of a square problem that has as many operations. */
 static double side_of(const td_problem *p)
 {
-    return cbrt((double)td_qr_reflected(p) * (double)vectors_of(p, 0) * (double)order_of(p));
+    return cbrt((double)td_qr_reflected(p) * (double)td_qr_update(p, 0).n * (double)order_of(p));
 }
 
 /* What is not square takes as long as a square problem of as many operations. */
@@ -109,11 +65,11 @@ double td_model_native_qr(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *measured = FIND(native_rows, model, p);
     const double side = p->kind == TD_FACTOR_QR ? td_factor_side(p) : side_of(p);
-    double products[TD_MOST_WAYS];
     if (measured) return 1e-3 * td_factor_figure(measured, side);
     const td_figures_by_order *columns = FIND(native_column_rows, model, p);
-    predict_products(model, p, products);
-    return products[0] + (double)order_of(p) * 1e-6 * td_factor_figure(columns, side);
+    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    return of_a_term * td_qr_terms(p) / model->rates.matrix64 +
+           (double)order_of(p) * 1e-6 * td_factor_figure(columns, side);
 }
 
 /* Each column has the rows of the reflectors from its diagonal on. */

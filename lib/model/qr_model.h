@@ -3,14 +3,12 @@
 #ifndef TD_QR_MODEL_H
 #define TD_QR_MODEL_H
 
+#include "../routine/qr_steps.h"
 #include "factor_times.h"
 
 /* Most rows of a matrix that panels have a time for; and the least order: smaller matrices take
  * cuSOLVER less time than most of them would gain. */
 enum { TD_QR_MOST_ROWS = 16384, TD_QR_LEAST_ORDER = 256 };
-
-/* Rows of the reflectors of a problem that has some. */
-int64_t td_qr_reflected(const td_problem *p);
 
 /* As td_model_predict_lu, of a problem that has reflectors. */
 void td_model_predict_qr(const td_model *model, const td_problem *p, td_way_forecast *by_way);
@@ -22,13 +20,7 @@ double td_model_native_qr(const td_model *model, const td_problem *p);
 double td_model_qr_by_native_products(const td_model *model, const td_problem *p);
 
 /* The product of real lines that is the largest, by which a mode's prices are set (prices.h); false
- * if one block has all columns. */
+ * if one panel has all columns. */
 bool td_qr_largest(const td_problem *p, td_real_product *product);
-
-/* The number of products: two for each block, with the reflectors' transpose and with them. */
-int64_t td_qr_updates(const td_problem *p);
-
-/* Product number i of these, by the sizes alone. */
-td_product td_qr_update(const td_problem *p, int64_t i);
 
 #endif

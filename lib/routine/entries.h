@@ -27,9 +27,9 @@
     X(trsm, "cublasDtrsm and Ztrsm, also those of cublas.h")                                       \
     X(lu, "cublas?getrfBatched, getriBatched, getrsBatched, matinvBatched, trsmBatched: "          \
           "docs/batched_lu.md")                                                                    \
-    X(factor, "cusolverDn{D,Z}{getrf,getrs,potrf,potrs,potri}, Dgeqrf, Dorgqr and Dormqr, "        \
-              "cusolverDnX{getrf,getrs,potrf,potrs} of real or complex binary64 matrices, "        \
-              "cusolverDnXgeqrf of real ones")
+    X(factor, "cusolverDn{D,Z}{getrf,getrs,potrf,potrs,potri,geqrf}, Dorgqr, Dormqr, Zungqr, "     \
+              "Zunmqr, cusolverDnX{getrf,getrs,potrf,potrs,geqrf} of real or complex binary64 "    \
+              "matrices")
 
 /* X(function, family, name) of every function that is a form of a routine (routines.def): those
  * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h,

@@ -295,11 +295,15 @@ class Commands(Case):
         self.assertEqual(times['native'], '73.5000')
         self.assertEqual((mode, why.split(' (')[0]), ('dgemm', 'predicted fastest'))
         self.assertEqual(self.plan(200, 200, *h200, 'dgeqrf')[2][0], 'native')
-        # Nobody knows how fast what is made of Q is.
-        for arguments in (('dorgqr', 8192, 8192, 8192), ('dormqr', 8192, 8192, 8192, '--op', 'T')):
-            _, times, (mode, _) = self.plan(*h200, *arguments)
+        # Complex Q is as fast by cuSOLVER.
+        for arguments, mode in ((('dorgqr', 8192, 8192, 8192), 'dgemm'),
+                                (('dormqr', 8192, 8192, 8192, '--op', 'T'), 'dgemm'),
+                                (('zgeqrf', 8192, 8192), 'dgemm'),
+                                (('zungqr', 8192, 8192, 8192), 'native'),
+                                (('zunmqr', 8192, 8192, 8192, '--op', 'C'), 'native')):
+            _, times, (chosen, _) = self.plan(*h200, *arguments)
             self.assertGreater(float(times['native']), 20.0)
-            self.assertEqual(mode, 'native')
+            self.assertEqual(chosen, mode)
         self.assertRegex(self.shown('plan', *h200, 'dgeqrf', 3000, 2000),
                          r'^factors: +3000 x 2000 x 3000 \(m, n, k\), op , batch 1\n')
         self.assert_refused(self.tandem('plan', '--routine', 'dorgqr', 8, 8), 2, 'K is missing')

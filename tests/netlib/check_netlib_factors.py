@@ -24,11 +24,9 @@ STAND_INS = [
     os.path.join(hostgpu, name)
     for name in ("libcudart.so.13", "libcublas.so.13", "libcusolver.so.12")
 ]
-ROUTINES = ["getrf", "getrs", "potrf", "potrs", "potri"]
-PATHS = {"GE": 11, "PO": 9}
-if letter == "d":
-    ROUTINES += ["geqrf", "orgqr", "ormqr"]
-    PATHS["QR"] = 8
+ROUTINES = ["getrf", "getrs", "potrf", "potrs", "potri", "geqrf"]
+ROUTINES += ["orgqr", "ormqr"] if letter == "d" else ["ungqr", "unmqr"]
+PATHS = {"GE": 11, "PO": 9, "QR": 8}
 NATIVE_ALONE = {"cusolverDnZpotrf"}  # no mode has it
 FUNCTIONS = {f"cusolverDn{letter.upper()}{name}" for name in ROUTINES}
 # Orders; 65 and 132 have more than one panel, and products between them.

@@ -175,72 +175,81 @@ DEFINE_CHOLESKY(z, Z, cuDoubleComplex)
 
 /* ---- QR ---- */
 
-/* True if the program asks for the size of a workspace alone. */
-static bool is_question(const int *lwork, double *work, int needed, int *info)
+/* True if the program asks for the size of a workspace alone: the real part of its first number. */
+static bool is_question(const int *lwork, void *work, int needed, int *info)
 {
     *info = 0;
-    if (*lwork == -1) work[0] = needed > 1 ? needed : 1;
+    if (*lwork == -1) *(double *)work = needed > 1 ? needed : 1;
     return *lwork == -1;
 }
 
-void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
-             const int *lwork, int *info);
-void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
-             const int *lwork, int *info)
-{
-    RETURN_IF_WITHIN(dgeqrf_, m, n, a, lda, tau, work, lwork, info)
-    const int least = *m < *n ? *m : *n;
-    int numbers;
-    if (is_question(lwork, work, *n, info) || least == 0) return;
-    const matrix da = put(a, *m, *n, *lda, sizeof *a), dt = put(tau, least, 1, least, sizeof *tau);
-    CALL(cusolverDnDgeqrf_bufferSize, *m, *n, da.device, *lda, &numbers);
-    const extras x = make_extras(numbers);
-    CALL(cusolverDnDgeqrf, *m, *n, da.device, *lda, dt.device, x.work, numbers, x.info);
-    get(da, "dgeqrf", 0);
-    get(dt, "dgeqrf", 0);
-    *info = end_extras(x);
-}
-
-void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
-             double *work, const int *lwork, int *info);
-void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
-             double *work, const int *lwork, int *info)
-{
-    RETURN_IF_WITHIN(dorgqr_, m, n, k, a, lda, tau, work, lwork, info)
-    int numbers;
-    if (is_question(lwork, work, *n, info) || *n == 0) return;
-    const matrix da = put(a, *m, *n, *lda, sizeof *a), dt = put(tau, *k, 1, *k, sizeof *tau);
-    CALL(cusolverDnDorgqr_bufferSize, *m, *n, *k, da.device, *lda, dt.device, &numbers);
-    const extras x = make_extras(numbers);
-    CALL(cusolverDnDorgqr, *m, *n, *k, da.device, *lda, dt.device, x.work, numbers, x.info);
-    get(da, "dorgqr", 0);
-    drop(dt);
-    *info = end_extras(x);
-}
-
-void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k,
-             const double *a, const int *lda, const double *tau, double *c, const int *ldc,
-             double *work, const int *lwork, int *info, size_t side_length, size_t trans_length);
-void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k,
-             const double *a, const int *lda, const double *tau, double *c, const int *ldc,
-             double *work, const int *lwork, int *info, size_t side_length, size_t trans_length)
-{
-    RETURN_IF_WITHIN(dormqr_, side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork, info,
-                     side_length, trans_length)
-    const bool is_left = is(side, 'L');
-    const cublasSideMode_t at = is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
-    const cublasOperation_t op = is(trans, 'N') ? CUBLAS_OP_N : CUBLAS_OP_T;
-    int numbers;
-    if (is_question(lwork, work, is_left ? *n : *m, info) || *m == 0 || *n == 0 || *k == 0) return;
-    const matrix da = put(a, is_left ? *m : *n, *k, *lda, sizeof *a),
-                 dt = put(tau, *k, 1, *k, sizeof *tau), dc = put(c, *m, *n, *ldc, sizeof *c);
-    CALL(cusolverDnDormqr_bufferSize, at, op, *m, *n, *k, da.device, *lda, dt.device, dc.device,
-         *ldc, &numbers);
-    const extras x = make_extras(numbers);
-    CALL(cusolverDnDormqr, at, op, *m, *n, *k, da.device, *lda, dt.device, dc.device, *ldc, x.work,
-         numbers, x.info);
-    get(dc, "dormqr", 0);
-    drop(da);
-    drop(dt);
-    *info = end_extras(x);
-}
+/* Two routines have names by type. */
+#define DEFINE_QR(name, LETTER, number, form, apply)                                               \
+    void name##geqrf_(const int *m, const int *n, number *a, const int *lda, number *tau,          \
+                      number *work, const int *lwork, int *info);                                  \
+    void name##geqrf_(const int *m, const int *n, number *a, const int *lda, number *tau,          \
+                      number *work, const int *lwork, int *info)                                   \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##geqrf_, m, n, a, lda, tau, work, lwork, info)                       \
+        const int least = *m < *n ? *m : *n;                                                       \
+        int numbers;                                                                               \
+        if (is_question(lwork, work, *n, info) || least == 0) return;                              \
+        const matrix da = put(a, *m, *n, *lda, sizeof *a),                                         \
+                     dt = put(tau, least, 1, least, sizeof *tau);                                  \
+        CALL(cusolverDn##LETTER##geqrf_bufferSize, *m, *n, da.device, *lda, &numbers);             \
+        const extras x = make_extras(numbers);                                                     \
+        CALL(cusolverDn##LETTER##geqrf, *m, *n, da.device, *lda, dt.device, x.work, numbers,       \
+             x.info);                                                                              \
+        get(da, #name "geqrf", 0);                                                                 \
+        get(dt, #name "geqrf", 0);                                                                 \
+        *info = end_extras(x);                                                                     \
+    }                                                                                              \
+    void name##form##_(const int *m, const int *n, const int *k, number *a, const int *lda,        \
+                       const number *tau, number *work, const int *lwork, int *info);              \
+    void name##form##_(const int *m, const int *n, const int *k, number *a, const int *lda,        \
+                       const number *tau, number *work, const int *lwork, int *info)               \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##form##_, m, n, k, a, lda, tau, work, lwork, info)                   \
+        int numbers;                                                                               \
+        if (is_question(lwork, work, *n, info) || *n == 0) return;                                 \
+        const matrix da = put(a, *m, *n, *lda, sizeof *a), dt = put(tau, *k, 1, *k, sizeof *tau);  \
+        CALL(cusolverDn##LETTER##form##_bufferSize, *m, *n, *k, da.device, *lda, dt.device,        \
+             &numbers);                                                                            \
+        const extras x = make_extras(numbers);                                                     \
+        CALL(cusolverDn##LETTER##form, *m, *n, *k, da.device, *lda, dt.device, x.work, numbers,    \
+             x.info);                                                                              \
+        get(da, #name #form, 0);                                                                   \
+        drop(dt);                                                                                  \
+        *info = end_extras(x);                                                                     \
+    }                                                                                              \
+    void name##apply##_(const char *side, const char *trans, const int *m, const int *n,           \
+                        const int *k, const number *a, const int *lda, const number *tau,          \
+                        number *c, const int *ldc, number *work, const int *lwork, int *info,      \
+                        size_t side_length, size_t trans_length);                                  \
+    void name##apply##_(const char *side, const char *trans, const int *m, const int *n,           \
+                        const int *k, const number *a, const int *lda, const number *tau,          \
+                        number *c, const int *ldc, number *work, const int *lwork, int *info,      \
+                        size_t side_length, size_t trans_length)                                   \
+    {                                                                                              \
+        RETURN_IF_WITHIN(name##apply##_, side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork,   \
+                         info, side_length, trans_length)                                          \
+        const bool is_left = is(side, 'L');                                                        \
+        const cublasSideMode_t at = is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;                \
+        const cublasOperation_t op = operation(trans);                                             \
+        int numbers;                                                                               \
+        if (is_question(lwork, work, is_left ? *n : *m, info) || *m == 0 || *n == 0 || *k == 0)    \
+            return;                                                                                \
+        const matrix da = put(a, is_left ? *m : *n, *k, *lda, sizeof *a),                          \
+                     dt = put(tau, *k, 1, *k, sizeof *tau), dc = put(c, *m, *n, *ldc, sizeof *c);  \
+        CALL(cusolverDn##LETTER##apply##_bufferSize, at, op, *m, *n, *k, da.device, *lda,          \
+             dt.device, dc.device, *ldc, &numbers);                                                \
+        const extras x = make_extras(numbers);                                                     \
+        CALL(cusolverDn##LETTER##apply, at, op, *m, *n, *k, da.device, *lda, dt.device, dc.device, \
+             *ldc, x.work, numbers, x.info);                                                       \
+        get(dc, #name #apply, 0);                                                                  \
+        drop(da);                                                                                  \
+        drop(dt);                                                                                  \
+        *info = end_extras(x);                                                                     \
+    }
+DEFINE_QR(d, D, double, orgqr, ormqr)
+DEFINE_QR(z, Z, cuDoubleComplex, ungqr, unmqr)

@@ -1,9 +1,9 @@
 """A program that knows nothing of Tandem makes QR factors by cuSOLVER, and uses them: with and
 without Tandem preloaded, and attached while it runs.
 
-usage: check_preload_qr.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
+usage: check_preload_qr.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER TYPE
 
-The client is linked to cuSOLVER, or looks its functions up.
+The client is linked to cuSOLVER, or looks its functions up; its matrices are of that type.
 """
 
 import sys
@@ -11,11 +11,17 @@ import unittest
 
 import preloading
 
+TYPE = sys.argv[4]
+
 
 class PreloadQr(preloading.PreloadedSolver):
-    functions = ("cusolverDnDgeqrf", "cusolverDnXgeqrf", "cusolverDnDorgqr", "cusolverDnDormqr")
-    types, emulated = ("binary64",), 105
-    native = {"nothing to compute": 6, "invalid arguments": 6, "the mode has no such routine": 1}
+    functions = {
+        "binary64": ("cusolverDnDgeqrf", "cusolverDnXgeqrf", "cusolverDnDorgqr",
+                     "cusolverDnDormqr"),
+        "complex binary64": ("cusolverDnZgeqrf", "cusolverDnXgeqrf", "cusolverDnZungqr",
+                             "cusolverDnZunmqr")}[TYPE]
+    types, emulated = (TYPE,), 105
+    native = {"nothing to compute": 6, "invalid arguments": 6}
 
     def test_without(self):
         self.check_without()

@@ -14,7 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MEMBER(function) __typeof__(&(function)) function##_;
+/* Names may be macros. */
+#define JOIN(name, more)  name##more
+#define OWN(function)     JOIN(function, _)
+#define TEXT_OF(name)     #name
+#define NAME_OF(function) TEXT_OF(function)
+
+#define MEMBER(function) __typeof__(&(function)) OWN(function);
 static struct {
     FUNCTIONS(MEMBER)
 } solver;
@@ -32,14 +38,14 @@ static void fail(const char *what)
 __attribute__((noinline)) static void take_functions(void)
 {
 #ifdef LINKED
-#define TAKE(function) solver.function##_ = function;
+#define TAKE(function) solver.OWN(function) = function;
     FUNCTIONS(TAKE)
 #else
     void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
     if (!library) fail(dlerror());
 #define LOOK_UP(function)                                                                          \
-    *(void **)&solver.function##_ = dlsym(library, #function);                                     \
-    if (!solver.function##_) fail(#function);
+    *(void **)&solver.OWN(function) = dlsym(library, NAME_OF(function));                           \
+    if (!solver.OWN(function)) fail(NAME_OF(function));
     FUNCTIONS(LOOK_UP)
 #endif
 }

@@ -8,7 +8,6 @@
 
 #include <limits.h>
 
-#include "../../../kernels/factor/one_block.h"
 #include "../../cuda/workspace.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
@@ -29,52 +28,48 @@ static cudaError_t load(int which)
     return td_qr_prepare();
 }
 
-/* Rows of the reflectors. */
-static int64_t reflected(const td_problem *p)
-{
-    return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
-}
-
 static bool are_sizes(const td_problem *p)
 {
-    return p->kind == TD_FORM_Q ? p->n <= p->m && p->k <= p->n : p->k <= reflected(p);
+    return p->kind == TD_FORM_Q ? p->n <= p->m && p->k <= p->n : p->k <= td_qr_reflected(p);
 }
 
-/* The kernels that make T of finished reflectors have run on the host device alone: check_q is to
- * pass on a GPU before calls there are answered. */
 const char *td_factor_q_refusal(const td_problem *p)
 {
     const bool is_large = p->m > INT_MAX || p->n > INT_MAX;
-    return !are_sizes(p) || p->op_a == TD_OP_C ? td_reason_invalid
-           : p->type != TD_BINARY64            ? td_reason_routine
-           : !td_one_block_fits()              ? td_reason_panels
-                                               : (is_large ? td_reason_large : NULL);
+    const bool has_op = p->op_a == TD_OP_N || p->op_a == td_qr_transpose(p->type);
+    return !are_sizes(p) || !has_op ? td_reason_invalid : is_large ? td_reason_large : NULL;
 }
 
 /* ---- steps ---- */
+
+/* So many columns from `first` on, and rows, become those of the unit matrix from `below` on. */
+static bool unit(const run *r, int64_t first, int64_t columns, int64_t rows, int64_t below)
+{
+    const td_problem *p = r->problem;
+    return td_cuda_ok(td_qr_unit_run(p->type == TD_COMPLEX_BINARY64, td_lu_part(p, 0, first).data,
+                                     p->a.ld, rows, columns, below, p->stream));
+}
 
 /* Columns of Q from the panel's on; above its diagonal they are 0. */
 static td_run_status form(const run *r, const td_qr_panel *panel, int64_t first)
 {
     const td_problem *p = r->problem;
-    double *const a = (double *)p->a.data + first * p->a.ld;
     const int64_t behind = first + panel->columns;
-    const td_matrix others = {.data = panel->a + panel->columns * p->a.ld, .ld = p->a.ld};
+    const td_matrix others = td_lu_part(p, first, behind);
     td_run_status status = td_reflector_apply(&r->reflectors, panel, TD_OP_N, others, p->n - behind,
                                               behind, p->stream);
     if (status == TD_RUN_DONE) status = td_reflector_form(&r->reflectors, panel, p->stream);
     if (status != TD_RUN_DONE) return status;
-    return td_cuda_ok(td_qr_unit_run(a, p->a.ld, first, panel->columns, first, p->stream))
-               ? TD_RUN_DONE
-               : TD_RUN_FAILED;
+    return unit(r, first, panel->columns, first, first) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
 static td_run_status apply(const run *r, const td_qr_panel *panel, int64_t first)
 {
     const td_problem *p = r->problem;
-    double *const c = p->c.data;
-    const td_matrix below = {.data = c + first, .ld = p->c.ld},
-                    behind = {.data = c + first * p->c.ld, .ld = p->c.ld};
+    const int64_t bytes = td_types[p->type].size;
+    char *const c = p->c.data;
+    const td_matrix below = {.data = c + first * bytes, .ld = p->c.ld},
+                    behind = {.data = c + first * p->c.ld * bytes, .ld = p->c.ld};
     return p->side == TD_LEFT
                ? td_reflector_apply(&r->reflectors, panel, p->op_a, below, p->n, 0, p->stream)
                : td_reflector_apply_right(&r->reflectors, panel, p->op_a, behind, p->m, p->stream);
@@ -114,10 +109,8 @@ static td_run_status step(const run *r, int64_t turn)
 static bool begin(const run *r)
 {
     const td_problem *p = r->problem;
-    double *const a = (double *)p->a.data + p->k * p->a.ld;
     return td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) &&
-           (p->kind != TD_FORM_Q ||
-            td_cuda_ok(td_qr_unit_run(a, p->a.ld, p->m, p->n - p->k, p->k, p->stream)));
+           (p->kind != TD_FORM_Q || unit(r, p->k, p->n - p->k, p->m, p->k));
 }
 
 static td_run_status run_steps(const run *r)
@@ -137,12 +130,13 @@ td_run_status td_factor_q(const td_problem *p, const td_factor_products *product
 {
     run r = {.problem = p,
              .reflectors = {.place = {products, device, workspace_limit, counters},
+                            .type = p->type,
                             .a = p->a.data,
                             .tau = p->tau,
                             .ld = p->a.ld,
-                            .rows = reflected(p),
+                            .rows = td_qr_reflected(p),
                             .count = p->k,
-                            .width = TD_QR_COLUMNS,
+                            .width = td_qr_panel_columns(p),
                             .vectors = p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->m : p->n},
              .is_backward = p->kind == TD_FORM_Q || (p->side == TD_LEFT) == (p->op_a == TD_OP_N)};
     td_run_status status = td_engine_check(p);

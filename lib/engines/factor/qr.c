@@ -35,30 +35,18 @@ static cudaError_t load(int which)
 
 const char *td_factor_qr_refusal(const td_problem *p)
 {
-    return p->type != TD_BINARY64               ? td_reason_routine
-           : p->m <= INT_MAX && p->n <= INT_MAX ? NULL
-                                                : td_reason_large;
+    return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
 }
 
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
-/* A narrow panel leaves less for its leaves to do to its own columns, a wide one longer products
- * behind. */
-static int64_t width_of(const td_problem *p)
-{
-    enum { SMALL = 512, MIDDLE = 6144 };
-    const int64_t order = order_of(p);
-    return order <= SMALL ? TD_QR_COLUMNS / 4 : order <= MIDDLE ? TD_QR_COLUMNS / 2 : TD_QR_COLUMNS;
-}
 
 /* Columns from..to - 1 behind a panel become (I - V T V')' times what they are. */
 static td_run_status reflect(const run *r, const td_qr_panel *panel, int64_t from, int64_t to,
                              cudaStream_t stream)
 {
     const td_problem *p = r->problem;
-    double *const at = (double *)p->a.data + p->m - panel->rows + from * p->a.ld;
-    return td_reflector_apply(&r->reflectors, panel, TD_OP_T,
-                              (td_matrix){.data = at, .ld = p->a.ld}, to - from, from, stream);
+    return td_reflector_apply(&r->reflectors, panel, td_qr_transpose(p->type),
+                              td_lu_part(p, p->m - panel->rows, from), to - from, from, stream);
 }
 
 /* ---- steps ---- */
@@ -66,7 +54,7 @@ static td_run_status reflect(const run *r, const td_qr_panel *panel, int64_t fro
 static td_run_status factor(const run *r, int64_t first)
 {
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
-    for (int at = 0; at < panel.columns; at += td_qr_leaf(panel.rows))
+    for (int at = 0; at < panel.columns; at += td_qr_leaf(&panel))
         if (!td_cuda_ok(td_qr_leaf_run(&panel, at, r->reflectors.stream)) ||
             !td_cuda_ok(td_qr_reflect_run(&panel, at, r->reflectors.stream)))
             return TD_RUN_FAILED;
@@ -123,12 +111,13 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
 {
     run r = {.problem = p,
              .reflectors = {.place = {products, device, workspace_limit, counters},
+                            .type = p->type,
                             .a = p->a.data,
                             .tau = p->tau,
                             .ld = p->a.ld,
                             .rows = p->m,
                             .count = order_of(p),
-                            .width = width_of(p),
+                            .width = td_qr_panel_columns(p),
                             .vectors = p->n}};
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;

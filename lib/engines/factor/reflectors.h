@@ -5,13 +5,15 @@
 
 #include "../../../kernels/factor/qr.h"
 #include "../../cuda/workspace.h"
+#include "../../routine/qr_steps.h"
 #include "ahead.h"
 #include "products.h"
 
 /* The reflectors of one call: below the diagonal of `count` columns of A, or to be made there. */
 typedef struct {
     td_factor_place place;
-    double *a, *tau;
+    td_type type;
+    void *a, *tau;
     int64_t ld, rows, count;
     int64_t width;   /* columns of a panel */
     int64_t vectors; /* most columns, or rows, that a panel is applied to */
@@ -36,9 +38,9 @@ td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first);
 td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel,
                                 cudaStream_t stream);
 
-/* C, n columns of the panel's rows, becomes (I - V op(T) V') C: op T stands for the transpose of
- * what the panel's reflectors make. Of what is applied at a time, each has a place of n vectors
- * from `at` on. */
+/* C, n columns of the panel's rows, becomes (I - V op(T) V') C: the transpose (td_qr_transpose) of
+ * T stands for that of what the panel's reflectors make. Of what is applied at a time, each has a
+ * place of n vectors from `at` on. */
 td_run_status td_reflector_apply(const td_reflectors *r, const td_qr_panel *panel, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream);
 

@@ -13,7 +13,7 @@
 #include "qr_case.h"
 #include "tests/kernels/support/device.h"
 
-static factors run(const matrix *x, const double *a, const td_engine *engine)
+static factors run(const matrix *x, const number *a, const td_engine *engine)
 {
     return run_factors(x, a, engine, false);
 }
@@ -35,20 +35,20 @@ static const char *text_of_call(const q_call *q)
 }
 
 /* Returns Q or C, whose leading dimension is ld; `c` is what C was, of the same. */
-static double *run_q(const q_call *q, const matrix *x, const factors *f, const double *c, int ld,
+static number *run_q(const q_call *q, const matrix *x, const factors *f, const number *c, int ld,
                      const td_engine *engine)
 {
-    const size_t bytes = elements_of(x) * sizeof *c, tau_bytes = (size_t)q->k * sizeof *c,
-                 c_bytes = (size_t)ld * (size_t)q->n * sizeof *c;
-    int info = -1;
     const bool forms = q->kind == TD_FORM_Q;
-    double *made = malloc(forms ? bytes : c_bytes);
+    const size_t count = forms ? elements_of(x) : (size_t)ld * (size_t)q->n;
+    int info = -1;
+    number *made = malloc(count * sizeof *made);
     CHECK(made, "no memory");
-    void *device_a = device_copy(f->a, bytes), *device_tau = device_copy(f->tau, tau_bytes),
+    void *device_a = put_numbers(x, f->a, elements_of(x)),
+         *device_tau = put_numbers(x, f->tau, (size_t)q->k),
          *device_info = device_copy(&info, sizeof info),
-         *device_c = forms ? NULL : device_copy(c, c_bytes);
+         *device_c = forms ? NULL : put_numbers(x, c, count);
     const td_problem p = {.kind = q->kind,
-                          .type = TD_BINARY64,
+                          .type = type_of(x),
                           .side = q->side,
                           .op_a = q->op,
                           .m = q->m,
@@ -64,7 +64,7 @@ static double *run_q(const q_call *q, const matrix *x, const factors *f, const d
     const td_run_status status = td_factor_q(&p, &by, device, td_device_limit(device, 0), NULL);
     CHECK(status == TD_RUN_DONE, "%s: status %d", text_of_call(q), (int)status);
     CHECK_CUDA(cudaDeviceSynchronize());
-    device_fetch(made, forms ? device_a : device_c, forms ? bytes : c_bytes);
+    get_numbers(x, made, forms ? device_a : device_c, count);
     device_fetch(&info, device_info, sizeof info);
     CHECK(info == 0, "%s: info %d", text_of_call(q), info);
     device_free(device_a);
@@ -76,99 +76,119 @@ static double *run_q(const q_call *q, const matrix *x, const factors *f, const d
 }
 
 /* How far a vector is from what the reflectors make of another one, over m 2^-53. */
-static double distance(const quantity *wanted, const double *made, int64_t step, int count)
+static double distance(quantity *wanted, const number *made, int64_t step, int count)
 {
-    quantity sum = 0.0L, norm = norm_of(wanted, count);
-    for (int i = 0; i < count; i++) {
-        const quantity off = wanted[i] - (quantity)made[i * step];
-        sum += off * off;
-    }
-    return (double)(sqrtl(sum) / ((norm == 0.0L ? 1.0L : norm) * count * 0x1p-53L));
+    const long double norm = norm_of(wanted, count);
+    for (int i = 0; i < count; i++)
+        wanted[i] = quantity_minus(wanted[i], quantity_of(made[i * step]));
+    return (double)(norm_of(wanted, count) / ((norm == 0.0L ? 1.0L : norm) * count * 0x1p-53L));
 }
 
 static void check_formed(const matrix *x, const factors *f, int n, int k)
 {
     const q_call q = {.kind = TD_FORM_Q, .m = x->m, .n = n, .k = k};
-    double *made = run_q(&q, x, f, NULL, 0, &td_engine_fp64);
+    number *made = run_q(&q, x, f, NULL, 0, &td_engine_fp64);
     quantity *column = malloc((size_t)x->m * sizeof *column);
     CHECK(column, "no memory");
     for (int j = 0; j < n; j += 1 + n / 20) {
-        for (int i = 0; i < x->m; i++) column[i] = i == j;
+        for (int i = 0; i < x->m; i++) column[i] = quantity_of((number){i == j, 0.0});
         apply_reflectors(x, f, k, false, column);
         CHECK_AT_MOST(distance(column, made + (int64_t)j * x->ld, 1, x->m), 30.0, "%s",
                       text_of_call(&q));
     }
     for (int j = 0; j < x->n; j++)
         for (int i = j < n ? x->m : 0; i < x->ld; i++)
-            CHECK(is_same(made[i + (int64_t)j * x->ld], f->a[i + (int64_t)j * x->ld]),
+            CHECK(made[i + (int64_t)j * x->ld].re == f->a[i + (int64_t)j * x->ld].re,
                   "%s: element %d, %d has changed", text_of_call(&q), i, j);
     free(column);
     free(made);
 }
 
+/* A row c of C becomes c Q: its conjugate transpose Q' c'. */
+static void apply_to_line(const matrix *x, const factors *f, const q_call *q, quantity *line)
+{
+    const bool is_left = q->side == TD_LEFT;
+    const long double sign = is_left ? 1.0L : -1.0L;
+    for (int i = 0; i < x->m; i++) line[i].im *= sign;
+    apply_reflectors(x, f, q->k, (q->op != TD_OP_N) == is_left, line);
+    for (int i = 0; i < x->m; i++) line[i].im *= sign;
+}
+
 static void check_applied(const matrix *x, const factors *f, const q_call *q)
 {
     const bool is_left = q->side == TD_LEFT;
-    const matrix like = {q->m, q->n, q->m + 1, "random", 77};
-    double *c = make_matrix(&like), *made = run_q(q, x, f, c, like.ld, &td_engine_fp64);
+    const matrix like = {q->m, q->n, q->m + 1, "random", 77, x->is_complex};
+    number *c = make_matrix(&like), *made = run_q(q, x, f, c, like.ld, &td_engine_fp64);
     quantity *vector = malloc((size_t)x->m * sizeof *vector);
     CHECK(vector, "no memory");
     for (int j = 0; j < (is_left ? q->n : q->m); j += 3) {
         const int64_t at = is_left ? (int64_t)j * like.ld : j, step = is_left ? 1 : like.ld;
-        for (int i = 0; i < x->m; i++) vector[i] = (quantity)c[at + i * step];
-        apply_reflectors(x, f, q->k, (q->op == TD_OP_T) == is_left, vector);
+        for (int i = 0; i < x->m; i++) vector[i] = quantity_of(c[at + i * step]);
+        apply_to_line(x, f, q, vector);
         CHECK_AT_MOST(distance(vector, made + at, step, x->m), 30.0, "%s", text_of_call(q));
     }
     for (int j = 0; j < like.n; j++)
-        CHECK(is_same(made[like.m + (int64_t)j * like.ld], c[like.m + (int64_t)j * like.ld]),
+        CHECK(made[like.m + (int64_t)j * like.ld].re == c[like.m + (int64_t)j * like.ld].re,
               "%s: padding has changed", text_of_call(q));
     free(vector);
     free(made);
     free(c);
 }
 
+static void check_q(const matrix *x)
+{
+    const int m = x->m, n = x->n;
+    const td_op ops[] = {TD_OP_N, x->is_complex ? TD_OP_C : TD_OP_T};
+    number *a = make_matrix(x);
+    factors f = run(x, a, &td_engine_fp64);
+    check_formed(x, &f, n, n);
+    check_formed(x, &f, n, n / 2);
+    check_formed(x, &f, n / 2 + 1, n / 2);
+    for (int which = 0; which < 4; which++) {
+        const td_side side = which & 1 ? TD_RIGHT : TD_LEFT;
+        const q_call q = {
+            TD_APPLY_Q, side, ops[which / 2], side == TD_LEFT ? m : 7, side == TD_LEFT ? 7 : m, n};
+        check_applied(x, &f, &q);
+    }
+    free_factors(&f);
+    free(a);
+}
+
 TEST(q_is_what_reflectors_make)
 {
     const int sizes[][2] = {{1, 1}, {5, 3}, {40, 40}, {300, 257}, {256, 256}, {530, 520}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const int m = sizes[i][0], n = sizes[i][1];
-        const matrix x = {m, n, m + 1, qr_kinds[i % 3].name, fresh_seed()};
-        double *a = make_matrix(&x);
-        factors f = run(&x, a, &td_engine_fp64);
-        check_formed(&x, &f, n, n);
-        check_formed(&x, &f, n, n / 2);
-        check_formed(&x, &f, n / 2 + 1, n / 2);
-        for (int which = 0; which < 4; which++) {
-            const td_side side = which & 1 ? TD_RIGHT : TD_LEFT;
-            const td_op op = which & 2 ? TD_OP_T : TD_OP_N;
-            const q_call q = {
-                TD_APPLY_Q, side, op, side == TD_LEFT ? m : 7, side == TD_LEFT ? 7 : m, n};
-            check_applied(&x, &f, &q);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int is_complex = 0; is_complex < 2; is_complex++) {
+            const int m = sizes[i][0] >> (is_complex && i > 4), n = sizes[i][1] * m / sizes[i][0];
+            check_q(&(matrix){m, n, m + 1, qr_kinds[i % 3].name, fresh_seed(), is_complex});
         }
-        free_factors(&f);
-        free(a);
-    }
 }
 
-TEST(bits_of_q_are_the_same_everywhere)
+static void check_hashes(bool is_complex, uint64_t of_q, uint64_t of_product)
 {
-    const matrix x = {530, 520, 530, "random", 9}, like = {530, 9, 530, "random", 10};
+    const matrix x = {530, 520, 530, "random", 9, is_complex},
+                 like = {530, 9, 530, "random", 10, is_complex};
     const q_call form = {.kind = TD_FORM_Q, .m = 530, .n = 520, .k = 520},
-                 multiply = {TD_APPLY_Q, TD_LEFT, TD_OP_T, 530, 9, 520};
-    double *a = make_matrix(&x), *c = make_matrix(&like);
+                 multiply = {TD_APPLY_Q, TD_LEFT, is_complex ? TD_OP_C : TD_OP_T, 530, 9, 520};
+    number *a = make_matrix(&x), *c = make_matrix(&like);
     factors f = run(&x, a, &td_engine_fp64);
-    double *formed = run_q(&form, &x, &f, NULL, 0, &td_engine_fp64),
+    number *formed = run_q(&form, &x, &f, NULL, 0, &td_engine_fp64),
            *product = run_q(&multiply, &x, &f, c, 530, &td_engine_fp64);
-    const uint64_t hashes[] = {hash_of(formed, elements_of(&x)),
-                               hash_of(product, elements_of(&like))};
-    CHECK(hashes[0] == 0xf442de3594ec35e9 && hashes[1] == 0xad9d96c4d0317233,
-          "hashes %016llx and %016llx", (unsigned long long)hashes[0],
-          (unsigned long long)hashes[1]);
+    const uint64_t hashes[] = {hash_of(&x, formed, elements_of(&x)),
+                               hash_of(&like, product, elements_of(&like))};
+    CHECK(hashes[0] == of_q && hashes[1] == of_product, "hashes %016llx and %016llx",
+          (unsigned long long)hashes[0], (unsigned long long)hashes[1]);
     free(product);
     free(formed);
     free_factors(&f);
     free(c);
     free(a);
+}
+
+TEST(bits_of_q_are_the_same_everywhere)
+{
+    check_hashes(false, 0xf442de3594ec35e9, 0xad9d96c4d0317233);
+    check_hashes(true, 0xbea83ec95702e853, 0x00710cfdb0e1277d);
 }
 
 int main(void)

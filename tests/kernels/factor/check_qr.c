@@ -12,7 +12,7 @@
 #include "qr_case.h"
 #include "tests/kernels/support/device.h"
 
-static factors run(const matrix *x, const double *a, const td_engine *engine)
+static factors run(const matrix *x, const number *a, const td_engine *engine)
 {
     return run_factors(x, a, engine, false);
 }
@@ -21,21 +21,42 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
 
 enum { WARPS = 8, BLOCKS = 16, SLOTS = 8, MOST_LEAF = 32, CHAIN = 32 };
 
+static number add(number x, number y) { return (number){x.re + y.re, x.im + y.im}; }
+static number minus(number x) { return (number){-x.re, -x.im}; }
+static number conjugate(number x) { return (number){x.re, -x.im}; }
+static number times_real(number x, double y) { return (number){x.re * y, x.im * y}; }
+static bool is_zero(number x) { return x.re == 0.0 && x.im == 0.0; }
+
+/* c + a b */
+static number plus(bool is_complex, number c, number a, number b)
+{
+    const number real = {fma(a.re, b.re, c.re), 0.0};
+    if (!is_complex) return real;
+    return (number){fma(-a.im, b.im, real.re), fma(a.im, b.re, fma(a.re, b.im, c.im))};
+}
+
+static number times(bool is_complex, number a, number b)
+{
+    if (!is_complex) return (number){a.re * b.re, 0.0};
+    return (number){fma(-a.im, b.im, a.re * b.re), fma(a.im, b.re, a.re * b.im)};
+}
+
 /* The second half is added to the first, until one is left. */
-static double halve(double *x, int count)
+static number halve(number *x, int count)
 {
     for (int half = count / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++) x[i] += x[i + half];
+        for (int i = 0; i < half; i++) x[i] = add(x[i], x[i + half]);
     return x[0];
 }
 
 /* Columns of a leaf, from its diagonal on. */
 typedef struct {
-    double *a;
+    bool is_complex;
+    number *a;
     int64_t ld;
     int rows, columns, sharing; /* lanes that share rows */
     int exponent[MOST_LEAF];
-    double tau[MOST_LEAF], t[MOST_LEAF][MOST_LEAF];
+    number tau[MOST_LEAF], t[MOST_LEAF][MOST_LEAF];
 } leaf;
 
 /* Sets the warps of a block, and the rows that a lane has of a cluster of all blocks. */
@@ -46,26 +67,27 @@ static void share_rows(const leaf *x, int *warps, int *each)
     *warps = x->rows <= 4 * rows ? WARPS : 2 * WARPS;
 }
 
-static double sum_of_lane(const leaf *x, int first, int step, int count, int column, int other)
+static number sum_of_lane(const leaf *x, int first, int step, int count, int column, int other)
 {
-    const double *a = x->a + column * x->ld, *b = x->a + other * x->ld;
-    double sum = 0.0;
+    const number *a = x->a + column * x->ld, *b = x->a + other * x->ld;
+    number sum = {0.0, 0.0};
     bool has_any = false;
     for (int r = 0; r < count; r++) {
         const int row = first + r * step;
         if (row <= column || row >= x->rows) continue;
-        sum = fma(a[row], b[row], sum);
-        has_any = has_any || a[row] != 0.0;
+        sum = plus(x->is_complex, sum, conjugate(a[row]), b[row]);
+        has_any = has_any || !is_zero(a[row]);
     }
-    return has_any && other == column ? sum + 0x1p-1000 : sum;
+    if (has_any && other == column) sum.re += 0x1p-1000;
+    return sum;
 }
 
 /* The product of two columns below the diagonal of the first. */
-static double product_of(const leaf *x, int column, int other)
+static number product_of(const leaf *x, int column, int other)
 {
     const int lanes = 32 / x->sharing;
     int warps, each;
-    double of_blocks[BLOCKS], of_warps[2 * WARPS], of_lanes[32];
+    number of_blocks[BLOCKS], of_warps[2 * WARPS], of_lanes[32];
     share_rows(x, &warps, &each);
     const int step = warps * lanes;
     for (int block = 0; block < BLOCKS; block++) {
@@ -80,57 +102,86 @@ static double product_of(const leaf *x, int column, int other)
     return halve(of_blocks, BLOCKS);
 }
 
-/* The exponent of a column's largest element, within what powers of two can bring to 1. */
+/* The exponent of a column's largest part, within what powers of two can bring to 1. */
 static int exponent_of(const leaf *x, int column)
 {
     double top = 0.0;
     for (int i = 0; i < x->rows; i++) {
-        const double size = fabs(x->a[i + column * x->ld]);
-        if (!isfinite(size)) return 0;
-        top = fmax(top, size);
+        const number a = x->a[i + column * x->ld];
+        if (!isfinite(a.re) || !isfinite(a.im)) return 0;
+        top = fmax(top, fmax(fabs(a.re), fabs(a.im)));
     }
     return top < 0x1p-1022 ? -1022 : top >= 0x1p1022 ? 1022 : ilogb(top);
 }
 
-static void scale(double *x, int count, double by)
+static void scale(number *x, int count, double by)
 {
-    for (int i = 0; i < count; i++) x[i] *= by;
+    for (int i = 0; i < count; i++) x[i] = times_real(x[i], by);
+}
+
+/* What makes a column R's, of its diagonal and the sum of the squares below. */
+typedef struct {
+    double beta;
+    number tau, by;
+} reflector;
+
+static reflector reflector_of(bool is_complex, number alpha, double squares)
+{
+    if (squares == 0.0 && alpha.im == 0.0) return (reflector){.beta = alpha.re};
+    const double sum = is_complex ? fma(alpha.im, alpha.im, squares) : squares,
+                 norm = sqrt(fma(alpha.re, alpha.re, sum)), beta = signbit(alpha.re) ? norm : -norm,
+                 apart = alpha.re - beta;
+    if (!is_complex) return (reflector){beta, {(beta - alpha.re) / beta, 0.0}, {1.0 / apart, 0.0}};
+    const double over = 1.0 / fma(apart, apart, alpha.im * alpha.im);
+    return (reflector){
+        beta, {(beta - alpha.re) / beta, -alpha.im / beta}, {apart * over, -(alpha.im * over)}};
+}
+
+/* A column of T, of the products of V's column with those before it. */
+static void make_t(leaf *x, int j, const number *products)
+{
+    for (int i = 0; i < j; i++) {
+        number sum = {0.0, 0.0};
+        for (int k = i; k < j; k++)
+            sum = plus(x->is_complex, sum, x->t[i][k], conjugate(products[k]));
+        x->t[i][j] = is_zero(x->tau[j]) ? x->tau[j] : times(x->is_complex, minus(x->tau[j]), sum);
+    }
+    x->t[j][j] = x->tau[j];
+}
+
+static number of_power(number x, int exponent)
+{
+    return (number){ldexp(x.re, exponent), ldexp(x.im, exponent)};
 }
 
 /* Column j becomes R's and v; false: it has been scaled up, and has its turn again. */
 static bool reflect_column(leaf *x, int j)
 {
-    double *const column = x->a + j * x->ld, alpha = column[j], sums[MOST_LEAF];
+    const bool is_complex = x->is_complex;
+    number *const column = x->a + j * x->ld, alpha = column[j], sums[MOST_LEAF], along[MOST_LEAF];
     for (int c = 0; c < x->columns; c++) sums[c] = product_of(x, j, c);
-    const double squares = sums[j];
-    if (squares != 0.0 && squares < 0x1p-900 && fabs(alpha) < 0x1p-400) {
+    const double squares = sums[j].re;
+    const bool has_any = squares != 0.0 || alpha.im != 0.0;
+    if (has_any && squares < 0x1p-900 && fabs(alpha.re) < 0x1p-400 && fabs(alpha.im) < 0x1p-400) {
         scale(column + j, x->rows - j, 0x1p400);
         x->exponent[j] -= 400;
         return false;
     }
-    const bool reflects = squares != 0.0;
-    const double norm = sqrt(fma(alpha, alpha, squares)),
-                 beta = !reflects        ? alpha
-                        : signbit(alpha) ? norm
-                                         : -norm,
-                 by = reflects ? 1.0 / (alpha - beta) : 0.0,
-                 tau = reflects ? (beta - alpha) / beta : 0.0;
-    double along[MOST_LEAF];
-    for (int c = 0; c < x->columns; c++) along[c] = fma(sums[c], by, x->a[j + c * x->ld]);
-    scale(column + j + 1, x->rows - j - 1, by);
+    const reflector h = reflector_of(is_complex, alpha, squares);
+    for (int c = 0; c < x->columns; c++)
+        along[c] = plus(is_complex, x->a[j + c * x->ld], conjugate(h.by), sums[c]);
+    for (int i = j + 1; i < x->rows; i++) column[i] = times(is_complex, column[i], h.by);
     for (int c = j + 1; c < x->columns; c++) {
-        double *const other = x->a + c * x->ld, taken = tau == 0.0 ? 0.0 : tau * along[c];
-        for (int i = j + 1; i < x->rows; i++) other[i] = fma(-column[i], taken, other[i]);
-        other[j] = ldexp(other[j] - taken, x->exponent[c]);
+        number *const other = x->a + c * x->ld,
+                      taken = is_zero(h.tau) ? (number){0.0, 0.0}
+                                             : times(is_complex, conjugate(h.tau), along[c]);
+        for (int i = j + 1; i < x->rows; i++)
+            other[i] = plus(is_complex, other[i], minus(column[i]), taken);
+        other[j] = of_power(add(other[j], minus(taken)), x->exponent[c]);
     }
-    column[j] = ldexp(beta, x->exponent[j]);
-    x->tau[j] = tau;
-    for (int i = 0; i < j; i++) {
-        double sum = 0.0;
-        for (int k = i; k < j; k++) sum = fma(x->t[i][k], along[k], sum);
-        x->t[i][j] = tau == 0.0 ? 0.0 : -(tau * sum);
-    }
-    x->t[j][j] = tau;
+    column[j] = of_power((number){h.beta, 0.0}, x->exponent[j]);
+    x->tau[j] = h.tau;
+    make_t(x, j, along);
     return true;
 }
 
@@ -143,45 +194,77 @@ static void factor_leaf(leaf *x)
     for (int j = 0; j < x->columns;) j += reflect_column(x, j);
 }
 
-static double v_of(const leaf *x, int i, int k)
+/* ---- other columns, in real numbers: a complex one is [re -im; im re] in V and in T ---- */
+
+static int parts_of(const leaf *x) { return x->is_complex ? 2 : 1; }
+
+static double part_of(number x, int row, int column)
 {
-    return i < k ? 0.0 : i == k ? 1.0 : x->a[i + k * x->ld];
+    return row == column ? x.re : row < column ? -x.im : x.im;
 }
 
-/* v'a, v being column k of V. */
-static double product_with(const leaf *x, int k, const double *a)
+/* A real row and column of V, and of T. */
+static double v_of(const leaf *x, int row, int column)
 {
-    double sum = 0.0, of_warps[WARPS];
-    for (int piece = 0; piece < x->rows; piece += WARPS * CHAIN) {
+    const int parts = parts_of(x), i = row / parts, k = column / parts;
+    const number v = i < k ? (number){0.0, 0.0} : i == k ? (number){1.0, 0.0} : x->a[i + k * x->ld];
+    return part_of(v, row % parts, column % parts);
+}
+
+static double t_of(const leaf *x, int row, int column)
+{
+    const int parts = parts_of(x);
+    return part_of(x->t[row / parts][column / parts], row % parts, column % parts);
+}
+
+static double *real_row(const leaf *x, number *a, int row)
+{
+    number *const at = a + row / parts_of(x);
+    return row % parts_of(x) == 0 ? &at->re : &at->im;
+}
+
+/* v'a, v being real column k of V. */
+static double product_with(const leaf *x, int k, number *a)
+{
+    const int rows = parts_of(x) * x->rows;
+    number sum = {0.0, 0.0}, of_warps[WARPS];
+    for (int piece = 0; piece < rows; piece += WARPS * CHAIN) {
         for (int warp = 0; warp < WARPS; warp++) {
-            of_warps[warp] = 0.0;
-            for (int i = piece + warp * CHAIN; i < piece + (warp + 1) * CHAIN && i < x->rows; i++)
-                of_warps[warp] = fma(v_of(x, i, k), a[i], of_warps[warp]);
+            of_warps[warp] = (number){0.0, 0.0};
+            for (int i = piece + warp * CHAIN; i < piece + (warp + 1) * CHAIN && i < rows; i++)
+                of_warps[warp].re = fma(v_of(x, i, k), *real_row(x, a, i), of_warps[warp].re);
         }
-        sum += halve(of_warps, WARPS);
+        sum.re += halve(of_warps, WARPS).re;
     }
-    return sum;
+    return sum.re;
 }
 
 /* A column behind the leaf. */
-static void reflect_other(const leaf *x, double *a)
+static void reflect_other(const leaf *x, number *a)
 {
+    const int parts = parts_of(x), rows = parts * x->rows, columns = parts * x->columns;
     double w[MOST_LEAF], tw[MOST_LEAF] = {0.0};
-    for (int k = 0; k < x->columns; k++) w[k] = product_with(x, k, a);
-    for (int k = 0; k < x->columns; k++)
-        for (int l = 0; l <= k; l++) tw[k] = fma(x->t[l][k], w[l], tw[k]);
-    for (int i = 0; i < x->rows; i++)
-        for (int k = 0; k < x->columns; k++) a[i] = fma(v_of(x, i, k), -tw[k], a[i]);
+    for (int k = 0; k < columns; k++) w[k] = product_with(x, k, a);
+    for (int k = 0; k < columns; k++)
+        for (int l = 0; l <= (k | (parts - 1)); l++) tw[k] = fma(t_of(x, l, k), w[l], tw[k]);
+    for (int i = 0; i < rows; i++)
+        for (int k = 0; k < columns; k++) {
+            double *const to = real_row(x, a, i);
+            *to = fma(v_of(x, i, k), -tw[k], *to);
+        }
 }
 
-/* Of at most 64 columns, which is one panel. */
-static void factor(const matrix *x, double *a, double *tau)
+/* Of at most 64 real columns, which is one panel: complex ones count twice. */
+static void factor(const matrix *x, number *a, number *tau)
 {
-    const int sharing = x->m <= 8192 ? 4 : 2;
-    for (int first = 0; first < least_of(x); first += sharing * SLOTS) {
-        leaf l = {.a = a + first + first * (int64_t)x->ld, .ld = x->ld, .rows = x->m - first};
+    const int sharing = x->m <= 8192 ? 4 : 2, columns = sharing * SLOTS / (x->is_complex ? 2 : 1);
+    for (int first = 0; first < least_of(x); first += columns) {
+        leaf l = {.is_complex = x->is_complex,
+                  .a = a + first + first * (int64_t)x->ld,
+                  .ld = x->ld,
+                  .rows = x->m - first};
         l.sharing = sharing;
-        l.columns = least_of(x) - first < sharing * SLOTS ? least_of(x) - first : sharing * SLOTS;
+        l.columns = least_of(x) - first < columns ? least_of(x) - first : columns;
         factor_leaf(&l);
         memcpy(tau + first, l.tau, (size_t)l.columns * sizeof *tau);
         for (int c = first + l.columns; c < least_of(x); c++)
@@ -191,19 +274,31 @@ static void factor(const matrix *x, double *a, double *tau)
 
 /* ---- bits ---- */
 
+static void check_padding(const matrix *x, const number *a, const factors *f)
+{
+    for (int j = 0; j < x->n; j++)
+        for (int i = x->m; i < x->ld; i++) {
+            const int64_t e = i + (int64_t)j * x->ld;
+            CHECK(f->a[e].re == a[e].re && (!x->is_complex || f->a[e].im == a[e].im),
+                  "%s: padding has changed", text_of(x));
+        }
+}
+
 static void check_bits(const matrix *x)
 {
-    double *a = make_matrix(x), *want = make_matrix(x),
+    number *a = make_matrix(x), *want = make_matrix(x),
            *tau = malloc((size_t)least_of(x) * sizeof *tau);
     CHECK(tau, "no memory");
     factor(x, want, tau);
     factors f = run(x, a, &td_engine_fp64);
     for (int i = 0; i < least_of(x); i++)
-        CHECK(is_same(f.tau[i], tau[i]), "%s: tau %d is %a, not %a", text_of(x), i, f.tau[i],
-              tau[i]);
+        CHECK(is_same(f.tau[i], tau[i]), "%s: tau %d is %a %a, not %a %a", text_of(x), i,
+              f.tau[i].re, f.tau[i].im, tau[i].re, tau[i].im);
     for (size_t e = 0; e < elements_of(x); e++)
-        CHECK(is_same(f.a[e], want[e]), "%s: element %d, %d is %a, not %a", text_of(x),
-              (int)(e % (size_t)x->ld), (int)(e / (size_t)x->ld), f.a[e], want[e]);
+        CHECK(is_same(f.a[e], want[e]) || e % (size_t)x->ld >= (size_t)x->m,
+              "%s: element %d, %d is %a %a, not %a %a", text_of(x), (int)(e % (size_t)x->ld),
+              (int)(e / (size_t)x->ld), f.a[e].re, f.a[e].im, want[e].re, want[e].im);
+    check_padding(x, a, &f);
     free_factors(&f);
     free(tau);
     free(want);
@@ -215,12 +310,15 @@ TEST(panels_are_plain_sums)
     const int rows[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 700};
     const int columns[] = {1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 48, 49, 63, 64};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-            for (int k = 0; k < (test_is_brief() ? 2 : QR_KINDS); k++)
-                if (columns[c] <= rows[r])
-                    check_bits(&(matrix){rows[r], columns[c], rows[r] + (int)(c % 3),
+        for (size_t c = 0; c < 2 * sizeof columns / sizeof *columns; c++)
+            for (int k = 0; k < (test_is_brief() ? 2 : QR_KINDS); k++) {
+                const bool is_complex = c % 2;
+                const int n = is_complex ? (columns[c / 2] + 1) / 2 : columns[c / 2];
+                if (n <= rows[r])
+                    check_bits(&(matrix){rows[r], n, rows[r] + (int)(c % 3),
                                          qr_kinds[(r + c + (size_t)k) % QR_KINDS].name,
-                                         fresh_seed()});
+                                         fresh_seed(), is_complex});
+            }
 }
 
 /* More rows than blocks of small clusters have. */
@@ -228,25 +326,28 @@ TEST(tall_panels_are_plain_sums)
 {
     const int rows[] = {1000, 1024, 1025, 2048, 2049, 4096, 4097, 8192, 8193, 12000, 16384};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
-        for (int k = 0; k < QR_KINDS; k += device_is_host() ? 4 : 1)
-            if (!device_is_host() || rows[r] <= 4097 || (rows[r] == 8193 && k == 0))
-                check_bits(&(matrix){rows[r], k % 2 ? 64 : 51, rows[r] + k % 2, qr_kinds[k].name,
-                                     fresh_seed()});
+        for (int k = 0; k < 2 * QR_KINDS; k += device_is_host() ? 7 : 1) {
+            const bool is_complex = k % 2;
+            const int n = (k / 2 % 2 ? 64 : 51) / (is_complex ? 2 : 1);
+            if (!device_is_host() || rows[r] <= 4097 || (rows[r] == 8193 && k <= 7))
+                check_bits(&(matrix){rows[r], n, rows[r] + k % 3, qr_kinds[k / 2].name,
+                                     fresh_seed(), is_complex});
+        }
 }
 
 /* ---- residuals ---- */
 
 /* |A e - Q R e| over m 2^-53 |A e| for a column of A. */
-static double ratio_of_column(const matrix *x, const double *a, const factors *f, int j,
+static double ratio_of_column(const matrix *x, const number *a, const factors *f, int j,
                               quantity *qr, quantity *column)
 {
     for (int i = 0; i < x->m; i++) {
-        qr[i] = i <= j ? (quantity)f->a[i + (int64_t)j * x->ld] : 0.0L;
-        column[i] = (quantity)a[i + (int64_t)j * x->ld];
+        qr[i] = quantity_of(i <= j ? f->a[i + (int64_t)j * x->ld] : (number){0.0, 0.0});
+        column[i] = quantity_of(a[i + (int64_t)j * x->ld]);
     }
-    const quantity norm = norm_of(column, x->m);
+    const long double norm = norm_of(column, x->m);
     apply_reflectors(x, f, least_of(x), false, qr);
-    for (int i = 0; i < x->m; i++) qr[i] -= column[i];
+    for (int i = 0; i < x->m; i++) qr[i] = quantity_minus(qr[i], column[i]);
     return norm == 0.0L ? (double)norm_of(qr, x->m)
                         : (double)(norm_of(qr, x->m) / (norm * x->m * 0x1p-53L));
 }
@@ -254,17 +355,17 @@ static double ratio_of_column(const matrix *x, const double *a, const factors *f
 /* |Q'Q e - e| over m 2^-53. */
 static double ratio_of_q(const matrix *x, const factors *f, int j, quantity *q)
 {
-    for (int i = 0; i < x->m; i++) q[i] = i == j;
+    for (int i = 0; i < x->m; i++) q[i] = quantity_of((number){i == j, 0.0});
     apply_reflectors(x, f, least_of(x), false, q);
     apply_reflectors(x, f, least_of(x), true, q);
-    q[j] -= 1.0L;
+    q[j].re -= 1.0L;
     return (double)(norm_of(q, x->m) / (x->m * 0x1p-53L));
 }
 
 static void check_residuals(const matrix *x, const td_engine *engine)
 {
     const double most = 30.0; /* as LAPACK's tests have it */
-    double *a = make_matrix(x);
+    number *a = make_matrix(x);
     factors f = run(x, a, engine);
     quantity *one = malloc((size_t)x->m * sizeof *one), *other = malloc((size_t)x->m * sizeof *one);
     CHECK(one && other, "no memory");
@@ -273,6 +374,9 @@ static void check_residuals(const matrix *x, const td_engine *engine)
         CHECK_AT_MOST(ratio_of_column(x, a, &f, j, one, other), most, "%s", text_of(x));
         if (j < x->m) CHECK_AT_MOST(ratio_of_q(x, &f, j, one), most, "%s", text_of(x));
     }
+    for (int j = 0; j < least_of(x); j++)
+        CHECK(f.a[j + (int64_t)j * x->ld].im == 0.0, "%s: R %d is not real", text_of(x), j);
+    check_padding(x, a, &f);
     free(other);
     free(one);
     free_factors(&f);
@@ -281,17 +385,22 @@ static void check_residuals(const matrix *x, const td_engine *engine)
 
 TEST(residuals_are_small)
 {
-    const int orders[] = {65, 96, 97, 128, 129, 160, 200, 300, 1100, 2100, 4200};
+    const int orders[] = {33, 65, 96, 97, 128, 129, 160, 200, 300, 1100, 2100, 4200};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        for (int k = 0; k < QR_KINDS; k++) {
-            const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
-            if (!qr_kinds[k].is_regular || (device_is_host() && n > 300) || (n > 1000 && k > 2))
+        for (int k = 0; k < 2 * QR_KINDS; k++) {
+            const int kind = k / 2, n = orders[i],
+                      m = kind % 3 == 1   ? n + 70
+                          : kind % 3 == 2 ? n - 20
+                                          : n;
+            if (!qr_kinds[kind].is_regular || (device_is_host() && n > (k % 2 ? 200 : 300)) ||
+                (n > 1000 && kind > 2))
                 continue;
-            check_residuals(&(matrix){m, n, m + k % 2, qr_kinds[k].name, fresh_seed()},
-                            k % 4 == 3 ? NULL : &td_engine_fp64);
+            check_residuals(&(matrix){m, n, m + kind % 2, qr_kinds[kind].name, fresh_seed(), k % 2},
+                            kind % 4 == 3 ? NULL : &td_engine_fp64);
         }
-    if (!device_is_host())
-        check_residuals(&(matrix){10000, 500, 10001, "random", fresh_seed()}, &td_engine_fp64);
+    for (int is_complex = 0; is_complex < 2 && !device_is_host(); is_complex++)
+        check_residuals(&(matrix){10000, 500, 10001, "random", fresh_seed(), is_complex},
+                        &td_engine_fp64);
 }
 
 /* Every size, in one kind of matrix after the other. */
@@ -300,8 +409,9 @@ TEST(all_small_sizes)
     for (int n = 1; n <= 300; n += test_is_brief() ? 37 : 1) {
         const int k = n % QR_KINDS, m = n % 5 < 2 ? n : n % 5 < 4 ? n + n % 7 : n / 2 + 1;
         if (qr_kinds[k].is_regular)
-            check_residuals(&(matrix){m, n, m + n % 2, qr_kinds[k].name, fresh_seed()},
-                            n % 2 ? NULL : &td_engine_fp64);
+            check_residuals(
+                &(matrix){m, n, m + n % 2, qr_kinds[k].name, fresh_seed(), n / QR_KINDS % 2},
+                n % 2 ? NULL : &td_engine_fp64);
     }
 }
 
@@ -309,31 +419,54 @@ TEST(all_small_sizes)
 
 void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
              const int *lwork, int *info);
+void zgeqrf_(const int *m, const int *n, number *a, const int *lda, number *tau, number *work,
+             const int *lwork, int *info);
 
-static bool is_near(double x, double y, double largest)
+enum { LAPACK_COLUMNS = 64 };
+
+/* Of a real matrix the parts are packed meanwhile. */
+static void factor_by_lapack(const matrix *x, number *a, number *tau)
 {
-    return fabs(x - y) <= 1e-9 * largest || (isnan(x) && isnan(y));
+    const int count = LAPACK_COLUMNS * LAPACK_COLUMNS;
+    static number work[LAPACK_COLUMNS * LAPACK_COLUMNS];
+    int info;
+    if (x->is_complex) {
+        zgeqrf_(&x->m, &x->n, a, &x->ld, tau, work, &count, &info);
+        return;
+    }
+    double *packed = malloc(elements_of(x) * sizeof *packed), own[LAPACK_COLUMNS];
+    CHECK(packed, "no memory");
+    for (size_t e = 0; e < elements_of(x); e++) packed[e] = a[e].re;
+    dgeqrf_(&x->m, &x->n, packed, &x->ld, own, &work->re, &count, &info);
+    for (size_t e = 0; e < elements_of(x); e++) a[e].re = packed[e];
+    for (int i = 0; i < least_of(x); i++) tau[i] = (number){own[i], 0.0};
+    free(packed);
+}
+
+static double size_of(number x) { return hypot(x.re, x.im); }
+
+static bool is_near(number x, number y, double largest)
+{
+    return size_of(add(x, minus(y))) <= 1e-9 * largest;
 }
 
 static void check_lapack(const matrix *x)
 {
-    double *a = make_matrix(x), *want = make_matrix(x), tau[64], work[64 * 64];
-    const int count = 64 * 64;
-    int info;
-    dgeqrf_(&x->m, &x->n, want, &x->ld, tau, work, &count, &info);
+    number *a = make_matrix(x), *want = make_matrix(x), tau[LAPACK_COLUMNS];
+    factor_by_lapack(x, want, tau);
     factors f = run(x, a, &td_engine_fp64);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i <= j && i < x->m; i++) {
-            const double own = f.a[i + (int64_t)j * x->ld], lapack = want[i + (int64_t)j * x->ld];
+            const number own = f.a[i + (int64_t)j * x->ld], lapack = want[i + (int64_t)j * x->ld];
             double largest = 0.0;
             for (int l = 0; l <= j && l < x->m; l++)
-                largest = fmax(largest, fabs(want[l + (int64_t)j * x->ld]));
-            CHECK(is_near(own, lapack, largest), "%s: R %d, %d is %g, LAPACK's %g", text_of(x), i,
-                  j, own, lapack);
+                largest = fmax(largest, size_of(want[l + (int64_t)j * x->ld]));
+            CHECK(is_near(own, lapack, largest), "%s: R %d, %d is %g %g, LAPACK's %g %g",
+                  text_of(x), i, j, own.re, own.im, lapack.re, lapack.im);
         }
     for (int i = 0; i < least_of(x); i++)
-        CHECK(is_near(f.tau[i], tau[i], 1.0), "%s: tau %d is %g, LAPACK's %g", text_of(x), i,
-              f.tau[i], tau[i]);
+        CHECK(is_near(f.tau[i], tau[i], 1.0), "%s: tau %d is %g %g, LAPACK's %g %g", text_of(x), i,
+              f.tau[i].re, f.tau[i].im, tau[i].re, tau[i].im);
     free_factors(&f);
     free(want);
     free(a);
@@ -345,7 +478,9 @@ TEST(signs_and_scales_are_lapacks)
     const int sizes[][2] = {{1, 1}, {5, 5}, {40, 40}, {70, 50}, {30, 60}, {200, 33}};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k], fresh_seed()});
+            for (int is_complex = 0; is_complex < 2; is_complex++)
+                check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k],
+                                       fresh_seed(), is_complex});
 }
 
 /* ---- the same bits everywhere ---- */
@@ -356,15 +491,19 @@ TEST(bits_are_the_same_everywhere)
         int m, n;
         const td_engine *engine;
         uint64_t hash;
-    } golden[] = {{300, 300, &td_engine_fp64, 0xd404f44097a8c18f},
-                  {500, 260, &td_engine_fp64, 0xac7b69c9098ab003},
-                  {130, 400, &td_engine_fp64, 0x8793cead6db2c427},
-                  {300, 300, &td_engine_ozaki2, 0x335bf60b9b605b9e}};
+        bool is_complex;
+    } golden[] = {{300, 300, &td_engine_fp64, 0xd404f44097a8c18f, false},
+                  {500, 260, &td_engine_fp64, 0xac7b69c9098ab003, false},
+                  {130, 400, &td_engine_fp64, 0x8793cead6db2c427, false},
+                  {300, 300, &td_engine_ozaki2, 0x335bf60b9b605b9e, false},
+                  {200, 150, &td_engine_fp64, 0x19fc6ccd573136fa, true},
+                  {100, 300, &td_engine_ozaki2, 0x60b73d5c53e8bb66, true}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        const matrix x = {golden[i].m, golden[i].n, golden[i].m, "random", 1 + i};
-        double *a = make_matrix(&x);
+        const matrix x = {golden[i].m, golden[i].n, golden[i].m,
+                          "random",    1 + i,       golden[i].is_complex};
+        number *a = make_matrix(&x);
         factors f = run(&x, a, golden[i].engine);
-        const uint64_t hash = hash_of(f.a, elements_of(&x));
+        const uint64_t hash = hash_of(&x, f.a, elements_of(&x));
         CHECK(hash == golden[i].hash, "%s: hash %016llx", text_of(&x), (unsigned long long)hash);
         free_factors(&f);
         free(a);
@@ -373,16 +512,18 @@ TEST(bits_are_the_same_everywhere)
 
 TEST(graphs_have_the_same_bits)
 {
-    const matrix x = {330, 290, 331, "random", 11};
-    double *a = make_matrix(&x);
-    factors plain = run(&x, a, &td_engine_fp64),
-            captured = run_factors(&x, a, &td_engine_fp64, true);
-    CHECK(memcmp(plain.a, captured.a, elements_of(&x) * sizeof *a) == 0, "%s", text_of(&x));
-    CHECK(memcmp(plain.tau, captured.tau, (size_t)least_of(&x) * sizeof *a) == 0, "%s",
-          text_of(&x));
-    free_factors(&captured);
-    free_factors(&plain);
-    free(a);
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        const matrix x = {330, 290, 331, "random", 11, is_complex};
+        number *a = make_matrix(&x);
+        factors plain = run(&x, a, &td_engine_fp64),
+                captured = run_factors(&x, a, &td_engine_fp64, true);
+        CHECK(memcmp(plain.a, captured.a, elements_of(&x) * sizeof *a) == 0, "%s", text_of(&x));
+        CHECK(memcmp(plain.tau, captured.tau, (size_t)least_of(&x) * sizeof *a) == 0, "%s",
+              text_of(&x));
+        free_factors(&captured);
+        free_factors(&plain);
+        free(a);
+    }
 }
 
 int main(void)

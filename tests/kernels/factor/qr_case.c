@@ -17,8 +17,8 @@ size_t elements_of(const matrix *x) { return (size_t)x->ld * (size_t)x->n; }
 const char *text_of(const matrix *x)
 {
     static char text[160];
-    snprintf(text, sizeof text, "%d x %d, ld %d, %s, seed %llu", x->m, x->n, x->ld, x->data,
-             (unsigned long long)x->seed);
+    snprintf(text, sizeof text, "%d x %d, ld %d, %s%s, seed %llu", x->m, x->n, x->ld, x->data,
+             x->is_complex ? ", complex" : "", (unsigned long long)x->seed);
     return text;
 }
 
@@ -109,16 +109,20 @@ const qr_kind qr_kinds[QR_KINDS] = {{"random", random_numbers, true},
                                     {"Kahan", kahan, true},
                                     {"Hilbert", hilbert, true},
                                     {"special values", specials, false}};
-double *make_matrix(const matrix *x)
+number *make_matrix(const matrix *x)
 {
-    double *a = malloc(elements_of(x) * sizeof *a);
+    number *a = malloc(elements_of(x) * sizeof *a);
     source s = {x->seed, x};
     int k = 0;
     CHECK(a, "no memory");
     while (strcmp(qr_kinds[k].name, x->data) != 0) k++;
     memset(a, POISON, elements_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
-        for (int i = 0; i < x->m; i++) a[i + (int64_t)j * x->ld] = qr_kinds[k].make(&s, i, j);
+        for (int i = 0; i < x->m; i++) {
+            number *const to = &a[i + (int64_t)j * x->ld];
+            to->re = qr_kinds[k].make(&s, i, j);
+            to->im = x->is_complex ? qr_kinds[k].make(&s, i, j) : 0.0;
+        }
     return a;
 }
 
@@ -129,6 +133,42 @@ uint64_t fresh_seed(void)
 }
 
 /* ---- the device ---- */
+
+td_type type_of(const matrix *x) { return x->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64; }
+
+static size_t parts_of(const matrix *x) { return x->is_complex ? 2 : 1; }
+
+/* Their parts, one after the other. */
+static double *pack(const matrix *like, const number *x, size_t count)
+{
+    const size_t parts = parts_of(like);
+    double *packed = malloc((count * parts + 1) * sizeof *packed);
+    CHECK(packed, "no memory");
+    for (size_t i = 0; i < count; i++) {
+        packed[i * parts] = x[i].re;
+        if (like->is_complex) packed[i * parts + 1] = x[i].im;
+    }
+    return packed;
+}
+
+void *put_numbers(const matrix *like, const number *x, size_t count)
+{
+    double *packed = pack(like, x, count);
+    void *device = device_copy(packed, count * parts_of(like) * sizeof *packed);
+    free(packed);
+    return device;
+}
+
+void get_numbers(const matrix *like, number *x, const void *device, size_t count)
+{
+    const size_t parts = parts_of(like);
+    double *packed = malloc((count * parts + 1) * sizeof *packed);
+    CHECK(packed, "no memory");
+    device_fetch(packed, device, count * parts * sizeof *packed);
+    for (size_t i = 0; i < count; i++)
+        x[i] = (number){packed[i * parts], like->is_complex ? packed[i * parts + 1] : 0.0};
+    free(packed);
+}
 
 /* In a graph that is launched, or at once. */
 static void factor_in_stream(const matrix *x, td_problem p, const td_engine *engine, bool in_graph)
@@ -155,17 +195,18 @@ static void factor_in_stream(const matrix *x, td_problem p, const td_engine *eng
     CHECK_CUDA(cudaDeviceSynchronize());
 }
 
-factors run_factors(const matrix *x, const double *a, const td_engine *engine, bool in_graph)
+factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph)
 {
-    const size_t bytes = elements_of(x) * sizeof *a, count = (size_t)least_of(x);
-    factors f = {malloc(bytes), malloc((count + 1) * sizeof *f.tau), -1};
+    const size_t count = (size_t)least_of(x);
+    factors f = {malloc(elements_of(x) * sizeof *a), malloc((count + 1) * sizeof *f.tau), -1};
     CHECK(f.a && f.tau, "no memory");
     memset(f.tau, POISON, (count + 1) * sizeof *f.tau);
-    const double poison = f.tau[count];
-    void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info),
-         *device_tau = device_copy(f.tau, (count + 1) * sizeof *f.tau);
+    const number poison = {f.tau[count].re, x->is_complex ? f.tau[count].im : 0.0};
+    void *device_a = put_numbers(x, a, elements_of(x)),
+         *device_info = device_copy(&f.info, sizeof f.info),
+         *device_tau = put_numbers(x, f.tau, count + 1);
     const td_problem p = {.kind = TD_FACTOR_QR,
-                          .type = TD_BINARY64,
+                          .type = type_of(x),
                           .m = x->m,
                           .n = x->n,
                           .a = {.data = device_a, .ld = x->ld},
@@ -173,11 +214,11 @@ factors run_factors(const matrix *x, const double *a, const td_engine *engine, b
                           .info = device_info,
                           .batch = 1};
     factor_in_stream(x, p, engine, in_graph);
-    device_fetch(f.a, device_a, bytes);
-    device_fetch(f.tau, device_tau, (count + 1) * sizeof *f.tau);
+    get_numbers(x, f.a, device_a, elements_of(x));
+    get_numbers(x, f.tau, device_tau, count + 1);
     device_fetch(&f.info, device_info, sizeof f.info);
     CHECK(f.info == 0, "%s: info %d", text_of(x), f.info);
-    CHECK(memcmp(&f.tau[count], &poison, sizeof poison) == 0, "%s: tau has more", text_of(x));
+    CHECK(is_same(f.tau[count], poison), "%s: tau has more", text_of(x));
     device_free(device_a);
     device_free(device_tau);
     device_free(device_info);
@@ -191,25 +232,46 @@ void free_factors(factors *f)
     free(f->tau);
 }
 
-bool is_same(double x, double y) { return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0; }
+static bool is_same_part(double x, double y)
+{
+    return (isnan(x) && isnan(y)) || memcmp(&x, &y, sizeof x) == 0;
+}
 
-uint64_t hash_of(const double *x, size_t count)
+bool is_same(number x, number y) { return is_same_part(x.re, y.re) && is_same_part(x.im, y.im); }
+
+uint64_t hash_of(const matrix *like, const number *x, size_t count)
 {
     uint64_t hash = 14695981039346656037u, bits;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&bits, &x[i], sizeof bits);
+    double *packed = pack(like, x, count);
+    for (size_t i = 0; i < count * parts_of(like); i++) {
+        memcpy(&bits, &packed[i], sizeof bits);
         hash = (hash ^ bits) * 1099511628211u;
     }
+    free(packed);
     return hash;
 }
 
 /* ---- what reflectors make ---- */
 
-quantity norm_of(const quantity *x, int count)
+quantity quantity_of(number x) { return (quantity){(long double)x.re, (long double)x.im}; }
+
+quantity quantity_minus(quantity x, quantity y) { return (quantity){x.re - y.re, x.im - y.im}; }
+
+long double norm_of(const quantity *x, int count)
 {
-    quantity sum = 0.0L;
-    for (int i = 0; i < count; i++) sum += x[i] * x[i];
+    long double sum = 0.0L;
+    for (int i = 0; i < count; i++) sum += x[i].re * x[i].re + x[i].im * x[i].im;
     return sqrtl(sum);
+}
+
+static quantity conjugate(quantity x) { return (quantity){x.re, -x.im}; }
+
+/* c + a b */
+static quantity plus(quantity c, quantity a, quantity b)
+{
+    const quantity real = {c.re + a.re * b.re, c.im};
+    if (a.im == 0.0L && b.im == 0.0L) return real;
+    return (quantity){real.re - a.im * b.im, c.im + a.re * b.im + a.im * b.re};
 }
 
 /* x <- Q x, or Q' x: the last reflector is the first of Q, and the last of Q'. */
@@ -217,11 +279,13 @@ void apply_reflectors(const matrix *x, const factors *f, int k, bool is_transpos
 {
     for (int at = 0; at < k; at++) {
         const int l = is_transposed ? at : k - 1 - at;
-        const double *v = f->a + (int64_t)l * x->ld;
+        const number *v = f->a + (int64_t)l * x->ld;
+        const quantity tau = quantity_of(f->tau[l]);
         quantity sum = to[l];
-        for (int i = l + 1; i < x->m; i++) sum += (quantity)v[i] * to[i];
-        sum *= (quantity)f->tau[l];
-        to[l] -= sum;
-        for (int i = l + 1; i < x->m; i++) to[i] -= sum * (quantity)v[i];
+        for (int i = l + 1; i < x->m; i++) sum = plus(sum, conjugate(quantity_of(v[i])), to[i]);
+        sum = plus((quantity){0.0L, 0.0L}, is_transposed ? conjugate(tau) : tau, sum);
+        to[l] = quantity_minus(to[l], sum);
+        sum = (quantity){-sum.re, -sum.im};
+        for (int i = l + 1; i < x->m; i++) to[i] = plus(to[i], sum, quantity_of(v[i]));
     }
 }

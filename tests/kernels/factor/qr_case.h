@@ -13,7 +13,13 @@ typedef struct {
     int m, n, ld;
     const char *data; /* a name of qr_kinds */
     uint64_t seed;
+    bool is_complex;
 } matrix;
+
+/* An element: of a real matrix im is 0, and not on the device. */
+typedef struct {
+    double re, im;
+} number;
 
 /* Where a kind's numbers come from. */
 typedef struct {
@@ -39,25 +45,34 @@ size_t elements_of(const matrix *x);
 const char *text_of(const matrix *x);
 
 /* The matrix, with what lies between its columns. */
-double *make_matrix(const matrix *x);
+number *make_matrix(const matrix *x);
 
 /* Another one at each call. */
 uint64_t fresh_seed(void);
 
+/* To the device, and back. */
+void *put_numbers(const matrix *like, const number *x, size_t count);
+void get_numbers(const matrix *like, number *x, const void *device, size_t count);
+td_type type_of(const matrix *x);
+
 typedef struct {
-    double *a, *tau;
+    number *a, *tau;
     int info;
 } factors;
 
 /* By the device, at once or in a graph. */
-factors run_factors(const matrix *x, const double *a, const td_engine *engine, bool in_graph);
+factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph);
 void free_factors(factors *f);
 
-bool is_same(double x, double y);
-uint64_t hash_of(const double *x, size_t count);
+bool is_same(number x, number y);
+uint64_t hash_of(const matrix *like, const number *x, size_t count);
 
-typedef long double quantity;
-quantity norm_of(const quantity *x, int count);
+typedef struct {
+    long double re, im;
+} quantity;
+quantity quantity_of(number x);
+quantity quantity_minus(quantity x, quantity y);
+long double norm_of(const quantity *x, int count);
 
 /* x <- Q x, or Q' x, by the first k reflectors. */
 void apply_reflectors(const matrix *x, const factors *f, int k, bool is_transposed, quantity *to);

@@ -21,19 +21,27 @@ static td_problem problem(td_kind kind, int64_t m, int64_t n, int64_t k)
 
 static td_problem square(td_kind kind, int64_t order) { return problem(kind, order, order, order); }
 
+static td_problem complex_square(td_kind kind, int64_t order)
+{
+    td_problem p = square(kind, order);
+    p.type = TD_COMPLEX_BINARY64;
+    return p;
+}
+
 static const td_kind kinds[] = {TD_FACTOR_QR, TD_FORM_Q, TD_APPLY_Q};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Orders between those of the table lie between their neighbours. */
 TEST(native_times_grow_with_the_order)
 {
-    for (int k = 0; k < KINDS; k++)
+    for (int k = 0; k < 2 * KINDS; k++)
         for (const td_card *card = td_cards; card->name[0]; card++) {
             td_model model;
             td_model_make(&model, card);
             double before = 0.0;
             for (int64_t order = 1; order < 40000; order = order * 5 / 4 + 1) {
-                const td_problem p = square(kinds[k], order);
+                const td_problem p =
+                    k % 2 ? complex_square(kinds[k / 2], order) : square(kinds[k / 2], order);
                 const double seconds = td_model_native_qr(&model, &p);
                 assert_true(seconds > before);
                 before = seconds;
@@ -41,22 +49,28 @@ TEST(native_times_grow_with_the_order)
         }
 }
 
-/* Ways have a time where panels have one, which grows with the matrix; Q has none. */
+/* Complex Q has no times: cuSOLVER makes it as fast. */
+static bool is_timed(td_kind kind, bool is_complex) { return kind == TD_FACTOR_QR || !is_complex; }
+
+/* Ways have a time where panels have one, which grows with the matrix. */
 TEST(ways_differ_by_their_products)
 {
     td_way_forecast by_way[TD_MOST_WAYS], larger[TD_MOST_WAYS];
     int count;
     (void)td_ways(&count);
-    for (int k = 0; k < KINDS; k++)
+    for (int k = 0; k < 2 * KINDS; k++)
         for (const td_card *card = td_cards; card->name[0]; card++)
             for (int64_t order = 1; order < 20000; order = 3 * order + 70) {
                 td_model model;
                 td_model_make(&model, card);
-                const td_problem p = square(kinds[k], order), q = square(kinds[k], 2 * order);
+                const td_kind kind = kinds[k / 2];
+                const td_problem p = k % 2 ? complex_square(kind, order) : square(kind, order),
+                                 q = k % 2 ? complex_square(kind, 2 * order)
+                                           : square(kind, 2 * order);
                 td_model_predict_qr(&model, &p, by_way);
                 td_model_predict_qr(&model, &q, larger);
                 const bool has_panels =
-                               kinds[k] == TD_FACTOR_QR && (card->major == 9 || card->major == 10),
+                               is_timed(kind, k % 2) && (card->major == 9 || card->major == 10),
                            fits = order >= TD_QR_LEAST_ORDER && order <= TD_QR_MOST_ROWS;
                 assert_true(by_way[0].seconds > 0.0);
                 assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, has_panels && fits);
@@ -67,35 +81,68 @@ TEST(ways_differ_by_their_products)
             }
 }
 
-/* Two for each block that is applied to something. */
+/* Complex columns count twice, and Q has the widest panels. */
+TEST(panels_widen_with_the_order)
+{
+    const struct {
+        int64_t order, real, complex;
+    } cases[] = {{1, 64, 64},      {512, 64, 64},    {513, 128, 64},   {3072, 128, 64},
+                 {3073, 128, 128}, {6144, 128, 128}, {6145, 256, 128}, {16384, 256, 128}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; k < KINDS; k++) {
+            const td_problem real = square(kinds[k], cases[i].order),
+                             pairs = complex_square(kinds[k], cases[i].order);
+            const bool factors = kinds[k] == TD_FACTOR_QR;
+            assert_int_equal(td_qr_panel_columns(&real), factors ? cases[i].real : TD_QR_WIDEST);
+            assert_int_equal(td_qr_panel_columns(&pairs),
+                             factors ? cases[i].complex : TD_QR_WIDEST / 2);
+        }
+}
+
+/* Two for each panel that is applied to something. */
 TEST(products_of_reflectors)
 {
-    const int64_t block = TD_FACTOR_BLOCK;
     const struct {
         td_kind kind;
         int64_t m, n, k, count, rows, columns; /* of the second */
     } cases[] = {
-        {TD_FACTOR_QR, 1, 1, 1, 0, 0, 0},
-        {TD_FACTOR_QR, block, block, 0, 0, 0, 0},
-        {TD_FACTOR_QR, block + 1, block + 1, 0, 2, block + 1, 1},
-        {TD_FACTOR_QR, block, block + 9, 0, 2, block, 9},
-        {TD_FACTOR_QR, 3 * block, 2 * block, 0, 2, 3 * block, block},
-        {TD_FORM_Q, 3 * block, block, block, 2, 3 * block, block},
-        {TD_APPLY_Q, 3 * block, 7, 2 * block, 4, 3 * block, 7},
+        {TD_FACTOR_QR, 1, 1, 1, 0, 0, 0},          {TD_FACTOR_QR, 64, 64, 0, 0, 0, 0},
+        {TD_FACTOR_QR, 65, 65, 0, 2, 65, 1},       {TD_FACTOR_QR, 64, 73, 0, 2, 64, 9},
+        {TD_FACTOR_QR, 70, 80, 0, 4, 70, 16},      {TD_FACTOR_QR, 900, 128, 0, 2, 900, 64},
+        {TD_FACTOR_QR, 900, 700, 0, 10, 900, 572}, {TD_FORM_Q, 700, 256, 256, 2, 700, 256},
+        {TD_APPLY_Q, 700, 7, 512, 4, 700, 7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = problem(cases[i].kind, cases[i].m, cases[i].n, cases[i].k);
+        const int64_t panel = td_qr_panel_columns(&p);
         td_real_product largest;
         assert_int_equal(td_qr_updates(&p), cases[i].count);
         assert_int_equal(td_qr_largest(&p, &largest), cases[i].count > 0);
         if (cases[i].count == 0) continue;
         assert_int_equal(largest.m, cases[i].rows);
         assert_int_equal(largest.n, cases[i].columns);
-        assert_int_equal(largest.k, block);
+        assert_int_equal(largest.k, panel);
         const td_product first = td_qr_update(&p, 0);
-        assert_int_equal(first.m, block);
+        assert_int_equal(first.m, panel);
         assert_int_equal(first.k, cases[i].rows);
+        assert_int_equal(first.op_a, TD_OP_T);
     }
+}
+
+/* The last panel of a wide matrix may be narrow; of complex numbers a product is as large as one of
+ * more real ones. */
+TEST(last_panels_are_narrow)
+{
+    const td_problem wide = problem(TD_FACTOR_QR, 70, 80, 0);
+    const td_product last = td_qr_update(&wide, 3), first = td_qr_update(&wide, 2);
+    assert_int_equal(last.k, 6);
+    assert_int_equal(last.n, 10);
+    assert_int_equal(first.k, 6);
+    const td_problem pairs = complex_square(TD_FACTOR_QR, 1000);
+    assert_int_equal(td_qr_update(&pairs, 0).op_a, TD_OP_C);
+    td_real_product largest;
+    assert_true(td_qr_largest(&pairs, &largest));
+    assert_true(largest.m * largest.n * largest.k >= 3 * 1000 * 936 * 64);
 }
 
 /* The reflectors of a product from the right are as long as its rows. */
@@ -106,18 +153,20 @@ TEST(sides_count)
     p.side = TD_RIGHT;
     assert_int_equal(td_qr_reflected(&p), 700);
     assert_int_equal(td_qr_update(&p, 0).n, 9);
-    assert_int_equal(td_qr_update(&p, 2).k, 700 - TD_FACTOR_BLOCK);
-    assert_int_equal(td_qr_update(&p, 2).m, 600 - TD_FACTOR_BLOCK);
+    assert_int_equal(td_qr_update(&p, 4).k, 700 - 2 * TD_QR_WIDEST);
+    assert_int_equal(td_qr_update(&p, 4).m, 600 - 2 * TD_QR_WIDEST);
 }
 
 TEST(auto_makes_reflectors_where_they_gain)
 {
     td_options o = options_of_auto();
     const td_model slow = model_of(RTX4090), fast = model_of(H100);
-    for (int k = 0; k < KINDS; k++) {
-        const td_problem large = square(kinds[k], 8192), small = square(kinds[k], 64);
+    for (int k = 0; k < 2 * KINDS; k++) {
+        const td_kind kind = kinds[k / 2];
+        const td_problem large = k % 2 ? complex_square(kind, 8192) : square(kind, 8192),
+                         small = k % 2 ? complex_square(kind, 64) : square(kind, 64);
         const td_decision d = decide_call(&o, &large, &fast);
-        if (kinds[k] == TD_FACTOR_QR) {
+        if (is_timed(kind, k % 2)) {
             assert_null(d.reason);
             assert_string_equal(d.text, "dgemm");
             assert_true(d.forecast.emulated < 0.875 * d.forecast.native);
@@ -129,12 +178,12 @@ TEST(auto_makes_reflectors_where_they_gain)
     }
 }
 
-/* By sizes alone. */
+/* By sizes alone: products of a panel's columns are never large. */
 TEST(reproducible_factors_ask_no_device)
 {
     td_options o = options_of_auto();
     set_option(&o, TD_OPTION_STRATEGY, "reproducible");
     const td_problem large = square(TD_FACTOR_QR, 8192), small = square(TD_FACTOR_QR, 2048);
-    assert_string_equal(decide_call(&o, &large, NULL).text, "ozaki2");
+    assert_string_equal(decide_call(&o, &large, NULL).text, "fp64");
     assert_string_equal(decide_call(&o, &small, NULL).text, "fp64");
 }
