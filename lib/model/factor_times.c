@@ -20,10 +20,11 @@ static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 
 double td_factor_seconds_of_columns(const td_figures_by_order *r, const td_problem *p)
 {
+    enum { AT_ONCE = 512 }; /* columns that have one figure */
     const int64_t order = order_of(p);
     double seconds = 0.0;
-    for (int64_t first = 0; first < order; first += TD_FACTOR_BLOCK)
-        seconds += (double)td_smaller(TD_FACTOR_BLOCK, order - first) * 1e-6 *
+    for (int64_t first = 0; first < order; first += AT_ONCE)
+        seconds += (double)td_smaller(AT_ONCE, order - first) * 1e-6 *
                    td_factor_figure(r, (double)(p->m - first));
     return seconds;
 }

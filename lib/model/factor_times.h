@@ -5,10 +5,6 @@
 
 #include "figures.h"
 
-/* Columns between two products: those of a block take the panels' time, all behind them a
- * product's. */
-enum { TD_FACTOR_BLOCK = 512 };
-
 /* Orders for which figures are given. */
 #define TD_FACTOR_ORDERS 256, 512, 1024, 2048, 4096, 8192, 16384
 
