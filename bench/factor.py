@@ -109,7 +109,7 @@ class Getrf(Typed):
 
 
 class Potrf(Typed):
-    """One triangle of a symmetric matrix with eigenvalues from about 1 to 4 sqrt(n)."""
+    """One triangle of a Hermitian matrix with eigenvalues from about 1 to 4 sqrt(n)."""
 
     name, kind, triangle = "cusolverDnXpotrf", torch.float64, "L"
 
@@ -133,8 +133,8 @@ class Potrf(Typed):
         return self.matrix @ x
 
     def product(self, factors, _, x):
-        lower = torch.tril(factors.T if self.triangle == "L" else factors)
-        return lower @ (lower.T @ x)
+        lower = torch.tril(factors.mH if self.triangle == "L" else factors)
+        return lower @ (lower.mH @ x)
 
     def size(self, _, __):
         return self.matrix.norm()
@@ -419,7 +419,7 @@ def parse(words):
     parser.add_argument("--routine", choices=ROUTINES, default="getrf")
     parser.add_argument("--triangle", choices="LU", default="L", help="of potrf and so on")
     parser.add_argument("--op", choices="NT", default="N", help="of getrs")
-    parser.add_argument("--complex", action="store_true", help="of any but potrf")
+    parser.add_argument("--complex", action="store_true", help="of complex matrices")
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["auto"])
     parser.add_argument("--orders", type=lambda text: list(map(int, text.split(","))),
                         default=ORDERS)
@@ -427,8 +427,6 @@ def parse(words):
                         help="of getrs and potrs: numbers of right-hand sides; 0: the order")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args(words)
-    if arguments.complex and arguments.routine == "potrf":
-        parser.error("--complex is not for --routine potrf")
     return arguments
 
 

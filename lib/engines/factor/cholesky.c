@@ -22,15 +22,18 @@ typedef struct {
     td_workspace notes; /* of panels */
 } run;
 
-static cudaError_t load(int which)
+static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
+
+static cudaError_t load(int of_complex)
 {
-    (void)which;
-    return td_cholesky_prepare();
+    return of_complex ? td_cholesky_complex_prepare() : td_cholesky_prepare();
 }
 
 const char *td_factor_cholesky_refusal(const td_problem *p)
 {
-    return p->type != TD_BINARY64 ? td_reason_panels : p->n > INT_MAX / 2 ? td_reason_large : NULL;
+    return p->type != TD_BINARY64 && !is_complex(p) ? td_reason_panels
+           : p->n > INT_MAX / 2                     ? td_reason_large
+                                                    : NULL;
 }
 
 static td_run_status factor(const run *r, int64_t first)
@@ -44,7 +47,9 @@ static td_run_status factor(const run *r, int64_t first)
                                      .is_upper = p->triangle == TD_UPPER,
                                      .info = p->info,
                                      .notes = r->notes.memory};
-    return td_cuda_ok(td_cholesky_run(&panel, p->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    const cudaError_t error = is_complex(p) ? td_cholesky_complex_run(&panel, p->stream)
+                                            : td_cholesky_run(&panel, p->stream);
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
 /* Of cuBLAS's products, engine `dgemm` makes one triangle alone. */
@@ -79,13 +84,13 @@ td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *
                                  td_counters *counters)
 {
     run r = {p, products, cut, device, workspace_limit, counters, .notes = {0}};
-    size_t bytes = td_cholesky_bytes(p->n);
+    size_t bytes = is_complex(p) ? td_cholesky_complex_bytes(p->n) : td_cholesky_bytes(p->n);
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (!td_cholesky_fits()) return TD_RUN_NO_PANELS;
     const bool needs_cublas = !products->engine && td_cholesky_products(cut, p->n) > 0;
     if (needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
-    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
+    if (!td_device_load(device, load, is_complex(p))) return TD_RUN_FAILED;
     status = td_workspace_acquire_all(&r.notes, device, p->stream, bytes);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);

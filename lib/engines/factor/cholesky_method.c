@@ -112,6 +112,7 @@ static bool sample(const td_question *q, td_product *product)
                             .n = p->n,
                             .k = p->n,
                             .alpha = td_scalar_of(p->type, 1.0),
+                            .has_real_diagonal = p->type == TD_COMPLEX_BINARY64,
                             .a = p->a,
                             .b = p->a,
                             .c = p->a,

@@ -1,0 +1,326 @@
+/* cholesky_chain.h - what one block of threads does to all diagonal tiles, one after the other,
+ * and to the tile below each. These stay in shared memory: `tile` is diagonal tile j, `left` is
+ * tile j + 1, j, and `next` diagonal tile j + 1. The last two come from whoever prepared them,
+ * less their products with the columns before j.
+ *
+ * For each strip there are two phases. In phase A one warp factors the strip's diagonal block,
+ * while all others do what else can be done; in phase B each warp solves for its own 16 rows of
+ * the strip. Warp w has row block w: of `tile`, and behind its rows of `left`. */
+#ifndef TD_CHOLESKY_CHAIN_H
+#define TD_CHOLESKY_CHAIN_H
+
+#include "cholesky_state.h"
+
+template <class number> struct chain {
+    number *room;             /* shared memory, in which all these are */
+    int tile, left, next;     /* in numbers */
+    int columns, reciprocals; /* for factor_block() */
+    int warp;                 /* this one */
+    int j;
+    bool has_left;  /* there is a tile below, and a column behind */
+    bool is_loaded; /* `left` and `next` are here */
+    int solved;     /* strips of `left` */
+    int taken;      /* strips of `left` whose products are taken away from `next` */
+    bool is_told;   /* others have the last strip of the tile before */
+};
+
+template <class number> struct chain_of : shape_of<number> {
+    typedef shape_of<number> shape;
+    enum {
+        STRIPS = shape::STRIPS,
+        ROW_BLOCKS = 2 * STRIPS,
+        TRIANGLE = STRIPS * (STRIPS + 1) / 2, /* blocks of a diagonal tile */
+        SHARED_SIZE = 3 * shape::TILE_SIZE + shape::COLUMNS_SIZE + shape::TILE
+    };
+};
+
+TD_DEVICE int lane_of_warp() { return (int)threadIdx.x % 32; }
+
+/* The block of a tile in these strips of rows and columns. */
+template <class number> TD_DEVICE int block_of(int tile, int row, int column)
+{
+    return tile + column * STRIP * shape_of<number>::TILE_STRIDE + row * STRIP;
+}
+
+/* ---- what others get ---- */
+
+/* Stores these columns of tile j, and tells so, by the second half of the warps. */
+template <bool is_upper, class number>
+TD_DEVICE void tell_strip(const state<number> &s, int tile, int j, int strip)
+{
+    enum { TILE = shape_of<number>::TILE, SHARE = PER_TILE / shape_of<number>::STRIPS / 4 };
+    const int width = min((int)TILE, (int)s.p.columns - j * TILE);
+    each_element<is_upper, TILE, STRIP, THREADS / 2>(
+        (int)threadIdx.x - THREADS / 2, STRIP, [&](int row, int c) {
+            const int column = strip * STRIP + c;
+            if (row < width && column <= row)
+                *at<is_upper>(s, j * TILE + row, j * TILE + column) =
+                    s.room[tile + column * shape_of<number>::TILE_STRIDE + row];
+        });
+    __syncwarp();
+    if (lane_of_warp() == 0) add_done(s.done + j, SHARE);
+}
+
+/* Stores the tile left of diagonal tile j likewise. */
+template <bool is_upper, class number>
+TD_DEVICE void tell_left(const state<number> &s, int left, int j)
+{
+    enum { TILE = shape_of<number>::TILE };
+    each_element<is_upper, TILE, TILE, THREADS / 2>(
+        (int)threadIdx.x - THREADS / 2, TILE, [&](int row, int column) {
+            if (j * TILE + row < s.p.rows)
+                *at<is_upper>(s, j * TILE + row, (j - 1) * TILE + column) =
+                    s.room[left + column * shape_of<number>::TILE_STRIDE + row];
+        });
+    __syncwarp();
+    if (lane_of_warp() == 0) add_done(s.done + j, PER_TILE / 4);
+}
+
+/* ---- the tile below, and the next diagonal one ---- */
+
+/* True for the number 1 on the diagonal behind the last column. */
+template <class number>
+TD_DEVICE bool is_padding(const state<number> &s, int j, int row, int column)
+{
+    return row == column && j * shape_of<number>::TILE + row >= s.p.columns;
+}
+
+/* Copies this warp's rows of both tiles from where they are prepared. */
+template <class number> TD_DEVICE void load_prepared(const state<number> &s, const chain<number> &c)
+{
+    enum { TILE = shape_of<number>::TILE, STRIDE = shape_of<number>::TILE_STRIDE };
+    const int first = (c.warp - shape_of<number>::STRIPS) * STRIP;
+    const number *const from = s.places + (c.j + 1) % PLACES * 2 * TILE * TILE;
+    TD_UNROLL_N(8)
+    for (int e = lane_of_warp(); e < STRIP * TILE; e += 32) {
+        const int row = first + e % STRIP, column = e / STRIP;
+        c.room[c.left + column * STRIDE + row] = from[column * TILE + row];
+        c.room[c.next + column * STRIDE + row] = is_padding(s, c.j + 1, row, column)
+                                                     ? td_number<number>(1.0)
+                                                     : from[(TILE + column) * TILE + row];
+    }
+    __syncwarp();
+}
+
+/* Takes the products of a strip of `left` away from a diagonal tile: this warp's share of blocks,
+ * which are `first` and every step-th after. */
+template <class number>
+TD_DEVICE void take_left(const chain<number> &c, int from, int strip, int first, int step)
+{
+    enum { STRIDE = shape_of<number>::TILE_STRIDE };
+    TD_ROLLED
+    for (int b = first; b < chain_of<number>::TRIANGLE; b += step) {
+        const int row = b < 1 ? 0 : b < 3 ? 1 : b < 6 ? 2 : 3, column = b - row * (row + 1) / 2;
+        update_block<number, STRIP, STRIDE, STRIDE>(c.room + block_of<number>(from, row, column),
+                                                    c.room + block_of<number>(c.left, row, strip),
+                                                    c.room +
+                                                        block_of<number>(c.left, column, strip));
+    }
+}
+
+template <class number>
+TD_DEVICE void take_from_next(const chain<number> &c, int to, int first, int step)
+{
+    TD_ROLLED
+    for (int i = c.taken; i < to; i++) take_left(c, c.next, i, first, step);
+}
+
+/* Takes the strips before that one away from this warp's rows of it in `left`. */
+template <class number> TD_DEVICE void take_in_left(const chain<number> &c, int strip)
+{
+    enum { STRIDE = shape_of<number>::TILE_STRIDE };
+    const int row = c.warp - shape_of<number>::STRIPS;
+    take_strips<number, STRIDE, STRIDE>(c.room + block_of<number>(c.left, row, strip),
+                                        c.room + block_of<number>(c.left, row, 0),
+                                        c.room + block_of<number>(c.tile, strip, 0), strip);
+}
+
+/* Solves for this warp's rows of a strip; block `row` is of `tile`, or of `left` behind that. */
+template <class number> TD_DEVICE void solve_rows(const chain<number> &c, int row, int strip)
+{
+    enum { STRIDE = shape_of<number>::TILE_STRIDE, STRIPS = shape_of<number>::STRIPS };
+    const int at = row < STRIPS ? block_of<number>(c.tile, row, strip)
+                                : block_of<number>(c.left, row - STRIPS, strip);
+    substitute<number, STRIDE, STRIDE>(at, block_of<number>(c.tile, strip, strip),
+                                       c.reciprocals + strip * STRIP);
+}
+
+/* Solves for these strips of this warp's rows of `left`, once all products are due. */
+template <class number> TD_DEVICE void solve_left(const chain<number> &c, int from, int to)
+{
+    TD_ROLLED
+    for (int i = from; i < to; i++) {
+        take_in_left(c, i);
+        solve_rows(c, c.warp, i);
+    }
+}
+
+/* ---- phases ---- */
+
+template <class number> TD_DEVICE bool is_of_left(int warp)
+{
+    return warp >= shape_of<number>::STRIPS && warp < chain_of<number>::ROW_BLOCKS;
+}
+
+/* Phase A of a strip by warp 0: its diagonal block. */
+template <class number>
+TD_DEVICE void factor_strip(const state<number> &s, const chain<number> &c, int strip)
+{
+    enum { STRIDE = shape_of<number>::TILE_STRIDE };
+    const int block = block_of<number>(c.tile, strip, strip);
+    if (strip > 0) {
+        const number *const before = c.room + block_of<number>(c.tile, strip, strip - 1);
+        update_block<number, STRIP, STRIDE, STRIDE>(c.room + block, before, before);
+    } else if (c.j > 0) {
+        take_left(c, c.tile, shape_of<number>::STRIPS - 1, 0, (int)chain_of<number>::TRIANGLE);
+    }
+    const int failed =
+        factor_block<number, STRIDE>(block, c.columns, c.reciprocals + strip * STRIP);
+    if (failed && lane_of_warp() == 0) s.notes.failed_column = strip * STRIP + failed;
+}
+
+/* Phase A of a strip by another warp: products that are due, and what others wait for. */
+template <bool is_upper, class number>
+TD_DEVICE void work_beside(const state<number> &s, const chain<number> &c, int strip, bool loads)
+{
+    enum { STRIDE = shape_of<number>::TILE_STRIDE, STRIPS = shape_of<number>::STRIPS };
+    const int warp = c.warp;
+    if (strip == 0 && c.j > 0) take_left(c, c.tile, STRIPS - 1, warp, WARPS - 1);
+    if (warp < STRIPS && warp > strip)
+        take_strips<number, STRIDE, STRIDE>(c.room + block_of<number>(c.tile, warp, strip),
+                                            c.room + block_of<number>(c.tile, warp, 0),
+                                            c.room + block_of<number>(c.tile, strip, 0), strip);
+    if (warp < STRIPS && warp == strip + 1)
+        take_strips<number, STRIDE, STRIDE>(c.room + block_of<number>(c.tile, warp, warp),
+                                            c.room + block_of<number>(c.tile, warp, 0),
+                                            c.room + block_of<number>(c.tile, warp, 0), strip);
+    if (warp >= WARPS / 2) {
+        if (strip > 0) tell_strip<is_upper>(s, c.tile, c.j, strip - 1);
+        if (strip == 0 && c.j > 0) {
+            if (!c.is_told) tell_strip<is_upper>(s, c.next, c.j - 1, STRIPS - 1);
+            tell_left<is_upper>(s, c.left, c.j);
+        }
+    }
+    if (is_of_left<number>(warp) && (c.is_loaded || loads)) {
+        if (loads) load_prepared(s, c);
+        solve_left(c, c.solved, strip);
+        take_in_left(c, strip);
+    }
+    take_from_next(c, c.solved, warp - 1, WARPS - 1);
+    if ((int)threadIdx.x == THREADS - 1 && c.has_left && !c.is_loaded)
+        s.notes.is_ready[(strip + 1) % 2] = read_done(s.prepared + c.j + 1);
+}
+
+/* Both phases of a strip, by all threads. False: its diagonal has a minor that is not positive. */
+template <bool is_upper, class number>
+TD_DEVICE bool run_strip(const state<number> &s, chain<number> &c, int strip)
+{
+    const bool loads = strip > 0 && !c.is_loaded && c.has_left && s.notes.is_ready[strip % 2];
+    if (c.warp == 0)
+        factor_strip(s, c, strip);
+    else
+        work_beside<is_upper>(s, c, strip, loads);
+    c.taken = c.solved;
+    c.is_loaded = c.is_loaded || loads;
+    __syncthreads();
+    if (s.notes.failed_column) return false;
+    const bool is_of_tile = c.warp > strip && c.warp < shape_of<number>::STRIPS;
+    if (is_of_tile || (is_of_left<number>(c.warp) && c.is_loaded)) solve_rows(c, c.warp, strip);
+    if (c.is_loaded) c.solved = strip + 1;
+    __syncthreads();
+    return true;
+}
+
+/* What is left to do for `left` and `next`, but for the products of the last strip: these come
+ * with the next diagonal tile. By all threads. */
+template <bool is_upper, class number>
+TD_DEVICE void finish_left(const state<number> &s, chain<number> &c)
+{
+    enum { STRIPS = shape_of<number>::STRIPS };
+    c.is_told = !c.is_loaded;
+    if (!c.is_loaded) {
+        if (c.warp >= WARPS / 2) tell_strip<is_upper>(s, c.tile, c.j, STRIPS - 1);
+        if (threadIdx.x == 0) wait_until(s.prepared + c.j + 1, 1);
+        __syncthreads();
+        if (is_of_left<number>(c.warp)) {
+            load_prepared(s, c);
+            solve_left(c, 0, STRIPS);
+        }
+        c.is_loaded = true;
+        c.solved = STRIPS;
+        __syncthreads();
+    }
+    if (c.taken < STRIPS - 1) {
+        take_from_next(c, STRIPS - 1, c.warp, WARPS);
+        __syncthreads();
+    }
+}
+
+/* Diagonal tile j, and the tile below. */
+template <bool is_upper, class number>
+TD_DEVICE bool run_link(const state<number> &s, chain<number> &c)
+{
+    c.has_left = c.j + 1 < tile_columns(s);
+    c.is_loaded = false;
+    c.solved = c.taken = 0;
+    TD_ROLLED
+    for (int strip = 0; strip < shape_of<number>::STRIPS; strip++)
+        if (!run_strip<is_upper>(s, c, strip)) return false;
+    if (c.has_left) finish_left<is_upper>(s, c);
+    return true;
+}
+
+template <bool is_upper, class number> TD_DEVICE void load_first(const state<number> &s, int tile)
+{
+    enum { TILE = shape_of<number>::TILE };
+    each_element<is_upper, TILE, TILE, THREADS>((int)threadIdx.x, TILE, [&](int row, int column) {
+        const bool is_inside = row >= column && row < s.p.columns;
+        s.room[tile + column * shape_of<number>::TILE_STRIDE + row] =
+            is_inside ? given<is_upper>(s, row, column)
+                      : td_number<number>((double)is_padding(s, 0, row, column));
+    });
+}
+
+/* The chain ended at column j, with that minor of the tile: nobody waits for the rest. */
+template <class number> TD_DEVICE void end_chain(const state<number> &s, int j, int failed)
+{
+    if (threadIdx.x > 0) return;
+    if (failed) *s.p.info = (int)(s.p.before + j * shape_of<number>::TILE + failed);
+    end_row(s.done + j);
+    if (j + 1 < tile_rows(s)) end_row(s.done + j + 1);
+}
+
+/* By its own block, from the first diagonal tile to the last: a call, so that it has registers of
+ * its own. */
+template <bool is_upper, class number>
+TD_DEVICE_CALL void run_chain(const td_cholesky_panel &p, notes_of_block &notes)
+{
+    TD_DYNAMIC_SHARED(number, room);
+    const state<number> s = state_of(p, notes, room);
+    enum {
+        SIZE = shape_of<number>::TILE_SIZE,
+        STRIPS = shape_of<number>::STRIPS,
+        RECIPROCALS_AT = 3 * SIZE + shape_of<number>::COLUMNS_SIZE
+    };
+    chain<number> c = {
+        s.room, 0, SIZE, 2 * SIZE, 3 * SIZE, RECIPROCALS_AT * shape_of<number>::PARTS, 0, 0,
+        0,      0, 0,    0,        0};
+    c.warp = td_uniform((int)threadIdx.x / 32);
+    if (threadIdx.x == 0) {
+        s.notes.failed_column = 0;
+        s.notes.is_ready[0] = read_done(s.p.info);
+    }
+    load_first<is_upper>(s, c.tile);
+    __syncthreads();
+    if (s.notes.is_ready[0]) return end_chain(s, 0, 0);
+    TD_ROLLED
+    for (; c.j < tile_columns(s); c.j++) {
+        if (!run_link<is_upper>(s, c)) return end_chain(s, c.j, s.notes.failed_column);
+        const int done = c.tile;
+        c.tile = c.next;
+        c.next = done;
+    }
+    if (c.warp >= WARPS / 2) tell_strip<is_upper>(s, c.next, c.j - 1, STRIPS - 1);
+}
+
+#endif
