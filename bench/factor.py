@@ -426,8 +426,7 @@ def parse(words):
     parser.add_argument("--rhs", type=lambda text: list(map(int, text.split(","))),
                         help="of getrs and potrs: numbers of right-hand sides; 0: the order")
     parser.add_argument("--rounds", type=int, default=7)
-    arguments = parser.parse_args(words)
-    return arguments
+    return parser.parse_args(words)
 
 
 def main(words):

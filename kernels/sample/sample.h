@@ -84,6 +84,10 @@ typedef struct {
     int64_t exchanges;
     int64_t *rows; /* room for `count` of them: where the factors have each place's row of A */
 
+    /* In device memory: nothing is promised of the elements if this is not 0 after the call. NULL:
+     * it does not matter. */
+    const int *info;
+
     /* As ../unfold/scalars.h has them. */
     bool alpha_is_real, beta_is_real, adds_mirror, has_real_diagonal;
     td_scalar alpha, beta;

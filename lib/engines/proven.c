@@ -197,3 +197,23 @@ td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, co
     return (td_sample_bound){.relative = sum,
                              .loss = {4.0 / parts, (double)(between + within + 1), 2.0}};
 }
+
+/* ---- Cholesky factors ---- */
+
+/* Of a diagonal block's products, each of which is a quotient's times a number, relative to that of
+ * the factors that these become: two roundings of the one, and of either factor a root, a
+ * reciprocal and a product. */
+static const double of_diagonal_block = 8.0 * UNIT;
+
+/* Parts count as for LU. The last panel is the widest. */
+td_sample_bound td_proven_cholesky(const td_engine *engine, td_parameter parameter,
+                                   const td_problem *p, td_cholesky_cut cut)
+{
+    const int parts = p->type == TD_COMPLEX_BINARY64 ? 2 : 1;
+    const int64_t products = td_cholesky_products(cut, p->n),
+                  widest = td_smaller(p->n, products ? td_larger(cut.panel, cut.whole) : p->n);
+    double sum = (of_panel(parts * widest) + of_diagonal_block) * (parts == 2 ? 4.0 : 1.0);
+    if (products > 0)
+        sum += (double)(products + 1) * of_update(engine, parameter, cut.panel, parts);
+    return (td_sample_bound){.relative = sum, .loss = {4.0 / parts, (double)(products + 1), 2.0}};
+}

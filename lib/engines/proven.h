@@ -4,6 +4,7 @@
 #ifndef TD_PROVEN_H
 #define TD_PROVEN_H
 
+#include "../routine/cholesky_steps.h"
 #include "../routine/lu_steps.h"
 #include "../routine/steps.h"
 #include "engine.h"
@@ -38,5 +39,10 @@ td_sample_bound td_proven_solve(const td_engine *engine, td_parameter parameter,
  * analysed as by Higham, Accuracy and Stability of Numerical Algorithms, 2002, theorem 9.3. */
 td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, const td_problem *p,
                              const td_lu_cut *cut, td_solve_cut by);
+
+/* Of every element of A - L L^H in the triangle, relative to |L||L^H| + |A|, where all minors are
+ * positive, after theorem 10.3 there. */
+td_sample_bound td_proven_cholesky(const td_engine *engine, td_parameter parameter,
+                                   const td_problem *p, td_cholesky_cut cut);
 
 #endif

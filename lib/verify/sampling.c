@@ -27,9 +27,10 @@ static int64_t count_of(const td_options *o, const td_product *product)
     return td_smaller(o->verify, product->m * product->n * product->batch);
 }
 
-/* Rows of A are where its factors have them. */
-static void set_exchanges(td_sample *s, const td_problem *called)
+/* Rows of A are where its factors have them. Without positive minors there is no factor. */
+static void set_factors(td_sample *s, const td_problem *called)
 {
+    if (called->kind == TD_FACTOR_CHOLESKY) s->info = called->info;
     if (called->kind != TD_FACTOR_LU) return;
     s->is_factored = true;
     s->pivots = called->pivots;
@@ -156,7 +157,7 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q
     const int64_t count = is_product ? count_of(o, &product) : 0;
     if (count == 0 || !td_device_load(device, td_sample_prepare, 0)) return;
     s->sample = sample_of(&product, method->has_residuals, count);
-    set_exchanges(&s->sample, p);
+    set_factors(&s->sample, p);
     s->sample.bound = promise->bound;
     s->sample.of_scalars = promise->of_scalars;
     s->sample.is_native = promise->is_native;

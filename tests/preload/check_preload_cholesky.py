@@ -39,6 +39,12 @@ class PreloadCholesky(preloading.PreloadedSolver):
     def test_verified(self):
         self.check_right_residuals(30, without=(0, 3, 90))
 
+    def test_nothing_is_promised_without_positive_minors(self):
+        calls = self.calls_of(TANDEM_MODE="fp64", TANDEM_VERIFY="sample:20")
+        verified = [call["verified"] for call in calls if call["n"] in (3, 90)]
+        self.assertGreater(len(verified), 0)
+        self.assertEqual({one["outside"] for one in verified}, {0})
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

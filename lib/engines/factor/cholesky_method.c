@@ -77,21 +77,25 @@ static bool is_large(const td_question *q, td_solve_cut *cut)
 }
 
 /* Engine `dgemm` stands for cuBLAS's own products. */
+static bool is_native(const td_decision *decision) { return decision->engine == &td_engine_dgemm; }
+
 static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
                          size_t workspace_limit, td_counters *counters)
 {
-    const bool is_native = decision->engine == &td_engine_dgemm;
-    const td_factor_products by = {.engine = is_native ? NULL : decision->engine,
+    const td_factor_products by = {.engine = is_native(decision) ? NULL : decision->engine,
                                    .parameter = decision->parameter};
     return td_factor_cholesky(q->called, &by, td_cholesky_usual_cut, device, workspace_limit,
                               counters);
 }
 
-/* No bound of these residuals is proven yet: they are measured, and not judged. */
+/* cuSOLVER promises nothing. */
 static td_promise promised(const td_question *q, const td_decision *decision)
 {
-    (void)q;
-    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+    if (!decision->engine)
+        return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
+    const td_engine *engine = is_native(decision) ? td_engines[0] : decision->engine;
+    return (td_promise){
+        .bound = td_proven_cholesky(engine, decision->parameter, q->called, td_cholesky_usual_cut)};
 }
 
 /* L L', of which both factors are where a triangle of A has been. */

@@ -3,6 +3,7 @@
 
 #include "tests/support/test.h"
 #include "lib/engines/methods.h"
+#include "lib/routine/cholesky_steps.h"
 
 static const double unit = 0x1p-53;
 
@@ -97,6 +98,22 @@ TEST(factors_have_bounds_of_residuals)
     }
     p.pivots = NULL;
     assert_true(isinf(promised_by("fp64", TD_ENTRY_cusolverDnDgetrf, &p).bound.relative));
+}
+
+/* Of the widest panel's chain, and of each product once and of the largest twice. */
+TEST(cholesky_has_bounds_of_residuals)
+{
+    const td_entry entry = TD_ENTRY_cusolverDnDpotrf;
+    const int64_t panel = td_cholesky_usual_cut.panel, whole = td_cholesky_usual_cut.whole;
+    td_problem p = square(TD_FACTOR_CHOLESKY, TD_BINARY64, false);
+    assert_true(promised_by("fp64", entry, &p).bound.relative == (70.0 + 11.0) * unit);
+    assert_true(promised_by("ozaki2", entry, &p).bound.relative == (70.0 + 11.0) * unit);
+    assert_true(isinf(promised_by("native", entry, &p).bound.relative));
+    p.n = whole + panel;
+    assert_true(promised_by("fp64", entry, &p).bound.relative ==
+                ((double)whole + 11.0) * unit + 2.0 * (fp64_bound((double)panel) + 2.0 * unit));
+    p.type = TD_COMPLEX_BINARY64;
+    assert_true(promised_by("ozaki2", entry, &p).bound.relative < 0x1p-36);
 }
 
 TEST(some_calls_promise_nothing)
