@@ -489,6 +489,115 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
         WRAP(function, a, p, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);     \
     }
 
+/* ---- eigenvalues ---- */
+
+/* A td_eigen_solver's functions: cuSOLVER's own of binary32, on the handle of the call. */
+static int elements_of_narrow(const void *call, int n, float *a, float *values)
+{
+    const asked *s = call;
+    __typeof__(&cusolverDnSsyevd_bufferSize) ask =
+        TD_ORIGINAL(s->library, cusolverDnSsyevd_bufferSize);
+    int elements = 0;
+    const bool is_known = ask && ask(s->handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, n,
+                                     a, n, values, &elements) == CUSOLVER_STATUS_SUCCESS;
+    return is_known ? elements : -1;
+}
+
+static bool solve_narrow(const void *call, int n, float *a, float *values, float *work,
+                         int elements, int *info)
+{
+    const asked *s = call;
+    __typeof__(&cusolverDnSsyevd) solve = TD_ORIGINAL(s->library, cusolverDnSsyevd);
+    if (!solve) return false;
+    td_original_enter(TD_CUSOLVER);
+    const cusolverStatus_t status =
+        solve(s->handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, n, a, n, values, work,
+              elements, info);
+    td_original_leave(TD_CUSOLVER);
+    return status == CUSOLVER_STATUS_SUCCESS;
+}
+
+/* cuSOLVER refuses less workspace than `function`_bufferSize says. */
+static size_t needed_by_Dsyevd(const asked *a, const td_problem *p)
+{
+    __typeof__(&cusolverDnDsyevd_bufferSize) ask =
+        TD_ORIGINAL(a->library, cusolverDnDsyevd_bufferSize);
+    int elements = 0;
+    if (!ask) return 0;
+    const cusolverStatus_t status =
+        ask(a->handle, CUSOLVER_EIG_MODE_VECTOR, (cublasFillMode_t)p->triangle, (int)p->n,
+            p->a.data, (int)p->a.ld, p->values, &elements);
+    return bytes_of(status, elements);
+}
+
+#define DEFINE_EIGEN(function, number, alpha_type, beta_type, type_, hermitian)                    \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cusolverEigMode_t jobz,         \
+                                        cublasFillMode_t uplo, int n, number *A, int lda,          \
+                                        number *W, number *work, int lwork, int *info)             \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        td_problem p = {.kind = TD_EIGEN,                                                          \
+                        .type = type_,                                                             \
+                        .triangle = (td_triangle)uplo,                                             \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .values = W,                                                               \
+                        .lacks_vectors = jobz != CUSOLVER_EIG_MODE_VECTOR,                         \
+                        .solver = &(td_eigen_solver){elements_of_narrow, solve_narrow, &a},        \
+                        .info = info,                                                              \
+                        .batch = 1,                                                                \
+                        .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
+        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dsyevd(&a, &p);          \
+        WRAP(function, a, p, jobz, uplo, n, A, lda, W, work, lwork, info);                         \
+    }
+
+static size_t needed_by_Xsyevd(const asked *a, const td_problem *p, cudaDataType type)
+{
+    __typeof__(&cusolverDnXsyevd_bufferSize) ask =
+        TD_ORIGINAL(a->library, cusolverDnXsyevd_bufferSize);
+    size_t on_device = 0, on_host = 0;
+    const bool is_known =
+        ask && ask(a->handle, a->params, CUSOLVER_EIG_MODE_VECTOR, (cublasFillMode_t)p->triangle,
+                   p->n, type, p->a.data, p->a.ld, type, p->values, type, &on_device,
+                   &on_host) == CUSOLVER_STATUS_SUCCESS;
+    return is_known ? on_device : 0;
+}
+
+#define DEFINE_EIGEN_TYPED(function, ...)                                                          \
+    TD_EXPORT cusolverStatus_t function(                                                           \
+        cusolverDnHandle_t handle, cusolverDnParams_t params, cusolverEigMode_t jobz,              \
+        cublasFillMode_t uplo, int64_t n, cudaDataType dataTypeA, void *A, int64_t lda,            \
+        cudaDataType dataTypeW, void *W, cudaDataType computeType, void *bufferOnDevice,           \
+        size_t workspaceInBytesOnDevice, void *bufferOnHost, size_t workspaceInBytesOnHost,        \
+        int *info)                                                                                 \
+    {                                                                                              \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        td_problem p = {.kind = TD_EIGEN,                                                          \
+                        .type = dataTypeW == CUDA_R_64F ? type_of(dataTypeA, computeType)          \
+                                                        : TD_TYPE_COUNT,                           \
+                        .triangle = (td_triangle)uplo,                                             \
+                        .n = n,                                                                    \
+                        .a = MATRIX(A, lda),                                                       \
+                        .values = W,                                                               \
+                        .lacks_vectors = jobz != CUSOLVER_EIG_MODE_VECTOR,                         \
+                        .solver = &(td_eigen_solver){elements_of_narrow, solve_narrow, &a},        \
+                        .info = info,                                                              \
+                        .batch = 1,                                                                \
+                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
+        if (p.type == TD_TYPE_COUNT) {                                                             \
+            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
+            return other ? other(handle, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W,   \
+                                 computeType, bufferOnDevice, workspaceInBytesOnDevice,            \
+                                 bufferOnHost, workspaceInBytesOnHost, info)                       \
+                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
+        }                                                                                          \
+        if (is_taken(TD_ENTRY_##function, &p))                                                     \
+            a.needed_bytes = needed_by_Xsyevd(&a, &p, dataTypeA);                                  \
+        WRAP(function, a, p, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W, computeType,  \
+             bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
+             info);                                                                                \
+    }
+
 #define FACTOR_OF_TYPES(shape, ...) DEFINE_##shape(__VA_ARGS__)
 #define FACTOR(name, forms, shape, kind, types, family)                                            \
     FACTOR_OF_TYPES(shape, cusolverDn##name, types)

@@ -196,13 +196,15 @@ static void print_ops(const planned *of, char text[3])
 }
 
 /* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. Solutions
- * meet two triangles, inverses twice what their factors have taken. */
+ * meet two triangles, inverses twice what their factors have taken. Of eigenvectors those of
+ * LAPACK's reduction, divide and conquer, and reflectors. */
 static double terms_of_factors(const td_problem *p)
 {
     const double m = (double)p->m, n = (double)p->n, k = (double)td_smaller(p->m, p->n);
     if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
     if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
     if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
+    if (p->kind == TD_EIGEN) return n * n * n * 7.0 / 3.0;
     if (p->kind != TD_FACTOR_LU) return td_qr_terms(p);
     return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
 }
@@ -256,6 +258,7 @@ static const char *label_of(const planned *of)
 {
     if (td_kind_is_by_factors(of->question.called->kind))
         return of->routine->kind->has_k ? "solve:" : "inverse:";
+    if (of->question.called->kind == TD_EIGEN) return "vectors:";
     if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
     if (is_solve(of)) return "solve:";
     return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
@@ -477,9 +480,10 @@ const command command_plan = {
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dpotrf and dpotri only N; of dsymm, dtrmm, "
-        "dtrsm, dgetrf and dgeqrf only M and N; of dgetrs and dpotrs N and the right-hand sides; "
-        "complex ones begin with z, Hermitian ones are zhemm, zherk, "
+        "of an N x N matrix, only N and K are given; of dpotrf, dpotri and dsyevd only N; of "
+        "dsymm, "
+        "dtrmm, dtrsm, dgetrf and dgeqrf only M and N; of dgetrs and dpotrs N and the right-hand "
+        "sides; complex ones begin with z, Hermitian ones are zhemm, zherk, "
         "zherkx and zher2k. Without "
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
@@ -489,8 +493,10 @@ const command command_plan = {
          [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
          [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
          [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
-         [ROUTINE] = {"routine", "ROUTINE",
-                      "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgetrs, ...; dgemm without it"},
+         [ROUTINE] =
+             {"routine", "ROUTINE",
+              "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgetrs, dsyevd, ...; dgemm without "
+              "it"},
          [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

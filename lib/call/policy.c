@@ -192,7 +192,8 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
     const int64_t terms = q->method->terms(q);
     const double bits = td_policy_bits(o->accuracy, terms);
     if (bits > q->method->most_bits(terms)) return td_policy_native(td_reason_accuracy);
-    if (is_reproducible(o)) return choose_reproducibly(o, q);
+    if (is_reproducible(o))
+        return q->method->is_large ? choose_reproducibly(o, q) : td_policy_native(td_reason_narrow);
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
     const td_way *way = td_ways(&count);

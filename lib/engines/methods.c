@@ -6,9 +6,10 @@
 #include "../routine/real.h"
 #include "native_knows.h"
 
-static const td_method *const methods[] = {&td_method_batched_lu, &td_method_solve,  &td_method_lu,
-                                           &td_method_cholesky,   &td_method_qr,     &td_method_q,
-                                           &td_method_solution,   &td_method_product};
+static const td_method *const methods[] = {
+    &td_method_batched_lu, &td_method_solve, &td_method_lu,
+    &td_method_cholesky,   &td_method_qr,    &td_method_q,
+    &td_method_solution,   &td_method_eigen, &td_method_product};
 
 static void find_method(td_question *q)
 {

@@ -57,7 +57,7 @@ typedef struct td_method {
     /* How a mode by name cuts the call; and for strategy reproducible, if residues are to make it,
      * by its sizes alone, and how. */
     td_solve_cut (*cut)(const td_question *q);
-    bool (*is_large)(const td_question *q, td_solve_cut *cut);
+    bool (*is_large)(const td_question *q, td_solve_cut *cut); /* NULL: bits are cuSOLVER's */
 
     /* Enqueues the call as was decided; never waits. The rest as for td_engine_run. */
     td_run_status (*run)(const td_question *q, const td_decision *decision, td_device *device,
@@ -76,7 +76,7 @@ typedef struct td_method {
 } td_method;
 
 extern const td_method td_method_product, td_method_solve, td_method_batched_lu, td_method_lu,
-    td_method_cholesky, td_method_qr, td_method_q, td_method_solution;
+    td_method_cholesky, td_method_qr, td_method_q, td_method_solution, td_method_eigen;
 
 /* Sizes of a product from which residues take no longer than binary64 on a device that is fast at
  * both, 2048 cubed on an H100: m, n and k each, and m n k. */

@@ -51,6 +51,10 @@
     X(cusolverDnZungqr_bufferSize)                                                                 \
     X(cusolverDnDormqr_bufferSize)                                                                 \
     X(cusolverDnZunmqr_bufferSize)                                                                 \
+    X(cusolverDnDsyevd_bufferSize)                                                                 \
+    X(cusolverDnXsyevd_bufferSize)                                                                 \
+    X(cusolverDnSsyevd)                                                                            \
+    X(cusolverDnSsyevd_bufferSize)                                                                 \
     X(cusolverDnGetMathMode)                                                                       \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnDestroyParams)

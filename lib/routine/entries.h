@@ -29,7 +29,7 @@
           "docs/batched_lu.md")                                                                    \
     X(factor, "cusolverDn{D,Z}{getrf,getrs,potrf,potrs,potri,geqrf}, Dorgqr, Dormqr, Zungqr, "     \
               "Zunmqr, cusolverDnX{getrf,getrs,potrf,potrs,geqrf} of real or complex binary64 "    \
-              "matrices")
+              "matrices, Dsyevd and Xsyevd of real ones")
 
 /* X(function, family, name) of every function that is a form of a routine (routines.def): those
  * with the suffix _64 have sizes of 64 bits, those of `blas` without a suffix are of cublas.h,

@@ -69,6 +69,7 @@ const td_kind_info td_kinds[TD_KIND_COUNT] = {
                     .c = TD_M_ROWS},
     [TD_CHOLESKY_SOLVE] = {.has_k = true, .has_triangle = true, .a = TD_N_ROWS, .b = TD_N_ROWS},
     [TD_CHOLESKY_INVERT] = {.has_triangle = true, .a = TD_N_ROWS},
+    [TD_EIGEN] = {.has_triangle = true, .a = TD_N_ROWS},
 };
 
 /* A matrix of a call as it is stored: how many rows, and if it is there. Of calls that compute
@@ -262,6 +263,10 @@ td_memory td_problem_memory(const td_problem *p)
     case TD_FACTOR_CHOLESKY:
     case TD_CHOLESKY_INVERT:
         memory.written = extent(&p->a, order, order);
+        break;
+    case TD_EIGEN:
+        memory.written = extent(&p->a, order, order);
+        memory.read[0] = extent(&(td_matrix){.data = p->values}, order, 1);
         break;
     case TD_FACTOR_LU:
         memory.written = extent(&p->a, p->m, p->n);

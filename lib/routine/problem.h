@@ -76,6 +76,10 @@ typedef enum {
      * that triangle of A^-1 in place of the factor. [triangle, info] */
     TD_CHOLESKY_SOLVE,
     TD_CHOLESKY_INVERT,
+
+    /* A, n x n, symmetric, becomes its eigenvectors X: A X = X D, where D has `values`, ascending,
+     * on its diagonal. [triangle, values, lacks_vectors, info, solver] */
+    TD_EIGEN,
     TD_KIND_COUNT
 } td_kind;
 
@@ -113,10 +117,12 @@ static inline bool td_kind_has_reflectors(td_kind kind)
     return kind == TD_FACTOR_QR || kind == TD_FORM_Q || kind == TD_APPLY_Q;
 }
 
-/* True of the factorisations of one matrix, by cuSOLVER, and of what is made of reflectors. */
+/* True of the factorisations of one matrix, by cuSOLVER, among them X D X', and of what is made of
+ * reflectors. */
 static inline bool td_kind_is_factorisation(td_kind kind)
 {
-    return kind == TD_FACTOR_LU || kind == TD_FACTOR_CHOLESKY || td_kind_has_reflectors(kind);
+    return kind == TD_FACTOR_LU || kind == TD_FACTOR_CHOLESKY || kind == TD_EIGEN ||
+           td_kind_has_reflectors(kind);
 }
 
 /* True of what is made by the triangular factors of one matrix, or of each matrix of a batch. */
@@ -134,6 +140,19 @@ typedef struct {
     void *memory;
     size_t bytes;
 } td_loan;
+
+/* How the cuSOLVER of a call finds the eigenvectors of a symmetric matrix of binary32: in the lower
+ * triangle of `a`, n x n in columns of n elements, which they replace, by ascending values. */
+typedef struct {
+    /* The least elements of a workspace; -1: nobody can say. */
+    int (*elements)(const void *call, int n, float *a, float *values);
+
+    /* Runs in the call's stream, and may wait for it; false if cuSOLVER refuses. All in device
+     * memory. */
+    bool (*run)(const void *call, int n, float *a, float *values, float *work, int elements,
+                int *info);
+    const void *call; /* as long as the wrapper runs */
+} td_eigen_solver;
 
 /* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch
  * lie a stride apart, or where an array of pointers says. What a kind does not name is 0. */
@@ -169,6 +188,9 @@ typedef struct {
     void *pivots;
     bool has_wide_pivots; /* they are int64_t, not int */
     void *tau;            /* of reflectors: as LAPACK has them, of the matrices' type */
+    void *values;         /* of eigenvalues: n of them */
+    bool lacks_vectors;   /* of eigenvalues: nobody asks for vectors, and A may hold anything */
+    const td_eigen_solver *solver; /* of eigenvalues; NULL: there is none */
     /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int *info;
     int64_t batch;

@@ -289,6 +289,15 @@ class Commands(Case):
         self.assert_refused(self.tandem('plan', '--routine', 'dpotrf', 8, 8), 2,
                             'one size too many')
 
+    def test_plan_of_eigenvectors(self):
+        h200 = ('--device', 'NVIDIA H200', '--routine', 'dsyevd')
+        slow = ('--device', 'NVIDIA GeForce RTX 4090', '--routine', 'dsyevd')
+        self.assertRegex(self.shown('plan', 4096, *slow),
+                         r'^vectors: +4096 x 4096 x 4096 \(m, n, k\), op , batch 1\n')
+        self.assertEqual(self.plan(4096, *slow)[2][0], 'ozaki2')
+        self.assertEqual(self.plan(512, *slow)[2][0], 'native')
+        self.assertEqual(self.plan(4096, *h200)[2][0], 'native')
+
     def test_plan_of_reflectors(self):
         h200 = ('--device', 'NVIDIA H200', '--routine')
         _, times, (mode, why) = self.plan(8192, 8192, *h200, 'dgeqrf')

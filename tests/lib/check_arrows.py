@@ -14,7 +14,7 @@ import sys
 # The folders of kernels as data flow through them: headers of a folder are for itself and for those
 # after it.
 STAGES = ("device arithmetic view unfold measure select residue igemm crt slice fused multifloat "
-          "repair batched_lu solve factor verify sample").split()
+          "repair batched_lu solve factor eigen verify sample").split()
 
 
 def rows_of_stages():

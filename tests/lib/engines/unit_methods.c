@@ -7,8 +7,9 @@
 #include "lib/routine/entries.h"
 
 static const td_method *const methods[] = {
-    &td_method_product,  &td_method_solve, &td_method_batched_lu, &td_method_lu,
-    &td_method_cholesky, &td_method_qr,    &td_method_q,          &td_method_solution};
+    &td_method_product, &td_method_solve,    &td_method_batched_lu,
+    &td_method_lu,      &td_method_cholesky, &td_method_qr,
+    &td_method_q,       &td_method_solution, &td_method_eigen};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 static td_value memory[3];
@@ -73,14 +74,16 @@ TEST(native_routines_have_no_entry)
                          td_routines[i].kind != TD_KIND_COUNT);
 }
 
-/* A method answers all that is asked of it, or none of what a mode's arithmetic is asked. */
+/* A method answers all that is asked of it, or none of what a mode's arithmetic is asked. Where
+ * bits are cuSOLVER's, sizes alone choose no mode. */
 TEST(methods_are_whole)
 {
     for (int i = 0; i < METHODS; i++) {
         const td_method *m = methods[i];
         assert_non_null(m->run);
+        const bool has_own_bits = m->is_large || m == &td_method_eigen;
         const bool answers[] = {m->terms,     m->most_bits, m->predict, m->predict_one,
-                                m->found_out, m->priced,    m->cut,     m->is_large,
+                                m->found_out, m->priced,    m->cut,     has_own_bits,
                                 m->promised,  m->sample,    m->tiles};
         for (size_t j = 0; j < sizeof answers / sizeof *answers; j++)
             assert_int_equal(answers[j], m->engine == NULL);

@@ -66,6 +66,7 @@ static const looks table[] = {
     {TD_APPLY_Q, "ac", 'c', "mnz"},
     {TD_CHOLESKY_SOLVE, "ab", 'b', "nkz"},
     {TD_CHOLESKY_INVERT, "a", 'a', "nz"},
+    {TD_EIGEN, "a", 'a', "nz"},
 };
 
 static td_matrix *matrix_of(td_problem *p, char name)
@@ -204,6 +205,7 @@ TEST(leading_dimensions_cover_stored_rows)
         {TD_APPLY_Q, TD_OP_N, TD_OP_N, TD_RIGHT, {8, 0, 5}},
         {TD_CHOLESKY_SOLVE, TD_OP_N, TD_OP_N, TD_LEFT, {8, 8, 0}},
         {TD_CHOLESKY_INVERT, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 0}},
+        {TD_EIGEN, TD_OP_N, TD_OP_N, TD_LEFT, {8, 0, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int x = 0; x < 3; x++) {
@@ -457,6 +459,37 @@ TEST(qr_factors_are_the_modes)
     assert_int_equal(memory.written.columns, 8);
     assert_ptr_equal(memory.read[0].matrix.data, tau);
     assert_int_equal(memory.read[0].rows, 5);
+    assert_ptr_equal(memory.ints[1].data, &info);
+}
+
+/* Eigenvectors begin with cuSOLVER's own of binary32. */
+TEST(eigenvectors_are_the_modes)
+{
+    static double values[8];
+    static int info;
+    static const td_eigen_solver solver;
+    td_problem p = valid(TD_EIGEN);
+    p.batch = 1;
+    p.values = values;
+    p.info = &info;
+    p.solver = &solver;
+    assert_false(td_problem_only_scales(&p));
+    assert_null(decision_for(&p).reason);
+    p.lacks_vectors = true;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_vectors);
+    p.lacks_vectors = false;
+    p.type = TD_COMPLEX_BINARY64;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_routine);
+    p.type = TD_BINARY64;
+    p.values = NULL;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.values = values;
+    p.solver = NULL;
+    assert_ptr_equal(decision_for(&p).reason, td_reason_invalid);
+    p.solver = &solver;
+    const td_memory memory = td_problem_memory(&p);
+    assert_int_equal(memory.written.rows, p.n);
+    assert_ptr_equal(memory.read[0].matrix.data, values);
     assert_ptr_equal(memory.ints[1].data, &info);
 }
 

@@ -1,0 +1,112 @@
+/* method.c - method `eigen`: the eigenvectors of one symmetric matrix (eigen.h), with the products
+ * of a mode. */
+#include <math.h>
+
+#include "../../model/eigen_model.h"
+#include "../methods.h"
+#include "../proven.h"
+#include "eigen.h"
+
+static bool accepts(const td_question *q) { return q->called->kind == TD_EIGEN; }
+
+static const char *refusal(const td_question *q)
+{
+    const td_problem *p = q->called;
+    if (p->type != TD_BINARY64) return td_reason_routine;
+    if (!p->info || !p->values || !p->solver) return td_reason_invalid;
+    return p->lacks_vectors ? td_reason_vectors : NULL;
+}
+
+static int64_t terms(const td_question *q) { return q->called->n; }
+
+/* What is off is compared with binary64. */
+static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
+
+static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
+{
+    td_model_predict_eigen(model, q->called->n, by_way);
+}
+
+static td_way_forecast predict_one(const td_model *model, const td_question *q,
+                                   const td_engine *engine, td_parameter parameter)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    predict(model, q, by_way);
+    return by_way[engine == td_engines[0] ? 0 : td_way_of(engine, parameter)];
+}
+
+/* Whether vectors are good enough is only known when they are there; then native's are made. */
+static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
+                        int way)
+{
+    (void)model, (void)q, (void)by_way, (void)way;
+    return 0.0;
+}
+
+static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
+{
+    (void)cut;
+    *product = td_eigen_real_product(q->called->n, TD_EIGEN_AX);
+    return true;
+}
+
+static td_solve_cut cut_of(const td_question *q)
+{
+    (void)q;
+    return (td_solve_cut){0};
+}
+
+/* Less accurate products could only be found to be too bad. */
+static td_run_status run(const td_question *q, const td_decision *decision, td_device *device,
+                         size_t workspace_limit, td_counters *counters)
+{
+    const int64_t n = q->called->n;
+    if (td_bits(decision->engine, decision->parameter, n) < td_bits_of_binary64(n))
+        return TD_RUN_NOT_REFINED;
+    return td_eigen(q->called, decision->engine, decision->parameter, device, workspace_limit,
+                    counters);
+}
+
+/* All residuals were measured, and found to be small enough. */
+static td_promise promised(const td_question *q, const td_decision *decision)
+{
+    (void)q;
+    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+}
+
+/* A is gone, and its residuals have been measured. */
+static bool sample(const td_question *q, td_product *product)
+{
+    (void)q, (void)product;
+    return false;
+}
+
+/* Of the check, and of a step between two of them. */
+static int64_t tiles(const td_question *q, const td_decision *decision)
+{
+    int64_t tiles = 0;
+    (void)decision;
+    for (int i = 0; i < TD_EIGEN_PRODUCTS + TD_EIGEN_CHECKS; i++) {
+        const td_real_product real =
+            td_eigen_real_product(q->called->n, (td_eigen_product_id)(i % TD_EIGEN_PRODUCTS));
+        tiles += td_tiles_of_product(&real);
+    }
+    return tiles;
+}
+
+const td_method td_method_eigen = {
+    .name = "eigen",
+    .accepts = accepts,
+    .refusal = refusal,
+    .terms = terms,
+    .most_bits = most_bits,
+    .predict = predict,
+    .predict_one = predict_one,
+    .found_out = found_out,
+    .priced = priced,
+    .cut = cut_of,
+    .run = run,
+    .promised = promised,
+    .sample = sample,
+    .tiles = tiles,
+};

@@ -1,0 +1,52 @@
+"""A program that knows nothing of Tandem has cuSOLVER find eigenvectors: with and without Tandem
+preloaded, and attached while it runs.
+
+usage: check_preload_eigen.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
+
+The client is linked to cuSOLVER, or looks its functions up.
+"""
+
+import sys
+import unittest
+
+import preloading
+
+NOT_REFINED = "residuals of the refined vectors are above native's"
+
+
+class PreloadEigen(preloading.PreloadedSolver):
+    """24 of 64 calls want vectors of matrices of numbers; 4 have a NaN."""
+    functions, types, emulated = ("cusolverDnDsyevd", "cusolverDnXsyevd"), ("binary64",), 24
+    native = {"no vectors are asked for": 28, "nothing to compute": 8, "invalid arguments": 6,
+              NOT_REFINED: 4}
+
+    def test_without(self):
+        self.assertEqual(len(self.wanted), 64 + 7)
+        self.check_errors()
+
+    def test_modes(self):
+        self.check_modes()
+
+    def test_less_accurate_modes_stay_native(self):
+        calls = self.calls_of(TANDEM_MODE="df")
+        self.assertEqual({call["mode"] for call in calls}, {"native"})
+        self.assertEqual(sum(call["count"] for call in calls
+                             if call["native_reason"] == NOT_REFINED), 4 + self.emulated)
+
+    def test_attached(self):
+        self.check_attached()
+
+    def test_native(self):
+        self.check_native()
+        # These matrices are small.
+        self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
+
+    def test_family(self):
+        self.check_family()
+
+    def test_verified(self):
+        self.check_verified()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
