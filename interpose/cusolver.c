@@ -527,7 +527,7 @@ static size_t needed_by_Dsyevd(const asked *a, const td_problem *p)
     const cusolverStatus_t status =
         ask(a->handle, CUSOLVER_EIG_MODE_VECTOR, (cublasFillMode_t)p->triangle, (int)p->n,
             p->a.data, (int)p->a.ld, p->values, &elements);
-    return bytes_of(status, elements);
+    return bytes_of(status, &elements, sizeof(double));
 }
 
 #define DEFINE_EIGEN(function, number, alpha_type, beta_type, type_, hermitian)                    \
