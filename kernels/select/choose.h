@@ -51,10 +51,11 @@ TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
 }
 
 /* True if an estimate may pay: the fewest moduli and the estimate cost less than other ways, even
- * if nothing is repaired. By the prices of mode auto alone. */
+ * if nothing is repaired and no block of zeros is passed over; or a probe said so. By the prices of
+ * mode auto alone. */
 TD_DEVICE bool is_worth_estimating(const td_rule &p)
 {
-    if (!p.prices.is_unscaled) return true;
+    if (!p.prices.is_unscaled || p.prices.is_probed) return true;
     return td_price_of_moduli(p.prices, p.candidate[0].parameter, true) +
                (unsigned)p.prices.estimate <
            td_price_of_others(p.prices);

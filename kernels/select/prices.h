@@ -30,6 +30,10 @@ typedef struct {
     /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
      * ones, which may over- or underflow. 0: elements are scaled where that could happen. */
     int32_t is_unscaled;
+
+    /* Not 0: a probe, which counts blocks of zeros, has said that residues pay. So an estimate is
+     * made, even where it would not pay without such blocks. */
+    int32_t is_probed;
 } td_prices;
 
 #endif

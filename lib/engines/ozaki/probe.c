@@ -109,6 +109,7 @@ static bool enqueue_mode(void *of, td_stream captured)
     td_parameter parameter = r->parameter;
     own.stream = captured;
     parameter.prices.native = 0; /* no other condition */
+    parameter.prices.is_probed = 1;
     return r->run(r->engine, &own, parameter, r->x->device, r->limit, r->counters) == TD_RUN_DONE;
 }
 
@@ -203,12 +204,19 @@ static bool has_native(const product *r)
            r->parameter.prices.native > 0 && td_branch_ready(x->device);
 }
 
+/* Has the mode keep to a verdict. */
+static void hear(product *r, const int32_t *verdict)
+{
+    r->parameter.verdict = verdict;
+    r->parameter.prices.is_probed = 1;
+}
+
 /* After the probe, which may leave C to cuBLAS's routine. */
 static td_run_status run_by_verdict(product *r, const int32_t *verdict)
 {
     if (fits_body(r) && run_either(r)) return TD_RUN_DONE;
     if (!run_native(r->x, TD_C_IS_MADE)) return run_mode(r);
-    r->parameter.verdict = verdict;
+    hear(r, verdict);
     return run_beside(r);
 }
 
@@ -219,7 +227,7 @@ static td_run_status run_probed(product *r)
         probe_of(r->x, r->p, r->parameter, may_be_native ? TD_C_IS_MADE : TD_BINARY64_IS_BETTER);
     if (!td_cuda_ok(td_probe_run(&probe, r->p->stream))) return run_mode(r);
     if (may_be_native) return run_by_verdict(r, probe.verdict);
-    r->parameter.verdict = probe.verdict;
+    hear(r, probe.verdict);
     return run_mode(r);
 }
 

@@ -92,6 +92,41 @@ TEST(binary64_for_nothing)
     problem_free(&p);
 }
 
+/* Leaves of a matrix what is at most 8 from its diagonal. */
+static void keep_band(test_matrix *x)
+{
+    for (int64_t j = 0; j < x->cols; j++)
+        for (int64_t i = 0; i < x->rows; i++)
+            if (i > j + 8 || j > i + 8) *matrix_at(x, i, j) = 0.0;
+}
+
+/* An estimate that costs as much as binary64 leaves is made if a probe said so: of bands, whose
+ * blocks of zeros are passed over, residues then cost a fraction. */
+TEST(a_probe_is_believed)
+{
+    const td_prices alone = {.binary64 = 15 * 64,
+                             .sums = 1,
+                             .few = 14 * 64,
+                             .more = 64,
+                             .estimate = 64,
+                             .is_unscaled = 1};
+    td_prices probed = alone;
+    probed.is_probed = 1;
+    product of = product_varied("wide 2", 400, 390, 600, 0);
+    of.op_a = of.op_b = TANDEM_OP_N;
+    problem p = problem_make(&of);
+    keep_band(&p.a);
+    keep_band(&p.b);
+    outcome r = run(&p, alone, 0), believed = run(&p, probed, 0);
+    CHECK(r.counted.planes == 0, "%d moduli without a probe", (int)r.counted.planes);
+    CHECK(believed.counted.planes > 0, "all in binary64 after a probe");
+    check_errors(&p, &r.c);
+    check_errors(&p, &believed.c);
+    matrix_free(&r.c);
+    matrix_free(&believed.c);
+    problem_free(&p);
+}
+
 /* Products that leave binary64's range: as native ones, or scaled so that nothing is lost. */
 TEST(binary64_as_it_is_or_scaled)
 {
