@@ -418,6 +418,48 @@ TEST(graphs_are_for_few_calls)
     free_placed(&x);
 }
 
+/* C = alpha A B and B = alpha A C in turn, whose magnitudes grow from each to the next; the host
+ * waits for none. `tells_apart`: no call has the limit of another, so that none is repeated. */
+static test_matrix run_chain(const placed *x, bool tells_apart)
+{
+    enum { ROUNDS = 12 };
+    const size_t limit = td_device_current()->workspace_bytes;
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        td_product call = x->call;
+        if (i % 2) call.b = x->call.c, call.c = x->call.b;
+        CHECK(run_priced(&call, no_prices, limit - (tells_apart ? (size_t)i : 0), NULL) ==
+                  TD_RUN_DONE,
+              "refused: %s", product_text(&x->p.of));
+    }
+    CHECK_CUDA(cudaMemcpyAsync(x->c, x->b, x->p.b.count * sizeof(double), cudaMemcpyDeviceToDevice,
+                               x->call.stream));
+    return checked_result(&x->p, x->c);
+}
+
+/* A graph that is launched again reads what work before it in the stream has written, and work
+ * behind it reads what it has written. */
+TEST(graphs_are_in_the_order_of_the_stream)
+{
+    static const int orders[] = {24, 60, 128, 255, 500};
+    for (int i = 0; i < 5; i++) {
+        product of = product_plain("uniform", orders[i], orders[i], orders[i]);
+        of.alpha = 0.75 + i;
+        of.seed = (uint64_t)i;
+        placed x = place_problem(&of), y = place_problem(&of);
+        const unsigned long before = td_branch_repeats(td_device_current());
+        test_matrix apart = run_chain(&y, true);
+        const unsigned long between = td_branch_repeats(td_device_current());
+        test_matrix chain = run_chain(&x, false);
+        CHECK(between == before, "other calls were repeated: %s", product_text(&of));
+        CHECK(td_branch_repeats(td_device_current()) > between || !memory_comes_back(),
+              "no call was repeated: %s", product_text(&of));
+        expect_equal(&of, &chain, apart, "calls that are not repeated");
+        matrix_free(&chain);
+        free_placed(&x);
+        free_placed(&y);
+    }
+}
+
 /* A call that the program makes by an algorithm of its own is another one by another algorithm. */
 TEST(algorithms_tell_calls_apart)
 {
