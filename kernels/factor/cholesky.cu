@@ -12,6 +12,7 @@
 #include "cholesky.h"
 
 #include "../device/async_copy.h"
+#include "cholesky_order.h"
 #include "cholesky_tile.h"
 
 namespace
@@ -46,9 +47,8 @@ static_assert(STAGES * stage_of<true>::SIZE <= SHARED_SIZE &&
               "stages have too little room");
 
 /* What is counted of a row of tiles that are done: so much for each tile, and a share for each warp
- * that has its part of a strip of a diagonal tile in memory; and what it becomes if a minor is not
- * positive, so that nobody waits for the others. */
-enum { PER_TILE = 16, PER_STRIP = PER_TILE / STRIPS, IS_OVER = 1 << 30 };
+ * that has its part of a strip of a diagonal tile in memory. */
+enum { PER_TILE = 16, PER_STRIP = PER_TILE / STRIPS };
 
 /* What the threads of a block tell each other. */
 struct notes_of_block {
@@ -82,18 +82,6 @@ TD_DEVICE int row_tasks(const state &s, int j)
 
 /* ---- what other blocks have done ---- */
 
-/* A read that comes before all later ones of the block. */
-TD_DEVICE int read_done(const int *from)
-{
-#if TD_HAS_CUDA_DEVICE
-    int x;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(from) : "memory");
-    return x;
-#else
-    return __atomic_load_n(from, __ATOMIC_ACQUIRE);
-#endif
-}
-
 /* Adds to what is done, after all that this thread has seen written. */
 TD_DEVICE void add_done(int *to, int x)
 {
@@ -103,24 +91,6 @@ TD_DEVICE void add_done(int *to, int x)
 #else
     __atomic_fetch_add(to, x, __ATOMIC_RELEASE);
 #endif
-}
-
-/* Nobody waits any more for what depends on a minor that is not positive. */
-TD_DEVICE void end_row(int *done)
-{
-    __threadfence();
-    atomicOr(done, (int)IS_OVER);
-}
-
-/* Waits until so much is done; returns how much is. */
-TD_DEVICE int wait_until(const int *done, int count)
-{
-    int seen = read_done(done);
-    while (seen < count) {
-        __nanosleep(20);
-        seen = read_done(done);
-    }
-    return seen;
 }
 
 /* Waits until tile k of three rows of tiles is done, by all threads: of row `first`, of the next

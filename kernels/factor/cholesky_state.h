@@ -5,13 +5,13 @@
 
 #include "cholesky.h"
 #include "cholesky_blocks.h"
+#include "cholesky_order.h"
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
 /* What is counted of a row of tiles that are done: so much for each tile, a share for each strip of
- * a diagonal one; and what it becomes if a minor is not positive, so that nobody waits for the
- * others. */
-enum { PER_TILE = 16, IS_OVER = 1 << 30 };
+ * a diagonal one. */
+enum { PER_TILE = 16 };
 
 /* Places for what is prepared for the chain: whoever fills one again waits for what the chain made
  * of it before. */
@@ -77,18 +77,6 @@ template <class number> TD_DEVICE int tile_columns(const state<number> &s)
 
 /* ---- what other blocks have done ---- */
 
-/* A read that comes before all later ones of the block. */
-TD_DEVICE int read_done(const int *from)
-{
-#if TD_HAS_CUDA_DEVICE
-    int x;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(x) : "l"(from) : "memory");
-    return x;
-#else
-    return __atomic_load_n(from, __ATOMIC_ACQUIRE);
-#endif
-}
-
 /* Adds to what is done, after all that this thread wrote, or knows of by a barrier. */
 TD_DEVICE void add_done(int *to, int x)
 {
@@ -97,24 +85,6 @@ TD_DEVICE void add_done(int *to, int x)
 #else
     __atomic_fetch_add(to, x, __ATOMIC_RELEASE);
 #endif
-}
-
-/* Nobody waits any more for what depends on a minor that is not positive. */
-TD_DEVICE void end_row(int *done)
-{
-    __threadfence();
-    atomicOr(done, (int)IS_OVER);
-}
-
-/* Waits until so much is done; returns how much is. */
-TD_DEVICE int wait_until(const int *done, int count)
-{
-    int seen = read_done(done);
-    while (seen < count) {
-        __nanosleep(20);
-        seen = read_done(done);
-    }
-    return seen;
 }
 
 /* ---- memory ---- */
