@@ -57,3 +57,15 @@ td_promise td_promised(const td_question *q, const td_decision *decision)
         return nothing;
     return q->method->promised(q, decision);
 }
+
+td_promise td_promised_nothing(const td_question *q, const td_decision *decision)
+{
+    (void)q;
+    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
+}
+
+bool td_no_sample(const td_question *q, td_product *product)
+{
+    (void)q, (void)product;
+    return false;
+}

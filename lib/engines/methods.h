@@ -89,6 +89,11 @@ bool td_is_large_product(const td_real_product *real);
 /* Tiles of C of a product of real lines, in all members. */
 int64_t td_tiles_of_product(const td_real_product *real);
 
+/* A method's `promised` and `sample` where residuals cannot be had from what a call leaves: no
+ * bound is promised, and there is no product to sample. */
+td_promise td_promised_nothing(const td_question *q, const td_decision *decision);
+bool td_no_sample(const td_question *q, td_product *product);
+
 /* Tiles of C of the products between blocks of a solve that is cut so. */
 int64_t td_tiles_of_solve(const td_problem *p, td_solve_cut cut);
 

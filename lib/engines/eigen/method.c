@@ -1,7 +1,5 @@
 /* method.c - method `eigen`: the eigenvectors of one symmetric matrix (eigen.h), with the products
  * of a mode. */
-#include <math.h>
-
 #include "../../model/eigen_model.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -67,20 +65,6 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
                     counters);
 }
 
-/* All residuals were measured, and found to be small enough. */
-static td_promise promised(const td_question *q, const td_decision *decision)
-{
-    (void)q;
-    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
-}
-
-/* A is gone, and its residuals have been measured. */
-static bool sample(const td_question *q, td_product *product)
-{
-    (void)q, (void)product;
-    return false;
-}
-
 /* Of the check, and of a step between two of them. */
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
@@ -94,6 +78,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     return tiles;
 }
 
+/* A is gone; all residuals have been measured, and found to be small enough. */
 const td_method td_method_eigen = {
     .name = "eigen",
     .accepts = accepts,
@@ -106,7 +91,7 @@ const td_method td_method_eigen = {
     .priced = priced,
     .cut = cut_of,
     .run = run,
-    .promised = promised,
-    .sample = sample,
+    .promised = td_promised_nothing,
+    .sample = td_no_sample,
     .tiles = tiles,
 };

@@ -1,7 +1,5 @@
 /* qr_method.c - methods `qr`, the QR factors of one matrix (qr.h), and `q`, what is made of their
  * reflectors (q.h), with the products of a mode. */
-#include <math.h>
-
 #include "../../model/cost.h"
 #include "../../model/found_out.h"
 #include "../../model/qr_model.h"
@@ -95,21 +93,6 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
         q->called, &by, device, workspace_limit, counters);
 }
 
-/* No bound of a factorisation's residuals is proven yet. */
-static td_promise promised(const td_question *q, const td_decision *decision)
-{
-    (void)q;
-    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
-}
-
-/* What A was is the product of R and a Q of which there are reflectors alone; and these are gone
- * where Q is formed. */
-static bool sample(const td_question *q, td_product *product)
-{
-    (void)q, (void)product;
-    return false;
-}
-
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
     int64_t tiles = 0;
@@ -121,13 +104,15 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     return tiles;
 }
 
+/* What A was is the product of R and a Q of which there are reflectors alone; and these are gone
+ * where Q is formed. */
 #define METHOD(name_, accepts_)                                                                    \
     {                                                                                              \
         .name = name_, .accepts = accepts_, .refusal = refusal, .terms = terms,                    \
         .most_bits = most_bits, .predict = predict, .predict_one = predict_one,                    \
         .by_native_products = by_native_products, .found_out = found_out, .priced = priced,        \
-        .cut = cut_of, .is_large = is_large, .run = run, .promised = promised, .sample = sample,   \
-        .tiles = tiles                                                                             \
+        .cut = cut_of, .is_large = is_large, .run = run, .promised = td_promised_nothing,          \
+        .sample = td_no_sample, .tiles = tiles                                                     \
     }
 
 const td_method td_method_qr = METHOD("qr", accepts_factor);

@@ -1,7 +1,5 @@
 /* solution_method.c - method `solution`: solutions and inverses by the factors of one matrix
  * (solution.h), as triangular solves by method `solve`, whose answers hold for each of them. */
-#include <math.h>
-
 #include "../../model/solution_model.h"
 #include "../../routine/real.h"
 #include "../../routine/solution_steps.h"
@@ -78,19 +76,6 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
     return td_factor_solution(q->called, &by, device, workspace_limit, counters);
 }
 
-/* The first solve's solution is gone, and with it what its residual could be measured by. */
-static td_promise promised(const td_question *q, const td_decision *decision)
-{
-    (void)q;
-    return (td_promise){.bound.relative = (double)INFINITY, .is_native = !decision->engine};
-}
-
-static bool sample(const td_question *q, td_product *product)
-{
-    (void)q, (void)product;
-    return false;
-}
-
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
     const td_problem *p = q->called;
@@ -108,6 +93,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     return tiles;
 }
 
+/* The first solve's solution is gone, and with it what its residual could be measured by. */
 const td_method td_method_solution = {
     .name = "solution",
     .accepts = accepts,
@@ -122,7 +108,7 @@ const td_method td_method_solution = {
     .cut = cut_of,
     .is_large = is_large,
     .run = run,
-    .promised = promised,
-    .sample = sample,
+    .promised = td_promised_nothing,
+    .sample = td_no_sample,
     .tiles = tiles,
 };
