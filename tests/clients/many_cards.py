@@ -5,13 +5,15 @@ matrices in the host's memory, and complex128 ones of JAX, sharded by rows. With
 routines of cuBLASMp and cuSOLVERMp that many_cards/ calls.
 
 usage: many_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER]
-                     [--programs FOLDER] [--only python|programs] [SIZE]
+                     [--programs FOLDER] [--block BLOCK] [--only python|programs] [SIZE]
 
 Starts a rank for each GPU by torchrun, and the process that has all of them, once without Tandem
 and once under `tandem run`. A line for each way has both median times in milliseconds and both
 errors (in the units of programs.py, or n 2^-53), and `tandem report` of all processes follows.
-Ranks of FOLDER/mp_blas and FOLDER/mp_solver are started without torchrun. They run once more with
-small matrices, natively with cuBLAS's log and emulated, for what a rank's report lacks of its log.
+Ranks of FOLDER/mp_blas and FOLDER/mp_solver are started without torchrun; their matrices lie in
+blocks of BLOCK x BLOCK. They are timed without reports, which would time each small call,
+and run once more with small matrices, natively with cuBLAS's log and emulated, for what
+a rank's report lacks of its log.
 The status is 1 if an error is above what is allowed, a process emulated nothing or a logged call is
 missing, and 77, with one line, where there is no PyTorch or one GPU alone. Without JAX its line is
 missing.
@@ -269,10 +271,11 @@ def rows_of_program(options, program, launcher, words, environment_of=lambda ran
     return {row["name"]: row for row in map(json.loads, said.splitlines())}
 
 
-def run_programs(options, launcher_of):
+def run_programs(options, launcher):
+    words = [options.size] + ([options.block] if options.block else [])
     rows = {}
     for program in PROGRAMS:
-        rows.update(rows_of_program(options, program, launcher_of(program), [options.size]))
+        rows.update(rows_of_program(options, program, launcher, words))
     return rows
 
 
@@ -299,6 +302,8 @@ def missed_calls(options, run, folder):
             missing = {f: n - seen.get(f, 0) for f, n in logged.items() if n > seen.get(f, 0)}
             if missing or not logged:
                 yield f"{program}, rank {rank}: logged {dict(logged)}, missing {missing}"
+            if options.mode != "auto" and not sum(emulated.values()):
+                yield f"{program}, rank {rank}: no product was emulated"
 
 
 def emulated_of(path):
@@ -322,6 +327,7 @@ def compare_python(options, run, folder):
     reports = [os.path.join(folder, f"rank-{rank}.json")
                for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
     native = {**start_ranks(options, []), **start_alone(options, [])}
+    run = [*run, "--report"]
     emulated = {**start_ranks(options, [*run, os.path.join(folder, "rank-%r.json"), "--"]),
                 **start_alone(options, [*run, reports[-1], "--"])}
     print_rows(options, native, emulated)
@@ -331,15 +337,11 @@ def compare_python(options, run, folder):
 
 def compare_programs(options, run, folder):
     """What is wrong, a line each."""
-    reports = [os.path.join(folder, f"{program}-{rank}.json") for program in PROGRAMS
-               for rank in range(options.ranks)]
-    native = run_programs(options, lambda program: [])
-    emulated = run_programs(
-        options, lambda program: [*run, os.path.join(folder, f"{program}-%r.json"), "--"])
+    native = run_programs(options, [])
+    emulated = run_programs(options, [*run, "--"])
     print_rows(options, native, emulated)
-    subprocess.run([options.tandem, "report", *reports], check=True)
-    yield from faults_of(reports, (native, emulated), WORST_OF_PROGRAMS)
-    yield from missed_calls(options, run, folder)
+    yield from faults_of([], (native, emulated), WORST_OF_PROGRAMS)
+    yield from missed_calls(options, [*run, "--report"], folder)
 
 
 def faults_of(reports, tables, worst):
@@ -354,7 +356,7 @@ def faults_of(reports, tables, worst):
 
 def compare(options, folder):
     """The exit status."""
-    run = [options.tandem, "run", "--mode", options.mode, "--report"]
+    run = [options.tandem, "run", "--mode", options.mode]
     faults = []
     if options.only != "programs":
         faults += compare_python(options, run, folder)
@@ -373,6 +375,7 @@ def main():
     parser.add_argument("--mode", default="ozaki2")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--programs", help="the folder of mp_blas and mp_solver")
+    parser.add_argument("--block", type=int, help="rows of a block of theirs, 1 or more")
     parser.add_argument("--only", choices=("python", "programs"))
     parser.add_argument("--reports", help="a folder that keeps the reports of the ranks")
     parser.add_argument("size", type=int, nargs="?", default=8192)
@@ -384,6 +387,8 @@ def main():
     if options.size < 1 or options.ranks < 1 or options.size % (PANEL * options.ranks):
         parser.error(f"SIZE is {options.size}; allowed: multiples of {PANEL} times the ranks, "
                      f"{options.ranks}")
+    if options.block is not None and options.block < 1:
+        parser.error(f"BLOCK is {options.block}; allowed: 1 or more")
     reason = why_not(options.ranks)
     if reason:
         print(f"skipped: {reason}")
