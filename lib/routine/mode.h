@@ -25,11 +25,6 @@ typedef struct {
     bool is_given;     /* count is exact */
     bool is_other_way; /* the engine's `way` is named */
 
-    /* A small product that comes again may be one graph (../engines/ozaki/repeat.h). Tests ask for
-     * it alone: refinements of eigenvectors failed on an H200 with a library whose products all
-     * did, and nobody knows yet whether that was the reason. */
-    bool may_repeat;
-
     /* Set by engines of residues: the product is_paired, and its moduli are those of complex
      * numbers (../../kernels/residue/moduli.h), two int8 products each. */
     bool is_complex;

@@ -86,7 +86,6 @@ static td_run_status run_priced(const td_product *call, td_prices prices, size_t
     const td_engine *engine = td_engine_parse("ozaki2", &parameter);
     parameter.prices = prices;
     parameter.prices.has_late_branch = !is_short;
-    parameter.may_repeat = true;
     const td_problem own = td_call_of_product(call);
     td_problem native = own;
     if (algorithm) {
