@@ -87,6 +87,7 @@ static cudaError_t bring_after(const td_product *p, const td_matrix *made)
 static td_product members_of(const moving *v, int64_t z)
 {
     td_product own = *v->p;
+    own.progress = NULL; /* the result is brought to its place behind all of C */
     td_matrix *const matrices[] = {&own.a, &own.b, &own.c, &own.addend};
     own.batch = td_smaller(v->members, v->p->batch - z);
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)

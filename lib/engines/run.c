@@ -35,11 +35,13 @@ static td_run_status run(const td_engine *engine, const td_product *p, td_parame
     return engine->run(&real, parameter, device, workspace_limit, counters);
 }
 
+/* A product of which somebody is told (td_progress) is made in this stream, and in no body of a
+ * graph's condition: nobody looks at some of its lines first. */
 td_run_status td_engine_run_in_place(const td_engine *engine, const td_product *p,
                                      td_parameter parameter, td_device *device,
                                      size_t workspace_limit, td_counters *counters)
 {
-    if (td_probe_wants(engine, parameter) && !td_product_only_scales(p))
+    if (!p->progress && td_probe_wants(engine, parameter) && !td_product_only_scales(p))
         return td_probe_and_run(engine, p, parameter, device, workspace_limit, counters, run);
     if (td_repeat_wants(engine, p, parameter))
         return td_repeat_and_run(engine, p, parameter, device, workspace_limit, counters, run);

@@ -170,6 +170,15 @@ static void set_scalars(const unfolding *u, const td_complex_scalars *s, td_real
     }
 }
 
+/* True if the real product makes C as it stays. */
+static bool makes_result(const unfolding *u, const td_complex_scalars *s)
+{
+    const td_product *p = u->p;
+    const bool has_triangle = p->form_a.storage == TD_STORED_TRIANGULAR ||
+                              p->form_b.storage == TD_STORED_TRIANGULAR; /* elements are mended */
+    return !has_triangle && (!is_complex(p) || (td_scalars_are_real(s) && !s->has_real_diagonal));
+}
+
 /* The product of the unfolded lines of members z .. */
 static td_real_product real_of(const unfolding *u, const td_complex_scalars *s, int64_t z,
                                int batch)
@@ -191,6 +200,7 @@ static td_real_product real_of(const unfolding *u, const td_complex_scalars *s, 
         real.b.ld *= 2;
     }
     set_scalars(u, s, &real);
+    if (!makes_result(u, s)) real.progress = NULL;
     return real;
 }
 

@@ -77,6 +77,7 @@ td_product td_product_in_whole(const td_product *tile)
     whole.has_real_diagonal = tile->has_real_diagonal;
     whole.stream = tile->stream;
     whole.lent = tile->lent;
+    whole.progress = tile->progress;
     whole.window = (td_window){tile->row, tile->column, tile->m, tile->n};
     return whole;
 }

@@ -12,6 +12,14 @@ typedef struct {
     int64_t i, j, m, n;
 } td_window;
 
+/* Who is told how much of C is enqueued while a product is: made() is called after each strip of so
+ * many columns, or never. The first `done` columns of what is made of C are complete behind what
+ * the product's stream has. */
+typedef struct td_progress {
+    int64_t columns; /* a multiple of TD_TILE */
+    void (*made)(struct td_progress *progress, int64_t done);
+} td_progress;
+
 /* A product. op(A) is m x k, op(B) k x n, C m x n; a triangle is of a square C. */
 typedef struct td_product {
     td_type type; /* of matrices and scalars */
@@ -48,7 +56,8 @@ typedef struct td_product {
     const struct td_product *whole;
     int64_t row, column;
 
-    td_window window; /* of td_product_in_whole */
+    td_window window;      /* of td_product_in_whole */
+    td_progress *progress; /* NULL: nobody is told */
 } td_product;
 
 /* A product of matrices of real numbers that are stored in full, whose C lies in columns. */
@@ -75,6 +84,7 @@ typedef struct {
     td_scalar alpha, beta;
     td_matrix a, b, c;
     td_window window;
+    td_progress *progress; /* NULL: nobody is told, as what is made of C is not the result yet */
     int64_t batch;
     td_stream stream;
     td_loan lent;

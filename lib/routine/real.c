@@ -109,6 +109,7 @@ void td_to_real(const td_product *product, td_real_product *real)
         .c = product->c,
         .window = {parts * product->window.i, product->window.j, parts * product->window.m,
                    product->window.n},
+        .progress = product->progress,
         .batch = product->batch,
         .stream = product->stream,
         .lent = product->lent,

@@ -135,7 +135,8 @@ static td_scheme_part scheme_part_of(const td_ozaki_product *product, const td_p
     };
     if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND && plan->second.m == 0)
         s.finish.defers_tiles = TD_DEFERS_NO_TILES;
-    s.finish.target.open_count = at->counts.tiles + part->number * plan->part.batch;
+    s.finish.target.open_count =
+        at->counts.tiles + part->number * td_ozaki_strips(plan) * plan->part.batch;
     s.finish.min_moduli = td_min_moduli_of(at->min_moduli, part->m, part->n);
     s.finish.target.open_tile = at->open_tile;
     if (s.finish.defers_tiles == TD_DEFERS_TO_SECOND) s.finish.target.is_dense = at->second_scratch;
@@ -268,39 +269,108 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
                          (size_t)td_smaller((int64_t)plan->plane_bytes, TD_CUBLAS_WORKSPACE));
 }
 
-static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
+/* A part, or a strip of one, from numbers that can be multiplied to C. cuBLAS's own routine, if it
+ * makes all of C, has run or not with the first strip, as *has_whole says. */
+static cudaError_t make_piece(const td_ozaki_product *product, const td_part *piece,
+                              const td_scheme_part *s, bool *has_whole, bool *touched)
 {
-    const td_ozaki_product *product = of;
-    const td_scheme_part s = scheme_part_of(product, part);
-    cudaError_t error = cudaSuccess;
-    if (td_ozaki_certifies(product) && td_parts_of_members(product->p, &product->plan.part) > 1)
-        error = estimate_part(product, part, false);
-    if (error == cudaSuccess) error = product->mode->scheme->multiply(&s);
+    cudaError_t error = product->mode->scheme->multiply(s);
     if (error != cudaSuccess) return error;
     *touched = true; /* by the first of several kernels, even if another fails */
     unsigned long long *const repaired = product->counters ? &product->counters->repaired : NULL;
-    const bool has_second = s.finish.defers_tiles == TD_DEFERS_TO_SECOND;
-    error = product->mode->scheme->finish(&s);
-    if (error == cudaSuccess && has_second) error = run_second(product, &s, repaired);
+    const bool has_second = s->finish.defers_tiles == TD_DEFERS_TO_SECOND;
+    error = product->mode->scheme->finish(s);
+    if (error == cudaSuccess && has_second) error = run_second(product, s, repaired);
     if (error != cudaSuccess) return error;
-    const bool has_whole = run_native(product, part, &s);
+    if (s->first_column == 0 || !is_whole_call(product)) *has_whole = run_native(product, piece, s);
     const td_repair repair = {
-        .operand = {s.fixed.operand[0], s.fixed.operand[1]},
-        .target = s.finish.target,
+        .operand = {s->fixed.operand[0], s->fixed.operand[1]},
+        .target = s->finish.target,
         .kind = TD_REPAIR_EXACT,
         .binary64 =
-            td_route_binary64(part->m, part->n, product->p->k, part->batch, &product->terms),
+            td_route_binary64(piece->m, piece->n, product->p->k, piece->batch, &product->terms),
         .takes_dense = has_second,
-        .is_bounded = s.finish.defers_tiles == TD_DEFERS_TO_BINARY64,
+        .is_bounded = s->finish.defers_tiles == TD_DEFERS_TO_BINARY64,
         .repaired = repaired,
         .tiles = product->counters ? &product->counters->tiles : NULL,
-        .has_whole = has_whole,
-        .line = {s.finish.line[0], s.finish.line[1]},
+        .has_whole = *has_whole,
+        .line = {s->finish.line[0], s->finish.line[1]},
         .lines_of_member = {product->p->m, product->p->n},
-        .shift = s.fixed.shift,
-        .shifted = s.fixed.shifted,
+        .shift = s->fixed.shift,
+        .shifted = s->fixed.shifted,
     };
-    return td_repair_run(&repair, part->batch, product->p->stream);
+    return td_repair_run(&repair, piece->batch, product->p->stream);
+}
+
+/* Columns of a part that has been split, from `first` on, which are *strip. */
+static td_scheme_part strip_of(const td_ozaki_product *product, const td_part *part, int64_t first,
+                               td_part *strip)
+{
+    const td_ozaki_plan *plan = &product->plan;
+    *strip = *part;
+    strip->j += first;
+    strip->n = (int)td_smaller(plan->columns, part->n - first);
+    td_scheme_part s = scheme_part_of(product, strip);
+    s.split_columns = part->n;
+    s.first_column = first;
+    s.finish.target.open_count += first / plan->columns * plan->part.batch;
+    s.finish.min_moduli = td_min_moduli_of(product->memory.min_moduli, part->m, part->n);
+    if (s.finish.min_moduli.of) s.finish.min_moduli.of += first * s.finish.min_moduli.ld;
+    return s;
+}
+
+/* Says that the columns up to the strip's last are complete, once all of their rows are. */
+static void tell(const td_real_product *p, const td_part *strip)
+{
+    const td_window made = td_real_made(p);
+    if (strip->i + strip->m == made.i + made.m)
+        p->progress->made(p->progress, strip->j + strip->n - made.j);
+}
+
+static cudaError_t run_strips(const td_ozaki_product *product, const td_part *part, bool *touched)
+{
+    const td_region region = td_real_region(product->p);
+    const td_scheme_part all = scheme_part_of(product, part);
+    bool has_whole = false;
+    cudaError_t error = all.scheme->split(&all);
+    for (int64_t first = 0; first < part->n && error == cudaSuccess;
+         first += product->plan.columns) {
+        td_part strip;
+        const td_scheme_part s = strip_of(product, part, first, &strip);
+        if (td_region_meets(&region, strip.i, strip.j, strip.m, strip.n))
+            error = make_piece(product, &strip, &s, &has_whole, touched);
+        if (error == cudaSuccess) tell(product->p, &strip);
+    }
+    return error;
+}
+
+/* The part of the same members that is made, if it is one alone and all of it is made: what was
+ * estimated of it last is still there when it is multiplied. Else its number is -1. */
+static td_part estimated_last(const td_ozaki_product *product, int64_t z)
+{
+    const td_real_product *p = product->p;
+    const td_part_sizes *sizes = &product->plan.part;
+    const td_part none = td_before_parts(p, sizes, z);
+    td_part made = none, other, whole = none;
+    if (!td_next_made_part(p, sizes, &made)) return none;
+    other = made;
+    if (td_next_made_part(p, sizes, &other)) return none;
+    while (td_next_part(p, sizes, &whole) && whole.number < made.number) continue;
+    return whole.i == made.i && whole.j == made.j && whole.m == made.m && whole.n == made.n ? made
+                                                                                            : none;
+}
+
+static cudaError_t run_part(const void *of, const td_part *part, bool *touched)
+{
+    const td_ozaki_product *product = of;
+    bool has_whole;
+    if (td_ozaki_certifies(product) && estimated_last(product, part->z).number != part->number) {
+        const cudaError_t error = estimate_part(product, part, false);
+        if (error != cudaSuccess) return error;
+    }
+    if (td_ozaki_strips(&product->plan) > 1) return run_strips(product, part, touched);
+    const td_scheme_part s = scheme_part_of(product, part);
+    return make_piece(product, part, &s, &has_whole, touched);
 }
 
 /* Chooses for the members of all parts that follow. */
@@ -311,9 +381,10 @@ static cudaError_t run_members(const void *of, const td_part *before_parts)
     td_part part = *before_parts;
     cudaError_t error = decide(product, before_parts);
     if (!td_ozaki_certifies(product)) return error;
+    const td_part last = estimated_last(product, part.z);
     while (error == cudaSuccess && td_next_part(product->p, &plan->part, &part))
-        error = estimate_part(product, &part, true);
-    return error;
+        if (part.number != last.number) error = estimate_part(product, &part, true);
+    return error == cudaSuccess && last.number >= 0 ? estimate_part(product, &last, true) : error;
 }
 
 static td_run_status run_product(td_ozaki_product *product, size_t limit)

@@ -24,7 +24,7 @@ static td_ozaki_counts counts_at(const td_ozaki_plan *plan, const td_real_produc
     c.steps = (td_step *)(c.extremes + batch);
     c.next_unit = (uint32_t *)(c.steps + batch * TD_STEPS);
     c.tiles = (td_open_counts *)(c.next_unit + 1);
-    c.nonzero = (uint32_t *)(c.tiles + batch * parts);
+    c.nonzero = (uint32_t *)(c.tiles + batch * parts * td_ozaki_strips(plan));
     c.words = (int32_t *)td_ozaki_maps(plan, &c, parts) - (int32_t *)memory;
     return c;
 }
@@ -145,6 +145,17 @@ static td_measure_route measure_route_of(const td_ozaki_product *product)
     return (td_measure_route)td_route_choose(TD_STAGE_MEASURE, &c);
 }
 
+/* Columns of a part that are multiplied at a time: a strip, if somebody is to be told of it. */
+static int64_t columns_of(const td_ozaki_product *product)
+{
+    const td_real_product *p = product->p;
+    const td_part_sizes *s = &product->plan.part;
+    const bool has_strips = p->progress && p->batch == 1 && p->k <= s->k_pass &&
+                            product->mode->scheme->split &&
+                            product->mode->defers_tiles != TD_DEFERS_TO_SECOND;
+    return has_strips ? td_smaller(p->progress->columns, s->n) : s->n;
+}
+
 /* A plan of td_fit. */
 static size_t lay_out(void *of)
 {
@@ -153,6 +164,7 @@ static size_t lay_out(void *of)
     const int64_t k = product->p->k;
     const td_scheme_case c = td_ozaki_case(product);
     const td_part_sizes *s = &plan->part;
+    plan->columns = columns_of(product);
     plan->scheme_map = c.scheme->map_words ? c.scheme->map_words(&c, s) : 0;
     plan->estimate_map =
         td_ozaki_certifies(product) ? td_estimate_map_words(s->m, s->n, k, s->batch) : 0;

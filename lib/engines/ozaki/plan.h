@@ -14,6 +14,7 @@ typedef struct {
 
 typedef struct {
     td_part_sizes part;
+    int64_t columns; /* of a part that are multiplied at a time, of which p->progress is told */
     int strip_lines; /* measured at a time */
     td_measure_route measure;
     size_t bytes, plane_bytes; /* of the workspace, and of its planes */
@@ -39,7 +40,7 @@ typedef struct {
     td_extremes *extremes; /* [batch] */
     td_step *steps;        /* [batch][TD_STEPS] */
     uint32_t *next_unit;
-    td_open_counts *tiles; /* [part][batch] */
+    td_open_counts *tiles; /* [part][strip][batch] */
     uint32_t *nonzero;     /* [part]: maps */
     int64_t words;         /* of 32 bits, in all */
 } td_ozaki_counts;
@@ -89,6 +90,12 @@ static inline uint32_t *td_ozaki_maps(const td_ozaki_plan *plan, const td_ozaki_
                                       int64_t number)
 {
     return counts->nonzero + number * (plan->scheme_map + plan->estimate_map);
+}
+
+/* Strips of a part: 1 if it is multiplied in one piece. */
+static inline int64_t td_ozaki_strips(const td_ozaki_plan *plan)
+{
+    return td_ceil_div(plan->part.n, plan->columns);
 }
 
 /* True if elements of C may be left to the repair kernel though their row and column are finite

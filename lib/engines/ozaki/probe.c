@@ -108,6 +108,7 @@ static bool enqueue_mode(void *of, td_stream captured)
     td_product own = *r->p;
     td_parameter parameter = r->parameter;
     own.stream = captured;
+    own.progress = NULL;         /* no event of a graph */
     parameter.prices.native = 0; /* no other condition */
     parameter.prices.is_probed = 1;
     return r->run(r->engine, &own, parameter, r->x->device, r->limit, r->counters) == TD_RUN_DONE;

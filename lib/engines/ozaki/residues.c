@@ -159,10 +159,11 @@ static void choose(const td_scheme_case *c, td_rule *rule)
     if (parameter.prices.binary64 > 0) rule->prices = parameter.prices;
 }
 
+/* A strip's planes are those of its part. */
 static layout layout_of(const td_scheme_part *part)
 {
-    return lay_out(part->parameter, part->finish.target.m, part->finish.target.n, part->k_pass,
-                   part->fixed.batch);
+    const int64_t n = part->split_columns > 0 ? part->split_columns : part->finish.target.n;
+    return lay_out(part->parameter, part->finish.target.m, n, part->k_pass, part->fixed.batch);
 }
 
 /* Which kernels a part takes, in a pass of so many elements of k. */
@@ -207,6 +208,13 @@ static cudaError_t split(const td_scheme_part *part, const td_route *route, cons
     }
 }
 
+/* The map of op(B)'s columns, from a strip's first one on. */
+static uint32_t *map_of_columns(const td_scheme_part *part, int64_t k_padded)
+{
+    uint32_t *const map = map_of(part, 1);
+    return map ? map + td_nonzero_of_member(part->first_column, k_padded) : NULL;
+}
+
 static td_panels panels_of(const td_scheme_part *part, const td_route *route, const layout *l,
                            int64_t k_padded)
 {
@@ -222,7 +230,7 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
         .n = part->finish.target.n,
         .k = k_padded,
         .a = part->workspace + l->plane[0],
-        .b = part->workspace + l->plane[1],
+        .b = part->workspace + l->plane[1] + part->first_column * k_padded,
         .c = part->workspace + l->residue,
         .layout.ld_a = k_padded,
         .layout.ld_b = k_padded,
@@ -244,7 +252,7 @@ static td_panels panels_of(const td_scheme_part *part, const td_route *route, co
         .wanted = part->wanted,
         .region = region,
         .next_unit = part->next_unit,
-        .nonzero = {map_of(part, 0), map_of(part, 1)},
+        .nonzero = {map_of(part, 0), map_of_columns(part, k_padded)},
     };
 }
 
@@ -290,10 +298,22 @@ static cudaError_t multiply_pass(const td_scheme_part *part, const void *lay)
     const td_residue_product product = product_of(part, &route, l);
     td_panels panels = panels_of(part, &route, l, k_padded);
     panels.leaves_fused = route.of[TD_STAGE_FUSE] == TD_FUSE_GEMM_CRT;
-    cudaError_t error = split(part, &route, l, k_padded);
+    cudaError_t error = part->split_columns > 0 ? cudaSuccess : split(part, &route, l, k_padded);
     if (error == cudaSuccess) error = td_panels_run(part->device, &panels, part->stream);
     if (error != cudaSuccess || !panels.leaves_fused) return error;
     return td_fused_run(&panels, &product, &part->finish, 0, part->stream);
+}
+
+static cudaError_t split_pass(const td_scheme_part *part, const void *l)
+{
+    const td_route route = route_of(part, part->fixed.k_count);
+    return split(part, &route, l, depth_of(part->parameter, part->fixed.k_count));
+}
+
+static cudaError_t split_part(const td_scheme_part *part)
+{
+    const layout l = layout_of(part);
+    return td_scheme_passes(part, &l, split_pass);
 }
 
 static cudaError_t multiply(const td_scheme_part *part)
@@ -327,6 +347,7 @@ const td_scheme td_scheme_residues = {
     .bytes = bytes,
     .map_words = map_words,
     .choose = choose,
+    .split = split_part,
     .multiply = multiply,
     .finish = finish,
 };

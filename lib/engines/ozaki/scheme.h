@@ -29,6 +29,10 @@ typedef struct {
     td_parameter parameter;
     td_fixed fixed; /* k_first and k_count are the scheme's to set */
     td_finish finish;
+
+    /* Of a strip: columns of the part that has been split, and the strip's first one, a multiple of
+     * TD_TILE. 0: it is a part. */
+    int64_t split_columns, first_column;
     td_wanted_tiles wanted; /* residues: tiles of C that are */
     td_route_terms terms;
     int64_t k_pass;    /* a multiple of TD_K_PAD */
@@ -81,8 +85,12 @@ struct td_scheme {
     /* Sets how lines are scaled, and what is certified, in a rule of zeros. */
     void (*choose)(const td_scheme_case *c, td_rule *rule);
 
+    /* Enqueues the way from the operands of a part of one pass to the numbers of which strips of it
+     * are multiplied one after another. NULL: there are no strips. */
+    cudaError_t (*split)(const td_scheme_part *part);
+
     /* Enqueue the way from the operands to exact sums in the workspace, and from there to C and the
-     * masks. */
+     * masks. Operands of a strip have been split. */
     cudaError_t (*multiply)(const td_scheme_part *part);
     cudaError_t (*finish)(const td_scheme_part *part);
 };
