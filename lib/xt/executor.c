@@ -23,11 +23,10 @@ typedef struct {
     td_tile whole;
     td_tile_size size;
     int64_t tiles;
-    int count;
+    int count; /* workers; those beyond the tiles only copy shares */
     td_xt_worker *workers;
     bool is_spread; /* it fits in one piece on one device, and is for several all the same */
-    bool
-        shares_factors; /* each worker copies a part of the factors, and has the rest from others */
+    bool shares;    /* each worker copies a part of what is read, and has the rest from others */
 } plan;
 
 /* ---- running ---- */
@@ -39,9 +38,11 @@ static void start_first(void *all, int i)
 {
     const plan *of = all;
     td_xt_worker *const w = &of->workers[i];
+    w->reason = NULL;
+    if (i >= of->tiles) return;
     const td_tile tile = tile_at(of, i);
     const bool has_factors =
-        !of->shares_factors || td_xt_gather_shares(w, &of->job, &tile, of->workers, i, of->count);
+        !of->shares || td_xt_gather_shares(w, &of->job, &tile, of->workers, i, of->count);
     w->reason = has_factors ? td_xt_start(w, &of->job, &tile, 0) : td_reason_operand;
 }
 
@@ -49,7 +50,7 @@ static void fetch_share(void *all, int i)
 {
     const plan *of = all;
     td_xt_worker *const w = &of->workers[i];
-    const td_tile tile = tile_at(of, i);
+    const td_tile tile = tile_at(of, i < of->tiles ? i : 0);
     w->is_good = td_xt_fetch_share(w, &of->job, &tile, i, of->count);
 }
 
@@ -77,6 +78,13 @@ static void go_on(void *all, int i)
     w->is_good = is_good;
 }
 
+static void finish_share(void *all, int i)
+{
+    const plan *of = all;
+    td_xt_worker *const w = &of->workers[i];
+    w->is_good = td_xt_finish_share(w, &of->job, &of->workers[0], i, of->count);
+}
+
 static bool are_all_good(const plan *of)
 {
     bool is_good = true;
@@ -95,22 +103,29 @@ static const char *first_reason(const plan *of)
 static void settle(void *all, int i)
 {
     const plan *of = all;
-    if (td_cuda_ok(cudaSetDevice(of->workers[i].ordinal))) td_cuda_ok(cudaStreamSynchronize(NULL));
+    const td_xt_worker *const w = &of->workers[i];
+    if (!td_cuda_ok(cudaSetDevice(w->ordinal))) return;
+    td_cuda_ok(cudaStreamSynchronize(w->out));
+    td_cuda_ok(cudaStreamSynchronize(NULL));
 }
 
 /* A reason if nothing has been written; else *is_good says if all of the result is there. */
 static const char *run_tiles(plan *of, bool *is_good)
 {
-    if (of->shares_factors) {
+    if (of->shares) {
         td_parallel(of->count, fetch_share, of);
-        if (!are_all_good(of)) return td_reason_operand;
+        if (!are_all_good(of)) {
+            td_parallel(of->count, settle, of);
+            return td_reason_operand;
+        }
     }
     td_parallel(of->count, start_first, of);
     const char *reason = first_reason(of);
-    if (reason && of->shares_factors) td_parallel(of->count, settle, of);
+    if (reason && of->shares) td_parallel(of->count, settle, of);
     if (reason) return reason;
-    td_parallel(of->count, go_on, of);
+    td_parallel(of->count, of->job.shares_result ? finish_share : go_on, of);
     *is_good = are_all_good(of);
+    if (!*is_good && of->shares) td_parallel(of->count, settle, of);
     return NULL;
 }
 
@@ -168,8 +183,7 @@ static bool are_peers(const plan *of)
     bool are = of->count > 1;
     for (int i = 0; i < of->count && are; i++)
         for (int j = 0; j < of->count && are; j++)
-            are =
-                i == j || td_device_reaches_pool(of->devices->ordinal[i], of->devices->ordinal[j]);
+            are = i == j || td_device_reaches_pool(of->workers[i].ordinal, of->workers[j].ordinal);
     return are;
 }
 
@@ -196,6 +210,23 @@ static void spread(plan *of, double room)
     deal_out(of, td_tile_spread(&of->whole, of->size, unit, of_device * of->devices->count), room);
 }
 
+/* Sets who copies what. Workers that have no tile are closed unless they can copy shares. */
+static void share(plan *of)
+{
+    of->shares = of->whole.sees_whole && are_peers(of);
+    while (!of->shares && of->count > of->tiles) td_xt_close(&of->workers[--of->count]);
+    of->job.shares_result = of->shares && of->tiles == 1;
+}
+
+/* One tile of more than a block may use the links of all devices to the host. */
+static void ask_for_help(plan *of)
+{
+    const int64_t block = td_xt_block(of->job.x);
+    const bool is_small = of->size.m <= block && of->size.n <= block;
+    if (of->is_spread && of->whole.sees_whole && of->tiles == 1 && !is_small)
+        of->count = of->devices->count;
+}
+
 /* Opens workers for the largest tiles that the devices have memory for, of at most *room bytes,
  * which becomes what they were given; false if there are none. */
 static bool open_plan(plan *of, double *room)
@@ -205,13 +236,15 @@ static bool open_plan(plan *of, double *room)
         of->whole.sees_whole = false;
         const td_tile_size size = td_tile_fitting(&of->whole, td_xt_block(of->job.x), *room);
         if (size.m == 0) return false;
+        const bool is_one = td_tile_count(&of->whole, size) == 1;
+        of->is_spread = is_one && of->devices->count > 1;
+        of->whole.sees_whole = is_one && sees_all_lines;
         deal_out(of, size, *room);
-        of->is_spread = of->tiles == 1 && of->devices->count > 1;
-        of->whole.sees_whole = of->is_spread && sees_all_lines;
         if (of->devices->count > 1 && (of->is_spread || !sees_all_lines)) spread(of, *room);
+        ask_for_help(of);
         if (open_all(of)) break;
     }
-    of->shares_factors = of->whole.sees_whole && !of->whole.is_solve && are_peers(of);
+    share(of);
     return true;
 }
 

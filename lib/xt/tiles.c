@@ -151,6 +151,20 @@ td_tile_memory td_tile_memory_of(const td_tile *tile)
     return of;
 }
 
+bool td_tile_is_same(const td_tile_part *a, const td_tile_part *b)
+{
+    return a->extent.matrix.data == b->extent.matrix.data &&
+           a->extent.matrix.ld == b->extent.matrix.ld && a->extent.rows == b->extent.rows &&
+           a->extent.columns == b->extent.columns && a->region == b->region;
+}
+
+int td_tile_first_copy(const td_tile_memory *memory, int i)
+{
+    int first = 0;
+    while (!td_tile_is_same(&memory->read[first], &memory->read[i])) first++;
+    return first;
+}
+
 static double bytes_of(const td_tile_part *x, int64_t element_bytes)
 {
     return (double)x->extent.rows * (double)x->extent.columns * (double)element_bytes +

@@ -53,6 +53,12 @@ typedef struct {
 } td_tile_memory;
 td_tile_memory td_tile_memory_of(const td_tile *tile);
 
+/* True if two parts are the same elements of the same matrix. */
+bool td_tile_is_same(const td_tile_part *a, const td_tile_part *b);
+
+/* The first factor that is the same part as factor i: i if there is none before. */
+int td_tile_first_copy(const td_tile_memory *memory, int i);
+
 /* The matrix of a tile that read[i] is of, unless the tile sees a whole product, and the one that
  * `written` is of. */
 td_matrix *td_tile_factor(td_tile *tile, int i);

@@ -1,7 +1,9 @@
 #include "worker.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
+#include "../../kernels/view/target.h"
 #include "../call/dispatch.h"
 #include "../options/log.h"
 #include "../routine/sizes.h"
@@ -16,18 +18,41 @@ static size_t reserve(size_t *end, const td_tile_part *part, int64_t element_byt
     return at;
 }
 
+/* Factors that are one matrix are so in all tiles, if these see a whole product. */
+static int place_of(const td_tile *tile, const td_tile_memory *memory, int i)
+{
+    return tile->is_solve || !tile->product.whole ? i : td_tile_first_copy(memory, i);
+}
+
 td_xt_layout td_xt_lay_out(const td_tile *tile, int slots)
 {
     const td_tile_memory memory = td_tile_memory_of(tile);
     td_xt_layout l = {.slots = slots};
-    for (int i = 0; i < TD_TILE_FACTORS; i++)
-        l.read[i] = reserve(&l.end, &memory.read[i], memory.element_bytes);
+    for (int i = 0; i < TD_TILE_FACTORS; i++) {
+        l.place[i] = place_of(tile, &memory, i);
+        l.read[i] = l.place[i] < i ? l.read[l.place[i]]
+                                   : reserve(&l.end, &memory.read[i], memory.element_bytes);
+    }
     for (int i = 0; i < slots; i++)
         l.written[i] = reserve(&l.end, &memory.written, memory.element_bytes);
     return l;
 }
 
 static bool enter(const td_xt_worker *w) { return td_cuda_ok(cudaSetDevice(w->ordinal)); }
+
+static bool open_events(cudaEvent_t *events, int count)
+{
+    bool is_good = true;
+    for (int i = 0; i < count && is_good; i++)
+        is_good = td_cuda_ok(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+    return is_good;
+}
+
+static void close_events(const cudaEvent_t *events, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (events[i]) td_cuda_ok(cudaEventDestroy(events[i]));
+}
 
 bool td_xt_open(td_xt_worker *w, const td_xt_layout *l)
 {
@@ -36,10 +61,13 @@ bool td_xt_open(td_xt_worker *w, const td_xt_layout *l)
     if (!device || !td_cuda_ok(cudaMallocFromPoolAsync(&memory, l->end, device->pool, NULL)))
         return false;
     w->memory = memory;
-    if (!td_cuda_ok(cudaStreamCreateWithFlags(&w->out, cudaStreamNonBlocking))) return false;
+    if (!td_cuda_ok(cudaStreamCreateWithFlags(&w->out, cudaStreamNonBlocking)) ||
+        !open_events(w->fetched[0], TD_XT_SHARED * TD_XT_PIECES) || !open_events(&w->gathered, 1) ||
+        !td_cuda_ok(cudaEventRecord(w->gathered, NULL)) ||
+        !td_cuda_ok(cudaStreamWaitEvent(w->out, w->gathered, 0)))
+        return false;
     for (int i = 0; i < l->slots; i++)
-        if (!td_cuda_ok(cudaEventCreateWithFlags(&w->slot[i].made, cudaEventDisableTiming)))
-            return false;
+        if (!open_events(w->slot[i].made, TD_XT_MOST_STRIPS)) return false;
     return true;
 }
 
@@ -47,7 +75,9 @@ void td_xt_close(td_xt_worker *w)
 {
     const bool is_there = enter(w);
     for (int i = 0; i < TD_XT_SLOTS && is_there; i++)
-        if (w->slot[i].made) td_cuda_ok(cudaEventDestroy(w->slot[i].made));
+        close_events(w->slot[i].made, TD_XT_MOST_STRIPS);
+    if (is_there) close_events(w->fetched[0], TD_XT_SHARED * TD_XT_PIECES);
+    if (is_there) close_events(&w->gathered, 1);
     if (is_there && w->out) td_cuda_ok(cudaStreamDestroy(w->out));
     if (is_there && w->memory) td_cuda_ok(cudaFreeAsync(w->memory, NULL));
     *w = (td_xt_worker){.ordinal = w->ordinal};
@@ -62,10 +92,21 @@ typedef struct {
 
 static columns all_of(const td_tile_part *part) { return (columns){0, part->extent.columns}; }
 
+/* The columns before which a triangle has so much of its elements. */
+static int64_t columns_before(const td_tile_part *part, double elements)
+{
+    const double all = (double)part->extent.columns,
+                 before = part->region == TD_REGION_ALL     ? elements
+                          : part->region == TD_REGION_UPPER ? sqrt(elements)
+                                                            : 1.0 - sqrt(1.0 - elements);
+    return (int64_t)(before * all);
+}
+
+/* One of so many shares of about the same number of elements. */
 static columns share_of(const td_tile_part *part, int share, int shares)
 {
-    const int64_t all = part->extent.columns;
-    return (columns){all * share / shares, all * (share + 1) / shares};
+    return (columns){columns_before(part, (double)share / shares),
+                     columns_before(part, (double)(share + 1) / shares)};
 }
 
 /* Enqueues a copy of some rows of some columns, which begin at the first of each. */
@@ -104,23 +145,40 @@ static bool copy_diagonal(const td_matrix *to, const td_matrix *from, td_region_
         stream));
 }
 
-/* Enqueues a copy of a triangle's columns: what is beside squares on its diagonal as blocks, and
- * the squares' own triangles by diagonals of the whole, so that nothing beside the triangle is read
- * or written. On an H200 a triangle of order 4096 takes 2.4 ms from pinned memory so, 16 to 46
- * column by column, and a block of as many bytes 1.2. */
+/* Squares on a triangle's diagonal whose triangles are copied by diagonals of the whole. */
+enum { SQUARE = 16 };
+
+/* Enqueues copies of what is beside such squares, in the square that the columns have on the
+ * diagonal: of a block beside two halves, and of both halves. */
+static bool copy_beside_squares(const td_tile_part *part, const td_matrix *to,
+                                const td_matrix *from, columns of, int64_t element_bytes,
+                                cudaStream_t stream)
+{
+    const int64_t side = of.end - of.first,
+                  middle = of.first + td_round_up(td_ceil_div(side, 2), SQUARE);
+    const columns left = {of.first, middle}, right = {middle, of.end};
+    if (side <= SQUARE) return true;
+    return (part->region == TD_REGION_LOWER
+                ? copy_block(to, from, middle, of.end - middle, left, element_bytes, stream)
+                : copy_block(to, from, of.first, middle - of.first, right, element_bytes,
+                             stream)) &&
+           copy_beside_squares(part, to, from, left, element_bytes, stream) &&
+           copy_beside_squares(part, to, from, right, element_bytes, stream);
+}
+
+/* Enqueues a copy of a triangle's columns, so that nothing beside the triangle is read or written:
+ * all rows that are in the triangle in each of the columns as one block, and what the columns have
+ * of a square on the diagonal. On an H200 a triangle of order 4096 takes 2.4 ms from pinned memory
+ * by blocks of 16 columns, 16 to 46 column by column, and a block of as many bytes 1.2. */
 static bool copy_triangle(const td_tile_part *part, const td_matrix *to, const td_matrix *from,
                           columns of, int64_t element_bytes, cudaStream_t stream)
 {
-    enum { SIDE = 16 };
     const int64_t rows = part->extent.rows;
-    bool is_good = true;
-    for (int64_t j = of.first; j < of.end && is_good; j += SIDE) {
-        const columns some = {j, td_smaller(j + SIDE, of.end)};
-        is_good = part->region == TD_REGION_LOWER
-                      ? copy_block(to, from, some.end, rows - some.end, some, element_bytes, stream)
-                      : copy_block(to, from, 0, some.first, some, element_bytes, stream);
-    }
-    for (int64_t d = 0; d < SIDE && is_good; d++)
+    bool is_good = (part->region == TD_REGION_LOWER
+                        ? copy_block(to, from, of.end, rows - of.end, of, element_bytes, stream)
+                        : copy_block(to, from, 0, of.first, of, element_bytes, stream)) &&
+                   copy_beside_squares(part, to, from, of, element_bytes, stream);
+    for (int64_t d = 0; d < SQUARE && is_good; d++)
         is_good = copy_diagonal(to, from, part->region, rows, d, of, element_bytes, stream);
     return is_good;
 }
@@ -140,39 +198,83 @@ static td_matrix place(const td_xt_worker *w, size_t at, const td_tile_part *par
     return (td_matrix){.data = w->memory + at, .ld = rows > 1 ? rows : 1};
 }
 
-static bool is_same(const td_tile_part *a, const td_tile_part *b)
+/* ---- shares ---- */
+
+/* A factor, or the result behind them, and where it is in a device's memory. */
+static const td_tile_part *part_of(const td_tile_memory *memory, int i)
 {
-    return a->extent.matrix.data == b->extent.matrix.data &&
-           a->extent.matrix.ld == b->extent.matrix.ld && a->extent.rows == b->extent.rows &&
-           a->extent.columns == b->extent.columns && a->region == b->region;
+    return i < TD_TILE_FACTORS ? &memory->read[i] : &memory->written;
 }
 
-/* ---- factors ---- */
+static size_t offset_of(const td_xt_job *job, int i)
+{
+    return i < TD_TILE_FACTORS ? job->layout.read[i] : job->layout.written[0];
+}
+
+/* True if nothing is to be copied there: it is empty, or another factor's place, too, or a result
+ * that is not read or not shared. */
+static bool is_left_out(const td_xt_job *job, const td_tile_memory *memory, int i)
+{
+    if (i == TD_TILE_FACTORS) return !memory->is_updated || !job->shares_result;
+    return memory->read[i].extent.rows == 0 || job->layout.place[i] < i;
+}
+
+static columns piece_of(const td_tile_part *part, int share, int piece, int shares)
+{
+    return share_of(part, share * TD_XT_PIECES + piece, shares * TD_XT_PIECES);
+}
+
+/* Copies that others wait for. */
+static bool fetch(td_xt_worker *w, const td_xt_job *job, const td_tile_memory *memory, int i,
+                  int share, int shares)
+{
+    const td_tile_part *const part = part_of(memory, i);
+    const td_matrix placed = place(w, offset_of(job, i), part);
+    bool is_good = true;
+    for (int piece = 0; piece < TD_XT_PIECES && is_good; piece++)
+        is_good = copy_part(part, &placed, &part->extent.matrix,
+                            piece_of(part, share, piece, shares), memory->element_bytes, NULL) &&
+                  td_cuda_ok(cudaEventRecord(w->fetched[i][piece], NULL));
+    return is_good;
+}
 
 bool td_xt_fetch_share(td_xt_worker *w, const td_xt_job *job, const td_tile *tile, int share,
                        int shares)
 {
     const td_tile_memory memory = td_tile_memory_of(tile);
     bool is_good = enter(w);
-    for (int i = 0; i < TD_TILE_FACTORS && is_good; i++) {
-        const td_tile_part *const part = &memory.read[i];
-        const td_matrix placed = place(w, job->layout.read[i], part);
-        is_good = copy_part(part, &placed, &part->extent.matrix, share_of(part, share, shares),
-                            memory.element_bytes, NULL);
-    }
-    return is_good && td_cuda_ok(cudaStreamSynchronize(NULL));
+    for (int i = 0; i < TD_XT_SHARED && is_good; i++)
+        if (!is_left_out(job, &memory, i)) is_good = fetch(w, job, &memory, i, share, shares);
+    return is_good;
 }
 
-/* Of a triangle with what is beside it, which nobody reads. */
-static bool gather(td_xt_worker *w, const td_xt_job *job, int factor, const td_tile_part *part,
-                   int64_t element_bytes, const td_xt_worker *from, columns of)
+/* Enqueues a copy of columns from another device: of a triangle with what is beside it, which
+ * nobody reads. */
+static bool copy_from_peer(td_xt_worker *w, const td_xt_worker *from, size_t at,
+                           const td_tile_part *part, columns of, int64_t element_bytes)
 {
     const int64_t column = part->extent.rows * element_bytes,
-                  at = (int64_t)job->layout.read[factor] + of.first * column;
+                  first = (int64_t)at + of.first * column;
     const size_t bytes = (size_t)((of.end - of.first) * column);
     return bytes == 0 ||
-           td_cuda_ok(cudaMemcpyPeerAsync(w->memory + at, w->ordinal, from->memory + at,
-                                          from->ordinal, bytes, NULL));
+           td_cuda_ok(cudaMemcpyPeerAsync(w->memory + first, w->ordinal, from->memory + first,
+                                          from->ordinal, bytes, w->out));
+}
+
+/* Pieces of others' shares, in the order in which they come. */
+static bool gather(td_xt_worker *w, const td_xt_job *job, const td_tile_memory *memory, int i,
+                   const td_xt_worker *workers, int own, int shares)
+{
+    const td_tile_part *const part = part_of(memory, i);
+    bool is_good = true;
+    for (int n = 0; n < shares * TD_XT_PIECES && is_good; n++) {
+        const int share = n % shares, piece = n / shares;
+        if (share == own) continue;
+        is_good = td_cuda_ok(cudaStreamWaitEvent(w->out, workers[share].fetched[i][piece], 0)) &&
+                  copy_from_peer(w, &workers[share], offset_of(job, i), part,
+                                 piece_of(part, share, piece, shares), memory->element_bytes);
+    }
+    return is_good;
 }
 
 bool td_xt_gather_shares(td_xt_worker *w, const td_xt_job *job, const td_tile *tile,
@@ -180,16 +282,30 @@ bool td_xt_gather_shares(td_xt_worker *w, const td_xt_job *job, const td_tile *t
 {
     const td_tile_memory memory = td_tile_memory_of(tile);
     bool is_good = enter(w);
-    for (int i = 0; i < TD_TILE_FACTORS; i++) {
-        const td_tile_part *const part = &memory.read[i];
-        for (int share = 0; share < shares && is_good; share++)
-            if (share != own)
-                is_good = gather(w, job, i, part, memory.element_bytes, &workers[share],
-                                 share_of(part, share, shares));
-        w->held[i] = *part;
-    }
-    return is_good;
+    for (int i = 0; i < TD_XT_SHARED && is_good; i++)
+        if (!is_left_out(job, &memory, i))
+            is_good = gather(w, job, &memory, i, workers, own, shares);
+    for (int i = 0; i < TD_TILE_FACTORS; i++) w->held[i] = memory.read[i];
+    return is_good && td_cuda_ok(cudaEventRecord(w->gathered, w->out)) &&
+           td_cuda_ok(cudaStreamWaitEvent(NULL, w->gathered, 0));
 }
+
+bool td_xt_finish_share(td_xt_worker *w, const td_xt_job *job, const td_xt_worker *owner, int share,
+                        int shares)
+{
+    const td_xt_slot *const s = &owner->slot[0];
+    const td_tile_memory memory = td_tile_memory_of(&s->tile);
+    const td_tile_part *const result = &memory.written;
+    const size_t at = job->layout.written[0];
+    const td_matrix placed = place(w, at, result);
+    const columns own = share_of(result, share, shares);
+    return enter(w) && td_cuda_ok(cudaStreamWaitEvent(w->out, s->made[s->strips - 1], 0)) &&
+           (w == owner || copy_from_peer(w, owner, at, result, own, memory.element_bytes)) &&
+           copy_part(result, &result->extent.matrix, &placed, own, memory.element_bytes, w->out) &&
+           td_cuda_ok(cudaStreamSynchronize(w->out));
+}
+
+/* ---- factors ---- */
 
 /* Copies factors that are not there yet; false if one cannot be copied. */
 static bool copy_factors(td_xt_worker *w, const td_xt_job *job, const td_tile_memory *memory)
@@ -197,7 +313,7 @@ static bool copy_factors(td_xt_worker *w, const td_xt_job *job, const td_tile_me
     bool is_good = true;
     for (int i = 0; i < TD_TILE_FACTORS && is_good; i++) {
         const td_tile_part *const part = &memory->read[i];
-        if (part->extent.rows == 0 || is_same(part, &w->held[i])) continue;
+        if (is_left_out(job, memory, i) || td_tile_is_same(part, &w->held[i])) continue;
         const td_matrix placed = place(w, job->layout.read[i], part);
         is_good = copy_part(part, &placed, &part->extent.matrix, all_of(part),
                             memory->element_bytes, NULL);
@@ -218,24 +334,60 @@ static bool copy_in(td_xt_worker *w, const td_xt_job *job, int slot, td_tile *th
         placed[i] = place(w, job->layout.read[i], &memory.read[i]);
     *there = w->slot[slot].tile;
     td_tile_place(there, &memory, placed, to, &w->whole);
-    return copy_factors(w, job, &memory) &&
-           (!memory.is_updated || copy_part(result, &to, &result->extent.matrix, all_of(result),
-                                            memory.element_bytes, NULL));
+    return copy_factors(w, job, &memory) && (!memory.is_updated || job->shares_result ||
+                                             copy_part(result, &to, &result->extent.matrix,
+                                                       all_of(result), memory.element_bytes, NULL));
 }
 
 /* ---- tiles ---- */
 
+/* Marks the end of a strip on the current device; the last one may still get more columns. */
+static bool end_strip(td_xt_slot *s, int64_t columns)
+{
+    const int i = s->strips < TD_XT_MOST_STRIPS ? s->strips : TD_XT_MOST_STRIPS - 1;
+    if (!td_cuda_ok(cudaEventRecord(s->made[i], NULL))) return false;
+    s->columns[i] = columns;
+    s->strips = i + 1;
+    return true;
+}
+
+/* A td_progress.made. What is not marked is a part of the next strip. */
+static void hear(td_progress *progress, int64_t columns)
+{
+    (void)end_strip((td_xt_slot *)progress, columns);
+}
+
+/* Strips of half a block of cublasXt's, unless these are too many. */
+static td_progress progress_of(const td_xt_job *job, int64_t columns)
+{
+    const int64_t least = td_ceil_div(columns, TD_XT_MOST_STRIPS), half = td_xt_block(job->x) / 2;
+    return (td_progress){.columns = td_round_up(td_larger(least, half), TD_TILE), .made = hear};
+}
+
+/* True if the caller's result is on the host, so that copies of its strips take their time. */
+static bool leaves_device(td_tile *tile)
+{
+    struct cudaPointerAttributes of;
+    return td_cuda_ok(cudaPointerGetAttributes(&of, td_tile_result(tile)->data)) &&
+           of.type != cudaMemoryTypeDevice;
+}
+
 static const char *run_tile(td_xt_worker *w, const td_xt_job *job, int slot,
                             const td_decision *decision)
 {
+    td_xt_slot *const s = &w->slot[slot];
+    const int64_t columns = td_tile_memory_of(&s->tile).written.extent.columns;
     td_tile there;
     td_problem call;
     td_question q;
+    s->strips = 0;
+    s->progress = progress_of(job, columns);
     if (!enter(w) || !copy_in(w, job, slot, &there)) return td_reason_operand;
+    if (!there.is_solve && leaves_device(&s->tile)) there.product.progress = &s->progress;
     td_xt_ask(job->x, &there, &call, &q);
     const char *reason = td_dispatch_part(job->options, &q, decision);
     if (reason) return reason;
-    return td_cuda_ok(cudaEventRecord(w->slot[slot].made, NULL)) ? NULL : td_reason_launch;
+    return end_strip(s, columns) ? NULL : td_reason_launch;
 }
 
 const char *td_xt_start(td_xt_worker *w, const td_xt_job *job, const td_tile *tile, int slot)
@@ -256,13 +408,21 @@ const char *td_xt_start_anyhow(td_xt_worker *w, const td_xt_job *job, const td_t
     return run_tile(w, job, slot, &binary64);
 }
 
-bool td_xt_finish(td_xt_worker *w, const td_xt_job *job, int slot)
+/* Enqueues the way back of the columns that are complete with a strip. */
+static bool copy_out(td_xt_worker *w, const td_xt_job *job, int slot, int strip)
 {
-    const td_tile_memory memory = td_tile_memory_of(&w->slot[slot].tile);
+    const td_xt_slot *const s = &w->slot[slot];
+    const td_tile_memory memory = td_tile_memory_of(&s->tile);
     const td_tile_part *const result = &memory.written;
     const td_matrix placed = place(w, job->layout.written[slot], result);
-    return enter(w) && td_cuda_ok(cudaStreamWaitEvent(w->out, w->slot[slot].made, 0)) &&
-           copy_part(result, &result->extent.matrix, &placed, all_of(result), memory.element_bytes,
-                     w->out) &&
-           td_cuda_ok(cudaStreamSynchronize(w->out));
+    const columns own = {strip > 0 ? s->columns[strip - 1] : 0, s->columns[strip]};
+    return td_cuda_ok(cudaStreamWaitEvent(w->out, s->made[strip], 0)) &&
+           copy_part(result, &result->extent.matrix, &placed, own, memory.element_bytes, w->out);
+}
+
+bool td_xt_finish(td_xt_worker *w, const td_xt_job *job, int slot)
+{
+    bool is_good = enter(w);
+    for (int i = 0; i < w->slot[slot].strips && is_good; i++) is_good = copy_out(w, job, slot, i);
+    return is_good && td_cuda_ok(cudaStreamSynchronize(w->out));
 }

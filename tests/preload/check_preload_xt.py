@@ -234,7 +234,7 @@ class PreloadXt(Preloaded):
     @unittest.skipUnless("TEST_EVERYTHING" in os.environ, "takes minutes")
     def test_a_tile_that_shares_factors_fails_and_is_done_otherwise(self):
         process, calls = self.report("faults", "32", TANDEM_MODE="ozaki2", TANDEM_LOG="error",
-                                     HOSTGPU_DEVICES="3", HOSTGPU_PEERS="1")
+                                     HOSTGPU_DEVICES="2", HOSTGPU_PEERS="1")
         self.assertEqual(len(process.stdout.splitlines()), 2 * 3, process.stdout)
         self.assertEqual({call["mode"] for call in calls}, {"ozaki2", "fp64"})
 
