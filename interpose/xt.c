@@ -46,7 +46,7 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
     if (!td_xt_recall(x->handle, &devices) || !td_cuda_ok(cudaGetDevice(&before)) ||
         !td_cuda_ok(cudaSetDevice(devices.ordinal[0])))
         return be_native(&known, td_reason_device, call);
-    td_xt_price_copies(&known);
+    td_xt_price_copies(&known, &devices);
     const bool must_run = begin_there(&known, &devices, call, status);
     td_cuda_ok(cudaSetDevice(before));
     return must_run;

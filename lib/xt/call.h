@@ -5,11 +5,18 @@
 
 #include <cublasXt.h>
 
+#include "../cuda/device.h"
 #include "../loader/originals.h"
 #include "../routine/decision.h"
 #include "../routine/entries.h"
 #include "../routine/question.h"
 #include "tiles.h"
+
+/* The devices that a handle was told to use; count is 1 or more. */
+typedef struct {
+    cublasXtHandle_t handle;
+    int count, ordinal[TD_MAX_DEVICES];
+} td_xt_selection;
 
 /* One call of cublasXt. The scalars are on the host. */
 typedef struct td_xt_call {
@@ -28,9 +35,9 @@ typedef struct td_xt_call {
  * lives. */
 void td_xt_ask(const td_xt_call *x, const td_tile *tile, td_problem *call, td_question *q);
 
-/* Sets what the copies of x->p's matrices take: its copying_seconds and native_copying_seconds
- * (costs.c). */
-void td_xt_price_copies(td_xt_call *x);
+/* Sets what the copies of x->p's matrices to the devices take: its copying_seconds and
+ * native_copying_seconds (costs.c). */
+void td_xt_price_copies(td_xt_call *x, const td_xt_selection *devices);
 
 /* The side of cublasXt's own tiles. */
 int64_t td_xt_block(const td_xt_call *x);

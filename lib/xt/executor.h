@@ -3,14 +3,7 @@
 #ifndef TD_EXECUTOR_H
 #define TD_EXECUTOR_H
 
-#include "../cuda/device.h"
 #include "call.h"
-
-/* The devices that a handle was told to use; count is 1 or more. */
-typedef struct {
-    cublasXtHandle_t handle;
-    int count, ordinal[TD_MAX_DEVICES];
-} td_xt_selection;
 
 /* Runs the call by the engine that was decided on, on the handle's devices, and leaves any of them
  * current. NULL: the call is over, with *status. Else a reason for which the call has to be
