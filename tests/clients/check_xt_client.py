@@ -38,12 +38,17 @@ class Client(unittest.TestCase):
         self.assertEqual({line["routine"] for line in found}, {"dgemm"})
         self.assertTrue(all(line["same_bits"] for line in found), found)
 
+    def test_one_place(self):
+        found = lines(run("200", "1", "all", "pinned"))
+        self.assertEqual([(line["routine"], line["place"]) for line in found],
+                         [(name, "pinned") for name in ("dgemm", "zgemm", "dsyrk", "dtrsm")])
+
     def test_the_bus(self):
         found = lines(run("bus", "3", mode="native"))
         self.assertEqual([line["devices"] for line in found if "copies" in line], [1, 1, 2, 2] * 2)
 
     def test_bad_words_are_refused(self):
-        for words in ((), ("many",), ("bus",), ("200", "2", "dgemm", "more")):
+        for words in ((), ("many",), ("bus",), ("200", "2", "dgemm", "pinned", "more")):
             self.assertEqual(run(*words, mode="native").returncode, 2)
 
 

@@ -1,11 +1,13 @@
 """Products spread over two GPUs or more, native and emulated. With a process a GPU, float64 ones of
-PyTorch: DTensor's by rows, by columns and by terms, as tensor-parallel programs have them, and
-SUMMA with NCCL (van de Geijn and Watts, 1997). With one process for all GPUs: cublasXtDgemm of
-matrices in the host's memory, and complex128 ones of JAX, sharded by rows. With --programs also the
-routines of cuBLASMp and cuSOLVERMp that many_cards/ calls.
+PyTorch: all of C on each GPU alone, DTensor's by rows, by columns and by terms, as tensor-parallel
+programs have them, and SUMMA with NCCL (van de Geijn and Watts, 1997). With one process for all
+GPUs: cublasXtDgemm of matrices in the host's memory, and complex128 ones of JAX, sharded by rows.
+--parts names some of these. With --programs also the routines of cuBLASMp and cuSOLVERMp that
+many_cards/ calls.
 
 usage: many_cards.py [--tandem TANDEM] [--mode MODE] [--ranks N] [--reports FOLDER]
-                     [--programs FOLDER] [--block BLOCK] [--only python|programs] [SIZE]
+                     [--programs FOLDER] [--block BLOCK] [--only python|programs]
+                     [--parts alone,rows,columns,terms,summa,xt,jax] [SIZE]
 
 Starts a rank for each GPU by torchrun, and the process that has all of them, once without Tandem
 and once under `tandem run`. A line for each way has both median times in milliseconds and both
@@ -34,6 +36,8 @@ import time
 
 RUNS, PANEL = 5, 512
 PROGRAMS = ("mp_blas", "mp_solver")
+DTENSOR = ("rows", "columns", "terms")
+OF_RANKS, OF_ONE_PROCESS = ("alone", *DTENSOR, "summa"), ("xt", "jax")  # parts
 SMALL, BLOCK = 2048, 256  # of the programs' calls that are compared with cuBLAS's log
 WORST_OF_PROGRAMS = 1.0  # of n 2^-53
 
@@ -55,15 +59,17 @@ def why_not(ranks):
 # ---- a rank ----
 
 
-def dtensor_products(mesh, a, b):
-    """Names, and what makes all of C on each rank."""
+def dtensor_product(mesh, a, b, part):
+    """Its name, and what makes all of C on each rank."""
     from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
-    for name, of_a, of_b in (("rows of A", Shard(0), Replicate()),
-                             ("columns of B", Replicate(), Shard(1)),
-                             ("terms", Shard(1), Shard(0))):
-        parts = distribute_tensor(a, mesh, [of_a]), distribute_tensor(b, mesh, [of_b])
-        yield f"DTensor, {name}", lambda parts=parts: (parts[0] @ parts[1]).full_tensor()
+    name, of_a, of_b = {
+        "rows": ("rows of A", Shard(0), Replicate()),
+        "columns": ("columns of B", Replicate(), Shard(1)),
+        "terms": ("terms", Shard(1), Shard(0))
+    }[part]
+    a, b = distribute_tensor(a, mesh, [of_a]), distribute_tensor(b, mesh, [of_b])
+    return f"DTensor, {name}", lambda: (a @ b).full_tensor()
 
 
 def summa(a, b):
@@ -105,7 +111,17 @@ def timed(work):
     return result, statistics.median(times)
 
 
-def be_rank(size):
+def rank_products(mesh, a, b, parts):
+    for part in parts:
+        if part == "alone":
+            yield "one card", lambda: a @ b
+        if part in DTENSOR:
+            yield dtensor_product(mesh, a, b, part)
+        if part == "summa":
+            yield summa(a, b)
+
+
+def be_rank(size, parts):
     import torch
     import torch.distributed as dist
     from programs import product_error
@@ -115,8 +131,8 @@ def be_rank(size):
     dist.init_process_group("nccl")
     mesh = init_device_mesh("cuda", (dist.get_world_size(),))
     torch.manual_seed(1)
-    a, b = (torch.randn(size, size, dtype=torch.float64).cuda() for _ in range(2))
-    for name, work in (*dtensor_products(mesh, a, b), summa(a, b)):
+    a, b = (torch.randn(size, size, dtype=torch.float64, device="cuda") for _ in range(2))
+    for name, work in rank_products(mesh, a, b, parts):
         c, milliseconds = timed(work)
         if dist.get_rank() == 0:
             print(json.dumps({"name": name, "ms": milliseconds, "error": product_error(c, a, b)}),
@@ -164,15 +180,15 @@ def jax_product(a, b, cards):
     return "JAX, rows of A", lambda: product(a, b).block_until_ready()
 
 
-def be_alone(size, cards):
+def be_one_process(size, cards, parts):
     import numpy
     import torch
     from programs import product_error
 
     random = numpy.random.default_rng(1)
     a, b = (random.standard_normal((size, size)) for _ in range(2))
-    ways = [(a, b, xt_product)]
-    if importlib.util.find_spec("jax"):
+    ways = [(a, b, xt_product)] if "xt" in parts else []
+    if "jax" in parts and importlib.util.find_spec("jax"):
         ways.append((a + 1j * b, b - 1j * a, jax_product))
     torch.cuda.init()
     for x, y, way in ways:
@@ -200,18 +216,35 @@ def start_ranks(options, launcher):
         *launcher, sys.executable, "-m", "torch.distributed.run", "--standalone",
         "--nproc-per-node",
         str(options.ranks),
-        os.path.abspath(__file__), "--rank",
+        os.path.abspath(__file__), "--rank", "--parts", ",".join(options.parts),
         str(options.size)
     ])
 
 
-def start_alone(options, launcher):
+def start_one_process(options, launcher):
     return rows_of([
         *launcher, sys.executable,
-        os.path.abspath(__file__), "--alone", "--ranks",
+        os.path.abspath(__file__), "--one-process", "--parts", ",".join(options.parts), "--ranks",
         str(options.ranks),
         str(options.size)
     ])
+
+
+def start_python(options, launcher_of):
+    """What all processes of the parts printed. launcher_of(name of a report) starts one."""
+    rows = {}
+    if set(options.parts) & set(OF_RANKS):
+        rows.update(start_ranks(options, launcher_of("rank-%r.json")))
+    if set(options.parts) & set(OF_ONE_PROCESS):
+        rows.update(start_one_process(options, launcher_of("one-process.json")))
+    return rows
+
+
+def reports_of(options, folder):
+    names = [f"rank-{rank}.json" for rank in range(options.ranks)
+             ] * bool(set(options.parts) & set(OF_RANKS))
+    names += ["one-process.json"] * bool(set(options.parts) & set(OF_ONE_PROCESS))
+    return [os.path.join(folder, name) for name in names]
 
 
 # ---- programs of many_cards/ ----
@@ -324,12 +357,10 @@ def compare_python(options, run, folder):
     """What is wrong, a line each."""
     from programs import WORST
 
-    reports = [os.path.join(folder, f"rank-{rank}.json")
-               for rank in range(options.ranks)] + [os.path.join(folder, "alone.json")]
-    native = {**start_ranks(options, []), **start_alone(options, [])}
-    run = [*run, "--report"]
-    emulated = {**start_ranks(options, [*run, os.path.join(folder, "rank-%r.json"), "--"]),
-                **start_alone(options, [*run, reports[-1], "--"])}
+    reports = reports_of(options, folder)
+    native = start_python(options, lambda report: [])
+    emulated = start_python(options, lambda report:
+                            [*run, "--report", os.path.join(folder, report), "--"])
     print_rows(options, native, emulated)
     subprocess.run([options.tandem, "report", *reports], check=True)
     yield from faults_of(reports, (native, emulated), WORST)
@@ -367,23 +398,33 @@ def compare(options, folder):
     return 1 if faults else 0
 
 
+def parts_of(text):
+    parts = text.split(",")
+    unknown = set(parts) - {*OF_RANKS, *OF_ONE_PROCESS}
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such parts: {', '.join(sorted(unknown))}")
+    return parts
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].split("\n\n")[0])
     parser.add_argument("--rank", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--one-process", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--tandem", default="tandem")
     parser.add_argument("--mode", default="ozaki2")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--programs", help="the folder of mp_blas and mp_solver")
     parser.add_argument("--block", type=int, help="rows of a block of theirs, 1 or more")
     parser.add_argument("--only", choices=("python", "programs"))
+    parser.add_argument("--parts", type=parts_of, default=[*OF_RANKS, *OF_ONE_PROCESS],
+                        help="some of what Python multiplies, with commas between them")
     parser.add_argument("--reports", help="a folder that keeps the reports of the ranks")
     parser.add_argument("size", type=int, nargs="?", default=8192)
     options = parser.parse_args()
     if options.rank:
-        return be_rank(options.size)
-    if options.alone:
-        return be_alone(options.size, options.ranks)
+        return be_rank(options.size, options.parts)
+    if options.one_process:
+        return be_one_process(options.size, options.ranks, options.parts)
     if options.size < 1 or options.ranks < 1 or options.size % (PANEL * options.ranks):
         parser.error(f"SIZE is {options.size}; allowed: multiples of {PANEL} times the ranks, "
                      f"{options.ranks}")

@@ -1,5 +1,5 @@
 /* xt.c - cublasXt's routines on 1, 2, 4 ... devices, and what the bus takes for the same bytes.
- * usage: xt N [MOST_DEVICES [ROUTINE]]   dgemm of order N; zgemm, dsyrk and dtrsm of half of it
+ * usage: xt N [MOST_DEVICES [ROUTINE|all [PLACE]]]   dgemm of order N; the others of half of it
  *        xt bus MEBIBYTES [MOST_DEVICES]
  *
  * A line of JSON for each routine, place of its matrices (pageable, pinned, or pinned by cublasXt
@@ -157,6 +157,7 @@ static void run(const job *j, int devices)
 {
     int ordinals[MOST];
     double times[RUNS];
+    int block = 0;
     cublasXtHandle_t xt;
     for (int i = 0; i < devices; i++) ordinals[i] = i;
     CHECKED(cublasXtCreate(&xt));
@@ -164,24 +165,30 @@ static void run(const job *j, int devices)
     if (j->n < LEAST_FOR_BLOCKS) CHECKED(cublasXtSetBlockDim(xt, (int)(j->n + 3) / 4));
     if (j->place == PINNED_FOR_CALLS)
         CHECKED(cublasXtSetPinningMemMode(xt, CUBLASXT_PINNING_ENABLED));
+    CHECKED(cublasXtGetBlockDim(xt, &block));
     (void)time_call(xt, j);
     for (int i = 0; i < RUNS; i++) times[i] = time_call(xt, j);
     if (devices == 1) memcpy(j->first, j->c, j->bytes);
-    printf("{\"routine\": \"%s\", \"n\": %zu, \"place\": \"%s\", \"devices\": %d, \"ms\": %.2f, "
-           "\"same_bits\": %s}\n",
-           names[j->routine], j->n, places[j->place], devices, 1e3 * median(times),
+    printf("{\"routine\": \"%s\", \"n\": %zu, \"block\": %d, \"place\": \"%s\", \"devices\": %d, "
+           "\"ms\": %.2f, \"same_bits\": %s}\n",
+           names[j->routine], j->n, block, places[j->place], devices, 1e3 * median(times),
            memcmp(j->first, j->c, j->bytes) == 0 ? "true" : "false");
     fflush(stdout);
     CHECKED(cublasXtDestroy(xt));
 }
 
-/* Of all routines, or of one. */
-static void run_all(size_t n, int most, const char *name)
+static bool is_left_out(const char *name, const char *wanted)
+{
+    return wanted && strcmp(wanted, "all") != 0 && strcmp(name, wanted) != 0;
+}
+
+/* Of all routines and places, or of one. */
+static void run_all(size_t n, int most, const char *name, const char *place_name)
 {
     for (int r = 0; r < ROUTINES; r++)
         for (int where = 0; where < PLACES; where++) {
             if (r != DGEMM && where == PINNED_FOR_CALLS) continue;
-            if (name && strcmp(name, names[r]) != 0) continue;
+            if (is_left_out(names[r], name) || is_left_out(places[where], place_name)) continue;
             const job j = make((routine)r, (place)where, r == DGEMM ? n : n / 2);
             for (int devices = 1; devices <= most; devices *= 2) run(&j, devices);
             drop(&j);
@@ -282,9 +289,9 @@ int main(int argc, char **argv)
     const int at = is_bus ? 2 : 1;
     const long size = argc > at ? strtol(argv[at], NULL, 10) : 0;
     int count = 0;
-    if (size <= 0 || argc > at + 3 || (is_bus && argc > at + 2)) {
-        fprintf(stderr,
-                "usage: xt N [MOST_DEVICES [ROUTINE]], or xt bus MEBIBYTES [MOST_DEVICES]\n");
+    if (size <= 0 || argc > at + 4 || (is_bus && argc > at + 2)) {
+        fprintf(stderr, "usage: xt N [MOST_DEVICES [ROUTINE|all [PLACE]]], or\n"
+                        "       xt bus MEBIBYTES [MOST_DEVICES]\n");
         return 2;
     }
     CHECKED(cudaGetDeviceCount(&count));
@@ -293,6 +300,7 @@ int main(int argc, char **argv)
     if (is_bus)
         run_bus((size_t)size << 20, most);
     else
-        run_all((size_t)size, most, argc > at + 2 ? argv[at + 2] : NULL);
+        run_all((size_t)size, most, argc > at + 2 ? argv[at + 2] : NULL,
+                argc > at + 3 ? argv[at + 3] : NULL);
     return 0;
 }
