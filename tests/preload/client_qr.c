@@ -184,12 +184,20 @@ static double ratio_of(long double off, long double norm, int m)
 
 static int least(int a, int b) { return a < b ? a : b; }
 
+/* The column to compare after column j: every one of a matrix that has fewer than 18, and of others
+ * about 18, with the last one, which has met all reflectors. */
+static int next_column(int j, int columns)
+{
+    const int next = j + 1 + columns / 18;
+    return next < columns || j == columns - 1 ? next : columns - 1;
+}
+
 static double ratio_of_factors(const matrix *a, const matrix *qr, const number *tau)
 {
     double worst = 0.0;
     quantity *x = malloc((size_t)(a->rows + 1) * sizeof *x);
     long double norm;
-    for (int j = 0; j < a->columns; j++) {
+    for (int j = 0; j < a->columns; j = next_column(j, a->columns)) {
         for (int i = 0; i < a->rows; i++) x[i] = i <= j ? (quantity)qr->data[i + j * qr->ld] : 0.0L;
         apply(qr, tau, least(a->rows, a->columns), false, x);
         const long double off = distance(x, a->data + j * a->ld, a->rows, &norm);
@@ -316,7 +324,7 @@ static void run_form(const matrix_case *c, const matrix *qr, const number *tau, 
     const cusolverStatus_t status = form(a, &q, columns, device_tau, info);
     fetch(&q, a);
     check(cudaFree(device_tau));
-    for (int j = 0; j < columns; j++) {
+    for (int j = 0; j < columns; j = next_column(j, columns)) {
         for (int i = 0; i < c->m; i++) x[i] = i == j;
         apply(qr, tau, columns, false, x);
         const long double off = distance(x, q.data + j * q.ld, c->m, &norm);

@@ -100,6 +100,10 @@ class PreloadedSolver(Preloaded):
     reason."""
 
     functions, types, emulated, native = (), (), 0, {}
+    modes = ("fp64", "ozaki2", "faithful")
+    # Functions that are looked up lead to the same wrappers, which one mode shows.
+    if client.endswith("_dlopen") and "TEST_EVERYTHING" not in os.environ:
+        modes = modes[:1]
     worst = 10.0  # times the unit roundoff; LAPACK's own tests fail at 30
 
     @classmethod
@@ -150,7 +154,7 @@ class PreloadedSolver(Preloaded):
                 self.assertLess(float(result[2]), self.worst, call)
 
     def check_modes(self):
-        for mode in ("fp64", "ozaki2", "faithful"):
+        for mode in self.modes:
             self.check_emulated(self.calls_of(TANDEM_MODE=mode), mode)
 
     def check_attached(self):
