@@ -450,7 +450,8 @@ TEST(all_kinds)
     const int orders[] = {2, 3, 21, 31, 32, 33, 63, 64, 65, 128, 129, 200};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         for (int k = 0; k < KINDS; k++)
-            if (test_takes((int)i + k, 2) && (!test_is_brief() || orders[i] < 65))
+            if (test_takes((int)i + k, orders[i] > 100 ? 4 : 2) &&
+                (!test_is_brief() || (orders[i] < 65 && ((int)i + k) % 5 == 0)))
                 check(&(matrix){orders[i], orders[i] + k % 2, k % 3 ? TD_UPPER : TD_LOWER,
                                 kinds[k].name, fresh_seed()},
                       engine_of((int)i + k));
@@ -461,7 +462,9 @@ TEST(large_orders)
     const int orders[] = {255, 257, 300, 511, 700};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         for (int k = 0; k < KINDS; k++)
-            if ((!device_is_host() || (orders[i] < 300 && k % 5 == (int)i)) && !test_is_brief())
+            if ((!device_is_host() ||
+                 (orders[i] < 300 && k % 5 == (int)i && test_takes(k / 5 + 1, 2))) &&
+                !test_is_brief())
                 check(&(matrix){orders[i], orders[i], TD_LOWER, kinds[k].name, fresh_seed()},
                       engine_of((int)i + 2 * k));
 }
@@ -470,7 +473,7 @@ TEST(large_orders)
 TEST(a_worse_beginning)
 {
     planted = NEAR;
-    for (int k = 0; k < KINDS; k++)
+    for (int k = 0; k < KINDS; k += test_is_brief() ? 4 : 1)
         if (strcmp(kinds[k].name, "zero") != 0)
             check(&(matrix){60, 61, TD_LOWER, kinds[k].name, fresh_seed()}, engine_of(k));
     planted = GOOD;

@@ -365,7 +365,8 @@ TEST(panels_are_plain_chains)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
             for (int k = 0; k < (test_is_brief() ? 2 : KINDS); k++)
                 for (int p = 0; p < PIVOT_KINDS; p++)
-                    if (test_takes((int)r / 2 + k + p, PIVOT_KINDS))
+                    if (test_is_brief() ? ((int)(r + c) + k + p) % 4 == 0
+                                        : test_takes((int)r / 2 + k + p, PIVOT_KINDS))
                         check_bits(&(matrix){rows[r], columns[c], rows[r] + (int)(c % 3),
                                              (pivot_kind)p, kinds[(r + c + (size_t)k) % KINDS].name,
                                              fresh_seed(), 0});
