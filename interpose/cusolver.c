@@ -114,6 +114,28 @@ static bool is_taken(td_entry entry, const td_problem *p)
     return td_wrap_is_seen(entry) && td_wrap_decide(entry, p).engine;
 }
 
+/* Sets the bytes of workspace that the call needs, by `function`_bufferSize with the call's own
+ * arguments: cuSOLVER refuses less. That of ASK_FOR_ELEMENTS counts elements, each as large as
+ * *number, that of ASK_FOR_BYTES bytes. They stay 0 if nobody can say. */
+#define ASK_FOR_ELEMENTS(function, a, p, number, ...)                                              \
+    if (is_taken(TD_ENTRY_##function, &(p))) {                                                     \
+        __typeof__(&(function##_bufferSize)) ask =                                                 \
+            TD_ORIGINAL((a).library, function##_bufferSize);                                       \
+        int elements = 0;                                                                          \
+        if (ask && ask((a).handle, __VA_ARGS__, &elements) == CUSOLVER_STATUS_SUCCESS &&           \
+            elements > 0)                                                                          \
+            (a).needed_bytes = (size_t)elements * sizeof *(number);                                \
+    }
+#define ASK_FOR_BYTES(function, a, p, ...)                                                         \
+    if (is_taken(TD_ENTRY_##function, &(p))) {                                                     \
+        __typeof__(&(function##_bufferSize)) ask =                                                 \
+            TD_ORIGINAL((a).library, function##_bufferSize);                                       \
+        size_t on_device = 0, on_host = 0;                                                         \
+        if (ask && ask((a).handle, (a).params, __VA_ARGS__, &on_device, &on_host) ==               \
+                       CUSOLVER_STATUS_SUCCESS)                                                    \
+            (a).needed_bytes = on_device;                                                          \
+    }
+
 /* The rest of a wrapper, once `p` describes the factorisation and `a` the call. */
 #define WRAP(function, a, p, ...)                                                                  \
     (p).caller = __builtin_return_address(0);                                                      \
@@ -127,17 +149,8 @@ static bool is_taken(td_entry entry, const td_problem *p)
 
 /* ---- LU ---- */
 
-/* The workspace is as large as `function`_bufferSize says: the program does not tell. */
+/* The program does not tell how large its workspace is: it is taken to be as large as is needed. */
 #define DEFINE_FACTOR_LU(function, number, alpha_type, beta_type, type_, hermitian)                \
-    static size_t needed_by_##function(td_library *library, cusolverDnHandle_t handle, int m,      \
-                                       int n, number *A, int lda)                                  \
-    {                                                                                              \
-        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(library, function##_bufferSize);    \
-        int elements = 0;                                                                          \
-        const bool is_known =                                                                      \
-            ask && ask(handle, m, n, A, lda, &elements) == CUSOLVER_STATUS_SUCCESS;                \
-        return is_known && elements > 0 ? (size_t)elements * sizeof *A : 0;                        \
-    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
                                         int lda, number *Workspace, int *devIpiv, int *devInfo)    \
     {                                                                                              \
@@ -151,8 +164,7 @@ static bool is_taken(td_entry entry, const td_problem *p)
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {.memory = Workspace}};                                            \
-        if (is_taken(TD_ENTRY_##function, &p))                                                     \
-            a.needed_bytes = needed_by_##function(a.library, handle, m, n, A, lda);                \
+        ASK_FOR_ELEMENTS(function, a, p, A, m, n, A, lda);                                         \
         p.lent.bytes = a.needed_bytes;                                                             \
         WRAP(function, a, p, m, n, A, lda, Workspace, devIpiv, devInfo);                           \
     }
@@ -172,18 +184,6 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         __typeof__(&(function)) other = TD_ORIGINAL((a).library, function);                        \
         return other ? other((a).handle, __VA_ARGS__) : CUSOLVER_STATUS_NOT_INITIALIZED;           \
     }
-
-/* The program tells how large its workspace is; cuSOLVER refuses one that is too small. */
-static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
-                               cusolverDnParams_t params, const td_problem *p, cudaDataType type)
-{
-    __typeof__(&cusolverDnXgetrf_bufferSize) ask =
-        TD_ORIGINAL(library, cusolverDnXgetrf_bufferSize);
-    size_t on_device = 0, on_host = 0;
-    const bool is_known = ask && ask(handle, params, p->m, p->n, type, p->a.data, p->a.ld, type,
-                                     &on_device, &on_host) == CUSOLVER_STATUS_SUCCESS;
-    return is_known ? on_device : 0;
-}
 
 #define DEFINE_FACTOR_LU_TYPED(function, ...)                                                      \
     TD_EXPORT cusolverStatus_t function(                                                           \
@@ -206,26 +206,15 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
         PASS_OTHER_TYPES(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType,       \
                          bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,                   \
                          workspaceInBytesOnHost, info);                                            \
-        if (is_taken(TD_ENTRY_##function, &p))                                                     \
-            a.needed_bytes = needed_by_Xgetrf(a.library, handle, params, &p, dataTypeA);           \
+        ASK_FOR_BYTES(function, a, p, m, n, dataTypeA, A, lda, dataTypeA);                         \
         WRAP(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType, bufferOnDevice,   \
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
     }
 
 /* ---- Cholesky ---- */
 
-/* A function that works in place in one triangle of A. cuSOLVER refuses less workspace than
- * `function`_bufferSize says. */
+/* A function that works in place in one triangle of A. */
 #define DEFINE_IN_TRIANGLE(function, number, kind_, type_, algorithms)                             \
-    static size_t needed_by_##function(td_library *library, cusolverDnHandle_t handle,             \
-                                       cublasFillMode_t uplo, int n, number *A, int lda)           \
-    {                                                                                              \
-        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(library, function##_bufferSize);    \
-        int elements = 0;                                                                          \
-        const bool is_known =                                                                      \
-            ask && ask(handle, uplo, n, A, lda, &elements) == CUSOLVER_STATUS_SUCCESS;             \
-        return is_known && elements > 0 ? (size_t)elements * sizeof *A : 0;                        \
-    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,   \
                                         number *A, int lda, number *Workspace, int Lwork,          \
                                         int *devInfo)                                              \
@@ -239,25 +228,12 @@ static size_t needed_by_Xgetrf(td_library *library, cusolverDnHandle_t handle,
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
-        if (is_taken(TD_ENTRY_##function, &p))                                                     \
-            a.needed_bytes = needed_by_##function(a.library, handle, uplo, n, A, lda);             \
+        ASK_FOR_ELEMENTS(function, a, p, A, uplo, n, A, lda);                                      \
         WRAP(function, a, p, uplo, n, A, lda, Workspace, Lwork, devInfo);                          \
     }
 
 #define DEFINE_FACTOR_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
     DEFINE_IN_TRIANGLE(function, number, TD_FACTOR_CHOLESKY, type_, CUSOLVERDN_POTRF)
-
-static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
-                               cusolverDnParams_t params, cublasFillMode_t uplo,
-                               const td_problem *p, cudaDataType type)
-{
-    __typeof__(&cusolverDnXpotrf_bufferSize) ask =
-        TD_ORIGINAL(library, cusolverDnXpotrf_bufferSize);
-    size_t on_device = 0, on_host = 0;
-    const bool is_known = ask && ask(handle, params, uplo, p->n, type, p->a.data, p->a.ld, type,
-                                     &on_device, &on_host) == CUSOLVER_STATUS_SUCCESS;
-    return is_known ? on_device : 0;
-}
 
 #define DEFINE_FACTOR_CHOLESKY_TYPED(function, ...)                                                \
     TD_EXPORT cusolverStatus_t function(                                                           \
@@ -278,8 +254,7 @@ static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
         PASS_OTHER_TYPES(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType,          \
                          bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,                   \
                          workspaceInBytesOnHost, info);                                            \
-        if (is_taken(TD_ENTRY_##function, &p))                                                     \
-            a.needed_bytes = needed_by_Xpotrf(a.library, handle, params, uplo, &p, dataTypeA);     \
+        ASK_FOR_BYTES(function, a, p, uplo, n, dataTypeA, A, lda, dataTypeA);                      \
         WRAP(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType, bufferOnDevice,      \
              workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
     }
@@ -349,23 +324,7 @@ static size_t needed_by_Xpotrf(td_library *library, cusolverDnHandle_t handle,
 
 /* ---- QR ---- */
 
-/* The bytes of so many elements that `function`_bufferSize asks for; cuSOLVER refuses less. */
-static size_t bytes_of(cusolverStatus_t status, const int *elements, size_t element_bytes)
-{
-    return status == CUSOLVER_STATUS_SUCCESS && *elements > 0 ? (size_t)*elements * element_bytes
-                                                              : 0;
-}
-
 #define DEFINE_FACTOR_QR(function, number, alpha_type, beta_type, type_, hermitian)                \
-    static size_t needed_by_##function(const asked *a, const td_problem *p)                        \
-    {                                                                                              \
-        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a->library, function##_bufferSize); \
-        int elements = 0;                                                                          \
-        return !ask ? 0                                                                            \
-                    : bytes_of(ask(a->handle, (int)p->m, (int)p->n, p->a.data, (int)p->a.ld,       \
-                                   &elements),                                                     \
-                               &elements, sizeof(number));                                         \
-    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
                                         int lda, number *TAU, number *Workspace, int Lwork,        \
                                         int *devInfo)                                              \
@@ -380,20 +339,9 @@ static size_t bytes_of(cusolverStatus_t status, const int *elements, size_t elem
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_##function(&a, &p);      \
+        ASK_FOR_ELEMENTS(function, a, p, A, m, n, A, lda);                                         \
         WRAP(function, a, p, m, n, A, lda, TAU, Workspace, Lwork, devInfo);                        \
     }
-
-static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType type)
-{
-    __typeof__(&cusolverDnXgeqrf_bufferSize) ask =
-        TD_ORIGINAL(a->library, cusolverDnXgeqrf_bufferSize);
-    size_t on_device = 0, on_host = 0;
-    const bool is_known =
-        ask && ask(a->handle, a->params, p->m, p->n, type, p->a.data, p->a.ld, type, p->tau, type,
-                   &on_device, &on_host) == CUSOLVER_STATUS_SUCCESS;
-    return is_known ? on_device : 0;
-}
 
 #define DEFINE_FACTOR_QR_TYPED(function, ...)                                                      \
     TD_EXPORT cusolverStatus_t function(                                                           \
@@ -416,8 +364,7 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
         PASS_OTHER_TYPES(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau,        \
                          computeType, bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,      \
                          workspaceInBytesOnHost, info);                                            \
-        if (is_taken(TD_ENTRY_##function, &p))                                                     \
-            a.needed_bytes = needed_by_Xgeqrf(&a, &p, dataTypeA);                                  \
+        ASK_FOR_BYTES(function, a, p, m, n, dataTypeA, A, lda, dataTypeA, tau, dataTypeA);         \
         WRAP(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau, computeType,       \
              bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
              info);                                                                                \
@@ -426,15 +373,6 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
 /* ---- Q ---- */
 
 #define DEFINE_FORM_Q(function, number, alpha_type, beta_type, type_, hermitian)                   \
-    static size_t needed_by_##function(const asked *a, const td_problem *p)                        \
-    {                                                                                              \
-        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a->library, function##_bufferSize); \
-        int elements = 0;                                                                          \
-        return !ask ? 0                                                                            \
-                    : bytes_of(ask(a->handle, (int)p->m, (int)p->n, (int)p->k, p->a.data,          \
-                                   (int)p->a.ld, p->tau, &elements),                               \
-                               &elements, sizeof(number));                                         \
-    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, int k, number *A, \
                                         int lda, const number *tau, number *work, int lwork,       \
                                         int *info)                                                 \
@@ -450,22 +388,11 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_##function(&a, &p);      \
+        ASK_FOR_ELEMENTS(function, a, p, A, m, n, k, A, lda, tau);                                 \
         WRAP(function, a, p, m, n, k, A, lda, tau, work, lwork, info);                             \
     }
 
 #define DEFINE_APPLY_Q(function, number, alpha_type, beta_type, type_, hermitian)                  \
-    static size_t needed_by_##function(const asked *a, const td_problem *p)                        \
-    {                                                                                              \
-        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a->library, function##_bufferSize); \
-        int elements = 0;                                                                          \
-        return !ask ? 0                                                                            \
-                    : bytes_of(ask(a->handle, (cublasSideMode_t)p->side,                           \
-                                   (cublasOperation_t)p->op_a, (int)p->m, (int)p->n, (int)p->k,    \
-                                   p->a.data, (int)p->a.ld, p->tau, p->c.data, (int)p->c.ld,       \
-                                   &elements),                                                     \
-                               &elements, sizeof(number));                                         \
-    }                                                                                              \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasSideMode_t side,          \
                                         cublasOperation_t trans, int m, int n, int k,              \
                                         const number *A, int lda, const number *tau, number *C,    \
@@ -485,7 +412,7 @@ static size_t needed_by_Xgeqrf(const asked *a, const td_problem *p, cudaDataType
                         .info = devInfo,                                                           \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *C : 0}};                \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_##function(&a, &p);      \
+        ASK_FOR_ELEMENTS(function, a, p, C, side, trans, m, n, k, A, lda, tau, C, ldc);            \
         WRAP(function, a, p, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);     \
     }
 
@@ -517,19 +444,6 @@ static bool solve_narrow(const void *call, int n, float *a, float *values, float
     return status == CUSOLVER_STATUS_SUCCESS;
 }
 
-/* cuSOLVER refuses less workspace than `function`_bufferSize says. */
-static size_t needed_by_Dsyevd(const asked *a, const td_problem *p)
-{
-    __typeof__(&cusolverDnDsyevd_bufferSize) ask =
-        TD_ORIGINAL(a->library, cusolverDnDsyevd_bufferSize);
-    int elements = 0;
-    if (!ask) return 0;
-    const cusolverStatus_t status =
-        ask(a->handle, CUSOLVER_EIG_MODE_VECTOR, (cublasFillMode_t)p->triangle, (int)p->n,
-            p->a.data, (int)p->a.ld, p->values, &elements);
-    return bytes_of(status, &elements, sizeof(double));
-}
-
 #define DEFINE_EIGEN(function, number, alpha_type, beta_type, type_, hermitian)                    \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cusolverEigMode_t jobz,         \
                                         cublasFillMode_t uplo, int n, number *A, int lda,          \
@@ -547,21 +461,9 @@ static size_t needed_by_Dsyevd(const asked *a, const td_problem *p)
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
-        if (is_taken(TD_ENTRY_##function, &p)) a.needed_bytes = needed_by_Dsyevd(&a, &p);          \
+        ASK_FOR_ELEMENTS(function, a, p, A, CUSOLVER_EIG_MODE_VECTOR, uplo, n, A, lda, W);         \
         WRAP(function, a, p, jobz, uplo, n, A, lda, W, work, lwork, info);                         \
     }
-
-static size_t needed_by_Xsyevd(const asked *a, const td_problem *p, cudaDataType type)
-{
-    __typeof__(&cusolverDnXsyevd_bufferSize) ask =
-        TD_ORIGINAL(a->library, cusolverDnXsyevd_bufferSize);
-    size_t on_device = 0, on_host = 0;
-    const bool is_known =
-        ask && ask(a->handle, a->params, CUSOLVER_EIG_MODE_VECTOR, (cublasFillMode_t)p->triangle,
-                   p->n, type, p->a.data, p->a.ld, type, p->values, type, &on_device,
-                   &on_host) == CUSOLVER_STATUS_SUCCESS;
-    return is_known ? on_device : 0;
-}
 
 #define DEFINE_EIGEN_TYPED(function, ...)                                                          \
     TD_EXPORT cusolverStatus_t function(                                                           \
@@ -584,15 +486,11 @@ static size_t needed_by_Xsyevd(const asked *a, const td_problem *p, cudaDataType
                         .info = info,                                                              \
                         .batch = 1,                                                                \
                         .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        if (p.type == TD_TYPE_COUNT) {                                                             \
-            __typeof__(&(function)) other = TD_ORIGINAL(a.library, function);                      \
-            return other ? other(handle, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W,   \
-                                 computeType, bufferOnDevice, workspaceInBytesOnDevice,            \
-                                 bufferOnHost, workspaceInBytesOnHost, info)                       \
-                         : CUSOLVER_STATUS_NOT_INITIALIZED;                                        \
-        }                                                                                          \
-        if (is_taken(TD_ENTRY_##function, &p))                                                     \
-            a.needed_bytes = needed_by_Xsyevd(&a, &p, dataTypeA);                                  \
+        PASS_OTHER_TYPES(function, a, p, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W,   \
+                         computeType, bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,      \
+                         workspaceInBytesOnHost, info);                                            \
+        ASK_FOR_BYTES(function, a, p, CUSOLVER_EIG_MODE_VECTOR, uplo, n, dataTypeA, A, lda,        \
+                      dataTypeA, W, dataTypeA);                                                    \
         WRAP(function, a, p, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W, computeType,  \
              bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
              info);                                                                                \

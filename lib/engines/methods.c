@@ -41,6 +41,20 @@ void td_ask_product(td_entry entry, const td_product *product, td_problem *part,
     find_method(q);
 }
 
+td_way_forecast td_predict_by_way(const td_model *model, const td_question *q,
+                                  const td_engine *engine, td_parameter parameter)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    q->method->predict(model, q, by_way);
+    return by_way[engine == td_engines[0] ? 0 : td_way_of(engine, parameter)];
+}
+
+td_solve_cut td_no_cut(const td_question *q)
+{
+    (void)q;
+    return (td_solve_cut){0};
+}
+
 /* Gauss's three products: an imaginary part has errors of the size of the real one. */
 static bool is_of_three_products(td_entry entry)
 {

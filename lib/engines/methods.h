@@ -86,8 +86,17 @@ extern const td_method td_method_product, td_method_solve, td_method_batched_lu,
 /* True if residues take no longer than binary64 by that rule. */
 bool td_is_large_product(const td_real_product *real);
 
-/* Tiles of C of a product of real lines, in all members. */
-int64_t td_tiles_of_product(const td_real_product *real);
+/* Tiles of C of a product, in all members, and of one of real lines: of complex numbers those of
+ * the real product that stands for theirs. */
+int64_t td_tiles_of_product(const td_product *product);
+int64_t td_tiles_of_real_product(const td_real_product *real);
+
+/* A method's `predict_one` where a mode by name cuts the call as its way does. */
+td_way_forecast td_predict_by_way(const td_model *model, const td_question *q,
+                                  const td_engine *engine, td_parameter parameter);
+
+/* A method's `cut` where panels are as they are in every mode. */
+td_solve_cut td_no_cut(const td_question *q);
 
 /* A method's `promised` and `sample` where residuals cannot be had from what a call leaves: no
  * bound is promised, and there is no product to sample. */

@@ -116,17 +116,24 @@ static bool sample(const td_question *q, td_product *product)
     return in_place == 0 || (in_place == 1 && product->routine == TD_TRIANGULAR_PRODUCT);
 }
 
-int64_t td_tiles_of_product(const td_real_product *real)
+int64_t td_tiles_of_real_product(const td_real_product *real)
 {
     const td_region region = td_real_region(real);
+    if (real->m <= 0 || real->n <= 0) return 0;
     return td_region_blocks(&region, real->m, real->n, TD_TILE, TD_TILE) * real->batch;
 }
 
-/* Of complex numbers those of the real product that stands for theirs. */
+int64_t td_tiles_of_product(const td_product *product)
+{
+    td_real_product real;
+    td_to_real(product, &real);
+    return td_tiles_of_real_product(&real);
+}
+
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
     (void)decision;
-    return td_tiles_of_product(&q->real);
+    return td_tiles_of_real_product(&q->real);
 }
 
 const td_method td_method_product = {

@@ -25,14 +25,6 @@ static void predict(const td_model *model, const td_question *q, td_way_forecast
     td_model_predict_eigen(model, q->called->n, by_way);
 }
 
-static td_way_forecast predict_one(const td_model *model, const td_question *q,
-                                   const td_engine *engine, td_parameter parameter)
-{
-    td_way_forecast by_way[TD_MOST_WAYS];
-    predict(model, q, by_way);
-    return by_way[engine == td_engines[0] ? 0 : td_way_of(engine, parameter)];
-}
-
 /* Whether vectors are good enough is only known when they are there; then native's are made. */
 static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way)
@@ -46,12 +38,6 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
     (void)cut;
     *product = td_eigen_real_product(q->called->n, TD_EIGEN_AX);
     return true;
-}
-
-static td_solve_cut cut_of(const td_question *q)
-{
-    (void)q;
-    return (td_solve_cut){0};
 }
 
 /* Less accurate products could only be found to be too bad. */
@@ -73,7 +59,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     for (int i = 0; i < TD_EIGEN_PRODUCTS + TD_EIGEN_CHECKS; i++) {
         const td_real_product real =
             td_eigen_real_product(q->called->n, (td_eigen_product_id)(i % TD_EIGEN_PRODUCTS));
-        tiles += td_tiles_of_product(&real);
+        tiles += td_tiles_of_real_product(&real);
     }
     return tiles;
 }
@@ -86,10 +72,10 @@ const td_method td_method_eigen = {
     .terms = terms,
     .most_bits = most_bits,
     .predict = predict,
-    .predict_one = predict_one,
+    .predict_one = td_predict_by_way,
     .found_out = found_out,
     .priced = priced,
-    .cut = cut_of,
+    .cut = td_no_cut,
     .run = run,
     .promised = td_promised_nothing,
     .sample = td_no_sample,

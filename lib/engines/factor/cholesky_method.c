@@ -6,7 +6,6 @@
 #include "../../model/cost.h"
 #include "../../model/found_out.h"
 #include "../../routine/cholesky_steps.h"
-#include "../../routine/real.h"
 #include "../methods.h"
 #include "../proven.h"
 #include "cholesky.h"
@@ -26,16 +25,6 @@ static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_cholesky(model, q->called, by_way);
-}
-
-static td_way_forecast predict_one(const td_model *model, const td_question *q,
-                                   const td_engine *engine, td_parameter parameter)
-{
-    td_way_forecast by_way[TD_MOST_WAYS];
-    if (engine == td_engines[0])
-        return (td_way_forecast){.seconds = td_model_native_cholesky(model, q->called)};
-    td_model_predict_cholesky(model, q->called, by_way);
-    return by_way[td_way_of(engine, parameter)];
 }
 
 static double by_native_products(const td_model *model, const td_question *q)
@@ -59,13 +48,6 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
 {
     (void)cut;
     return td_cholesky_largest(q->called, product);
-}
-
-/* Panels are as they are in every mode. */
-static td_solve_cut cut_of(const td_question *q)
-{
-    (void)q;
-    return (td_solve_cut){0};
 }
 
 /* Where the largest product is large by the rule of method `product`. */
@@ -132,9 +114,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     (void)decision;
     for (int64_t i = 0; i < td_cholesky_products(td_cholesky_usual_cut, q->called->n); i++) {
         const td_product update = td_cholesky_product(cut, q->called, i * cut.panel);
-        td_real_product real;
-        td_to_real(&update, &real);
-        tiles += td_tiles_of_product(&real);
+        tiles += td_tiles_of_product(&update);
     }
     return tiles;
 }
@@ -146,11 +126,11 @@ const td_method td_method_cholesky = {
     .terms = terms,
     .most_bits = most_bits,
     .predict = predict,
-    .predict_one = predict_one,
+    .predict_one = td_predict_by_way,
     .by_native_products = by_native_products,
     .found_out = found_out,
     .priced = priced,
-    .cut = cut_of,
+    .cut = td_no_cut,
     .is_large = is_large,
     .run = run,
     .promised = promised,

@@ -4,7 +4,6 @@
 #include "../../model/cost.h"
 #include "../../model/factor_model.h"
 #include "../../model/found_out.h"
-#include "../../routine/real.h"
 #include "../../routine/sizes.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -123,13 +122,6 @@ static bool sample(const td_question *q, td_product *product)
     return true;
 }
 
-static int64_t tiles_of(const td_product *product)
-{
-    td_real_product real;
-    td_to_real(product, &real);
-    return real.m > 0 && real.n > 0 ? td_tiles_of_product(&real) : 0;
-}
-
 /* Of the products that panels make within a block: of the next panel's columns, and of all
  * others. */
 static int64_t tiles_within(const td_problem *p, const td_lu_cut *cut, int64_t block)
@@ -142,7 +134,7 @@ static int64_t tiles_within(const td_problem *p, const td_lu_cut *cut, int64_t b
                       next = td_smaller(from + cut->panel, end);
         const td_product ahead = td_lu_panel_product(p, first, columns, from, next),
                          others = td_lu_panel_product(p, first, columns, next, end);
-        tiles += tiles_of(&ahead) + tiles_of(&others);
+        tiles += td_tiles_of_product(&ahead) + td_tiles_of_product(&others);
     }
     return tiles;
 }
@@ -159,7 +151,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
         if (i + 1 == blocks) continue;
         const td_problem solve = td_lu_block_solve(p, &cut, i);
         const td_product product = td_lu_block_product(p, &cut, i);
-        tiles += td_tiles_of_solve(&solve, by) + tiles_of(&product);
+        tiles += td_tiles_of_solve(&solve, by) + td_tiles_of_product(&product);
     }
     return tiles;
 }

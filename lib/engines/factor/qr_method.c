@@ -35,16 +35,6 @@ static void predict(const td_model *model, const td_question *q, td_way_forecast
     td_model_predict_qr(model, q->called, by_way);
 }
 
-static td_way_forecast predict_one(const td_model *model, const td_question *q,
-                                   const td_engine *engine, td_parameter parameter)
-{
-    td_way_forecast by_way[TD_MOST_WAYS];
-    if (engine == td_engines[0])
-        return (td_way_forecast){.seconds = td_model_native_qr(model, q->called)};
-    td_model_predict_qr(model, q->called, by_way);
-    return by_way[td_way_of(engine, parameter)];
-}
-
 static double by_native_products(const td_model *model, const td_question *q)
 {
     return td_model_qr_by_native_products(model, q->called);
@@ -65,13 +55,6 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
 {
     (void)cut;
     return td_qr_largest(q->called, product);
-}
-
-/* Panels are as they are in every mode. */
-static td_solve_cut cut_of(const td_question *q)
-{
-    (void)q;
-    return (td_solve_cut){0};
 }
 
 /* Where the largest product is large by the rule of method `product`. */
@@ -99,7 +82,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     (void)decision;
     for (int64_t i = 0; i < td_qr_updates(q->called); i++) {
         const td_real_product real = td_factor_real_update(q->called, td_qr_update, i);
-        if (real.m > 0 && real.n > 0) tiles += td_tiles_of_product(&real);
+        tiles += td_tiles_of_real_product(&real);
     }
     return tiles;
 }
@@ -109,9 +92,9 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
 #define METHOD(name_, accepts_)                                                                    \
     {                                                                                              \
         .name = name_, .accepts = accepts_, .refusal = refusal, .terms = terms,                    \
-        .most_bits = most_bits, .predict = predict, .predict_one = predict_one,                    \
+        .most_bits = most_bits, .predict = predict, .predict_one = td_predict_by_way,              \
         .by_native_products = by_native_products, .found_out = found_out, .priced = priced,        \
-        .cut = cut_of, .is_large = is_large, .run = run, .promised = td_promised_nothing,          \
+        .cut = td_no_cut, .is_large = is_large, .run = run, .promised = td_promised_nothing,       \
         .sample = td_no_sample, .tiles = tiles                                                     \
     }
 

@@ -1,7 +1,6 @@
 /* solution_method.c - method `solution`: solutions and inverses by the factors of one matrix
  * (solution.h), as triangular solves by method `solve`, whose answers hold for each of them. */
 #include "../../model/solution_model.h"
-#include "../../routine/real.h"
 #include "../../routine/solution_steps.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -28,14 +27,6 @@ static double most_bits(int64_t terms) { return td_method_solve.most_bits(terms)
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_solution(model, q->called, by_way);
-}
-
-static td_way_forecast predict_one(const td_model *model, const td_question *q,
-                                   const td_engine *engine, td_parameter parameter)
-{
-    td_way_forecast by_way[TD_MOST_WAYS];
-    td_model_predict_solution(model, q->called, by_way);
-    return by_way[engine == td_engines[0] ? 0 : td_way_of(engine, parameter)];
 }
 
 static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
@@ -86,9 +77,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     }
     for (int64_t i = 0; p->kind == TD_CHOLESKY_INVERT && i < td_inverse_products(p); i++) {
         const td_product product = td_inverse_product(p, i, p->a.data, p->n);
-        td_real_product real;
-        td_to_real(&product, &real);
-        tiles += td_tiles_of_product(&real);
+        tiles += td_tiles_of_product(&product);
     }
     return tiles;
 }
@@ -102,7 +91,7 @@ const td_method td_method_solution = {
     .most_bits = most_bits,
     .has_fp64 = true,
     .predict = predict,
-    .predict_one = predict_one,
+    .predict_one = td_predict_by_way,
     .found_out = found_out,
     .priced = priced,
     .cut = cut_of,

@@ -2,7 +2,6 @@
 #include "../../model/found_out.h"
 #include "../../model/cost.h"
 #include "../../routine/lower.h"
-#include "../../routine/real.h"
 #include "../methods.h"
 #include "../proven.h"
 #include "solve.h"
@@ -21,16 +20,6 @@ static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_solve(model, q->called, by_way);
-}
-
-static td_way_forecast predict_one(const td_model *model, const td_question *q,
-                                   const td_engine *engine, td_parameter parameter)
-{
-    td_way_forecast by_way[TD_MOST_WAYS];
-    if (engine == td_engines[0])
-        return (td_way_forecast){.seconds = td_model_native_solve(model, q->called)};
-    td_model_predict_solve(model, q->called, by_way);
-    return by_way[td_way_of(engine, parameter)];
 }
 
 /* Every product of the mode is probed, and mode fp64's sums make it. */
@@ -100,9 +89,7 @@ int64_t td_tiles_of_solve(const td_problem *p, td_solve_cut cut)
     int64_t tiles = 0;
     for (int64_t known = 1; known < blocks; known++) {
         const td_product update = td_solve_update(p, cut.block_rows, known);
-        td_real_product real;
-        td_to_real(&update, &real);
-        if (update.k >= cut.least_terms) tiles += td_tiles_of_product(&real);
+        if (update.k >= cut.least_terms) tiles += td_tiles_of_product(&update);
     }
     return tiles;
 }
@@ -119,7 +106,7 @@ const td_method td_method_solve = {
     .most_bits = most_bits,
     .has_fp64 = true,
     .predict = predict,
-    .predict_one = predict_one,
+    .predict_one = td_predict_by_way,
     .found_out = found_out,
     .priced = priced,
     .cut = cut_of,
