@@ -23,18 +23,9 @@ class PreloadCholesky(preloading.PreloadedSolver):
         self.assertEqual({int(result[1]) for result in self.wanted.values() if len(result) == 3},
                          {0, 3, 61})
 
-    def test_modes(self):
-        self.check_modes()
-
-    def test_attached(self):
-        self.check_attached()
-
     def test_native(self):
-        self.check_native()
+        super().test_native()
         self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
-
-    def test_family(self):
-        self.check_family()
 
     def test_verified(self):
         self.check_right_residuals(30, without=(0, 3, 90))

@@ -24,28 +24,16 @@ class PreloadEigen(preloading.PreloadedSolver):
         self.assertEqual(len(self.wanted), 64 + 7)
         self.check_errors()
 
-    def test_modes(self):
-        self.check_modes()
-
     def test_less_accurate_modes_stay_native(self):
         calls = self.calls_of(TANDEM_MODE="df")
         self.assertEqual({call["mode"] for call in calls}, {"native"})
         self.assertEqual(sum(call["count"] for call in calls
                              if call["native_reason"] == NOT_REFINED), 4 + self.emulated)
 
-    def test_attached(self):
-        self.check_attached()
-
     def test_native(self):
-        self.check_native()
+        super().test_native()
         # These matrices are small.
         self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
-
-    def test_family(self):
-        self.check_family()
-
-    def test_verified(self):
-        self.check_verified()
 
 
 if __name__ == "__main__":

@@ -35,9 +35,6 @@ class PreloadFactor(preloading.PreloadedSolver):
         self.assertGreater(len(self.wanted), 80)
         self.check_errors()
 
-    def test_modes(self):
-        self.check_modes()
-
     def test_types_are_told(self):
         calls = self.calls_of(TANDEM_MODE="fp64")
         for function, types in {"cusolverDnDgetrf": {"binary64"},
@@ -45,11 +42,8 @@ class PreloadFactor(preloading.PreloadedSolver):
                                 "cusolverDnXgetrf": {"binary64", "complex binary64"}}.items():
             self.assertEqual({c["type"] for c in calls if c["function"] == function}, types)
 
-    def test_attached(self):
-        self.check_attached()
-
     def test_native(self):
-        self.check_native()
+        super().test_native()
         calls = self.calls_of(TANDEM_MODE="auto")
         # The host device stands for a card whose time nobody knows.
         self.assertEqual({call["mode"] for call in calls}, {"native"})
@@ -57,7 +51,7 @@ class PreloadFactor(preloading.PreloadedSolver):
                       {call["native_reason"] for call in calls})
 
     def test_family(self):
-        self.check_family()
+        super().test_family()
         self.assertEqual(self.calls_of(TANDEM_MODE="fp64", TANDEM_ENTRY="gemm,lu"), [])
 
     @unittest.skipIf(inner, "the client looks nothing up")

@@ -23,24 +23,9 @@ class PreloadQr(preloading.PreloadedSolver):
     types, emulated = (TYPE,), 105
     native = {"nothing to compute": 6, "invalid arguments": 6}
 
-    def test_without(self):
-        self.check_without()
-
-    def test_modes(self):
-        self.check_modes()
-
-    def test_attached(self):
-        self.check_attached()
-
     def test_native(self):
-        self.check_native()
+        super().test_native()
         self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
-
-    def test_family(self):
-        self.check_family()
-
-    def test_verified(self):
-        self.check_verified()
 
 
 if __name__ == "__main__":

@@ -18,25 +18,10 @@ class PreloadSolution(preloading.PreloadedSolver):
     types, emulated = ("binary64", "complex binary64"), 144
     native = {"nothing to compute": 52, "invalid arguments": 9}
 
-    def test_without(self):
-        self.check_without()
-
-    def test_modes(self):
-        self.check_modes()
-
-    def test_attached(self):
-        self.check_attached()
-
     def test_native(self):
         """Under auto solves are Tandem's where that gains on the card of the host device."""
-        self.check_native()
+        super().test_native()
         self.assertGreater(len(self.calls_of(TANDEM_MODE="auto")), 50)
-
-    def test_family(self):
-        self.check_family()
-
-    def test_verified(self):
-        self.check_verified()
 
 
 if __name__ == "__main__":

@@ -145,18 +145,16 @@ static void run_case(const matrix_case *c, bool is_typed)
 {
     number *a = make_matrix(c), *l = make_matrix(c);
     void *device = allocate((size_t)c->ld * (size_t)c->n * sizeof(number));
-    int *info = allocate(sizeof *info), found = -99;
-    check(cudaMemcpy(info, &found, sizeof found, cudaMemcpyHostToDevice));
+    int *info = make_info();
     copy(c, a, device, true);
     const cusolverStatus_t status =
         is_typed ? call_typed(c, device, info) : call_plain(c, device, info);
-    check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
+    const int found = fetch_info(info);
     copy(c, l, device, false);
     printf("%s%s %s %d %d %s: %d %d %.3g%s\n", is_typed ? "X" : "", c->is_complex ? "Z" : "D",
            c->is_upper ? "upper" : "lower", c->n, c->ld, c->name, (int)status, found,
            found == 0 ? ratio_of(c, a, l) : 0.0, is_touched(c, l) ? " touched" : "");
     check(cudaFree(device));
-    check(cudaFree(info));
     free(a);
     free(l);
 }
@@ -198,13 +196,4 @@ static void run_faults(void)
     check(cudaFree(a));
     check(cudaFree(work));
     check(cudaFree(info));
-}
-
-int main(int count, char **arguments)
-{
-    open_solver(count, arguments);
-    run_cases();
-    run_faults();
-    close_solver();
-    return 0;
 }

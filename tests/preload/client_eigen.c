@@ -146,12 +146,11 @@ static void run_case(const matrix_case *c, bool is_typed)
                  of_values = (size_t)c->n * sizeof(double);
     double *a = make_matrix(c), *x = make_matrix(c), *values = malloc(of_values + 1);
     void *device = allocate(bytes), *device_values = allocate(of_values);
-    int *info = allocate(sizeof *info), found = -99;
-    check(cudaMemcpy(info, &found, sizeof found, cudaMemcpyHostToDevice));
+    int *info = make_info();
     check(cudaMemcpy(device, a, bytes, cudaMemcpyHostToDevice));
     const cusolverStatus_t status =
         (is_typed ? call_typed : call_plain)(c, device, device_values, info);
-    check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
+    const int found = fetch_info(info);
     check(cudaMemcpy(x, device, bytes, cudaMemcpyDeviceToHost));
     check(cudaMemcpy(values, device_values, of_values, cudaMemcpyDeviceToHost));
     printf("%ssyevd %s%s %d %d %s: %d %d", is_typed ? "X" : "D", c->is_upper ? "upper" : "lower",
@@ -159,7 +158,6 @@ static void run_case(const matrix_case *c, bool is_typed)
     print_outcome(c, a, x, values);
     check(cudaFree(device));
     check(cudaFree(device_values));
-    check(cudaFree(info));
     free(a);
     free(x);
     free(values);
@@ -206,13 +204,4 @@ static void run_faults(void)
     check(cudaFree(w));
     check(cudaFree(work));
     check(cudaFree(info));
-}
-
-int main(int count, char **arguments)
-{
-    open_solver(count, arguments);
-    run_cases();
-    run_faults();
-    close_solver();
-    return 0;
 }

@@ -183,14 +183,13 @@ static void run_case(const matrix_case *c, bool is_typed, cusolverDnParams_t par
     const size_t bytes = (size_t)c->ld * (size_t)c->n * sizeof(number),
                  pivot_bytes = (size_t)(least(c->m, c->n) + 1) * sizeof(int64_t);
     void *device = allocate(bytes), *pivots = allocate(pivot_bytes);
-    int *info = allocate(sizeof *info), found = -99;
+    int *info = make_info();
     check(cudaMemset(pivots, 0x7f, pivot_bytes));
-    check(cudaMemcpy(info, &found, sizeof found, cudaMemcpyHostToDevice));
     copy(c, a, device, true);
     void *given = c->pivots == NONE ? NULL : pivots;
     const cusolverStatus_t status =
         is_typed ? call_typed(c, params, device, given, info) : call_plain(c, device, given, info);
-    check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
+    const int found = fetch_info(info);
     copy(c, lu, device, false);
     int64_t *rows = fetch_pivots(c, pivots);
     exchange_rows(c, a, rows);
@@ -200,7 +199,6 @@ static void run_case(const matrix_case *c, bool is_typed, cusolverDnParams_t par
            is_padded(c, lu) ? " padded" : "");
     check(cudaFree(device));
     check(cudaFree(pivots));
-    check(cudaFree(info));
     free(a);
     free(lu);
     free(rows);
@@ -275,6 +273,8 @@ static void run_faults(void)
     double *a = allocate(16 * sizeof *a), *work = allocate(1 << 20);
     int *pivots = allocate(64), *info = allocate(sizeof *info);
     __typeof__(&cusolverDnDgetrf) getrf = solver.cusolverDnDgetrf_;
+    run_algorithms();
+    run_single_precision();
     printf("no handle: %d\n", (int)getrf(NULL, 4, 4, a, 4, work, pivots, info));
     printf("negative m: %d\n", (int)getrf(handle, -1, 4, a, 4, work, pivots, info));
     printf("negative n: %d\n", (int)getrf(handle, 4, -1, a, 4, work, pivots, info));
@@ -289,15 +289,4 @@ static void run_faults(void)
     check(cudaFree(work));
     check(cudaFree(pivots));
     check(cudaFree(info));
-}
-
-int main(int count, char **arguments)
-{
-    open_solver(count, arguments);
-    run_cases();
-    run_algorithms();
-    run_single_precision();
-    run_faults();
-    close_solver();
-    return 0;
 }

@@ -122,22 +122,6 @@ static void fetch(matrix *a, void *device)
     check(cudaFree(device));
 }
 
-static int *make_info(void)
-{
-    const int unknown = -99;
-    int *info = allocate(sizeof *info);
-    check(cudaMemcpy(info, &unknown, sizeof unknown, cudaMemcpyHostToDevice));
-    return info;
-}
-
-static int fetch_info(int *info)
-{
-    int found;
-    check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
-    check(cudaFree(info));
-    return found;
-}
-
 /* ---- what reflectors make ---- */
 
 /* x' y */
@@ -441,13 +425,4 @@ static void run_faults(void)
     check(cudaFree(work));
     check(cudaFree(tau));
     check(cudaFree(info));
-}
-
-int main(int count, char **arguments)
-{
-    open_solver(count, arguments);
-    run_cases();
-    run_faults();
-    close_solver();
-    return 0;
 }

@@ -342,12 +342,3 @@ static void run_faults(void)
     check(cudaStreamSynchronize(stream));
     for (void **p = (void *[]){a, b, pivots, info, NULL}; *p; p++) check(cudaFree(*p));
 }
-
-int main(int count, char **arguments)
-{
-    open_solver(count, arguments);
-    run_cases();
-    run_faults();
-    close_solver();
-    return 0;
-}

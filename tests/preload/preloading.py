@@ -97,7 +97,7 @@ class Preloaded(unittest.TestCase):
 class PreloadedSolver(Preloaded):
     """A client of cuSOLVER that prints status, info and a residual for each call. A test names the
     functions and types of its calls, how many a mode answers, and how many stay native, by
-    reason."""
+    reason; what is tested of every client is here."""
 
     functions, types, emulated, native = (), (), 0, {}
     modes = ("fp64", "ozaki2", "faithful")
@@ -140,11 +140,11 @@ class PreloadedSolver(Preloaded):
                 emulated += call["count"]
         self.assertEqual((native, emulated), (self.native, self.emulated))
 
-    def check_family(self):
+    def test_family(self):
         self.assertEqual(self.calls_of(TANDEM_MODE="fp64", TANDEM_ENTRY="gemm"), [])
         self.check_emulated(self.calls_of(TANDEM_MODE="fp64", TANDEM_ENTRY="factor"), "fp64")
 
-    def check_without(self):
+    def test_without(self):
         self.assertGreater(len(self.wanted), 100)
         self.check_errors()
 
@@ -153,24 +153,24 @@ class PreloadedSolver(Preloaded):
             if len(result) > 2:
                 self.assertLess(float(result[2]), self.worst, call)
 
-    def check_modes(self):
+    def test_modes(self):
         for mode in self.modes:
             self.check_emulated(self.calls_of(TANDEM_MODE=mode), mode)
 
-    def check_attached(self):
+    def test_attached(self):
         path = self.path("attached")
         process = run_solver(preload, tandem=False, TANDEM_MODE="fp64", TANDEM_REPORT=path)
         self.assertEqual((process.returncode, process.stderr), (0, ""), process)
         self.compare(results(process))
         self.check_emulated(self.calls("attached"), "fp64")
 
-    def check_native(self):
+    def test_native(self):
         calls = self.calls_of(TANDEM_MODE="native")
         self.assertEqual({call["mode"] for call in calls}, {"native"})
         self.assertEqual(sum(call["count"] for call in calls),
                          self.emulated + sum(self.native.values()))
 
-    def check_verified(self):
+    def test_verified(self):
         """What A was is not there: nothing is measured, and nothing is wrong."""
         for call in self.calls_of(TANDEM_MODE="fp64", TANDEM_VERIFY="sample:20"):
             self.assertIsNone(call["verified"])

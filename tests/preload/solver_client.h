@@ -1,7 +1,7 @@
 /* solver_client.h - what programs that call cuSOLVER share, and that know nothing of Tandem: its
  * functions, to which they are linked (LINKED) or which they look up, a handle with a stream,
  * device memory and random numbers. Before it comes, FUNCTIONS(X) names the functions and CLIENT
- * the program. */
+ * the program; after it the program defines what its main runs, run_cases() and run_faults(). */
 #ifndef TESTS_PRELOAD_SOLVER_CLIENT_H
 #define TESTS_PRELOAD_SOLVER_CLIENT_H
 
@@ -73,6 +73,23 @@ static inline void *allocate(size_t bytes)
     return p;
 }
 
+/* An info that cuSOLVER has not set, and what it is after a call; it is freed then. */
+static inline int *make_info(void)
+{
+    const int unknown = -99;
+    int *info = allocate(sizeof *info);
+    check(cudaMemcpy(info, &unknown, sizeof unknown, cudaMemcpyHostToDevice));
+    return info;
+}
+
+static inline int fetch_info(int *info)
+{
+    int found;
+    check(cudaMemcpy(&found, info, sizeof found, cudaMemcpyDeviceToHost));
+    check(cudaFree(info));
+    return found;
+}
+
 /* Copies so many numbers, without imaginary parts where the device's have none. */
 static inline void copy_numbers(size_t count, bool is_complex, double complex *host, void *device,
                                 bool to_device)
@@ -113,6 +130,21 @@ static inline double random_number(void)
 {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
+}
+
+/* ---- main ---- */
+
+/* Calls with every kind of matrix, and calls that stay cuSOLVER's. */
+static void run_cases(void);
+static void run_faults(void);
+
+int main(int count, char **arguments)
+{
+    open_solver(count, arguments);
+    run_cases();
+    run_faults();
+    close_solver();
+    return 0;
 }
 
 #endif
