@@ -4,7 +4,9 @@
  *
  *   NAME ; WHAT
  *
- * WHAT: `same` if all have the same bits, else in which orders of ABCD (r, c) they differ. */
+ * WHAT: `same` if all have the same bits, else in which orders of ABCD (r, c) they differ.
+ *
+ * usage: client_orders [TURN]    makes products TURN, TURN + 5 and TURN + 10 alone; TURN: 0 to 4 */
 #include <cublasLt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -196,13 +198,14 @@ static void run(const product *p)
            differs[0] ? differs + 1 : "same");
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
     static const int sizes[][3] = {{37, 22, 50}, {5, 70, 33}, {1, 1, 3}};
     REQUIRE(cublasCreate(&handle));
     REQUIRE(cublasLtCreate(&lt));
     for (int i = 0; i < 4; i++) REQUIRE(cudaMalloc((void **)&device[i], MOST * sizeof(double)));
-    for (int i = 0; i < 4 + 9; i++) {
+    const int first = count > 1 ? atoi(arguments[1]) : 0, step = count > 1 ? 5 : 1;
+    for (int i = first; i < 4 + 9; i += step) {
         const bool is_complex = i >= 4;
         const int op_a = is_complex ? (i - 4) % 3 : i % 2, op_b = is_complex ? (i - 4) / 3 : i / 2;
         const int *size = sizes[i % 3];
