@@ -4,11 +4,12 @@
 
 static const double micro = 1e-6;
 
-/* The probe reads lines along all of k. */
+/* The probe reads lines along all of k, of several members of a batch. */
 static double seconds_of_probe(const td_real_product *p)
 {
-    const double thousands = (double)p->k / 1024.0;
-    return micro * (td_tuned_probe + td_tuned_probe_terms * thousands);
+    const double thousands = (double)p->k / 1024.0, members = p->batch > 1 ? 1.0 : 0.0;
+    return micro *
+           (td_tuned_probe + td_tuned_probe_terms * thousands + td_tuned_probe_members * members);
 }
 
 /* A mode's kernels begin, and end at once. */
@@ -36,6 +37,7 @@ double td_model_found_out(const td_model *model, const td_real_product *p, doubl
     const double binary64 =
         native / td_tuned_binary64_share + p->unfolded_bytes / model->rates.bytes;
     if (lacks_branch) return binary64 + td_model_seconds_to_find_out(p);
-    return native +
-           (has_two_bodies(p, native) ? seconds_of_probe(p) : td_model_seconds_to_find_out(p));
+    const double more =
+        has_two_bodies(p, native) ? seconds_of_probe(p) : td_model_seconds_to_find_out(p);
+    return native + more / td_tuned_native_of_wide_data;
 }
