@@ -195,32 +195,71 @@ TD_DEVICE bool has_room_scaled(const line_summary &s)
            td_has_room_scaled(s.scaled_low[0], s.scaled_low[1], s.peak[0] + s.peak[1]);
 }
 
-/* True if every power of two that an element is multiplied by is a normal number. All threads take
- * part. */
-TD_DEVICE bool are_near(const int16_t *shift, int64_t k, shared_state &shared)
+/* Finds the largest of the shifts along k. All threads take part. */
+TD_DEVICE void summarise_shifts(const int16_t *shift, int64_t k, shared_state &shared)
 {
-    line_summary &s = shared.lines;
     int most = 0;
     TD_ROLLED
     for (int64_t l = threadIdx.x; shift && l < k; l += THREADS) most = max(most, abs(shift[l]));
-    if (most) atomicMax(&s.most_shift, most);
+    if (most) atomicMax(&shared.lines.most_shift, most);
     __syncthreads();
-    return td_uniform(s.most_scale + s.most_shift <= -LEAST_NORMAL);
+}
+
+/* Takes scales of lines that are more than `most` back to it, if all products of the block's lines
+ * have room for all of their bits with those, too: then sums have the same bits. Returns false, and
+ * leaves the scales, if they have not, or if a scale is less than -most. All threads take part. */
+TD_DEVICE bool draw_near(const td_repair &p, const block_place &at, int most, shared_state &shared)
+{
+    line_summary &s = shared.lines;
+    __syncthreads();
+    if (threadIdx.x < 2) s.scaled_low[threadIdx.x] = INT32_MAX;
+    __syncthreads();
+    TD_ROLLED
+    for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS) {
+        const int which = i >= ROWS, line = which ? at.column + i - ROWS : at.row + i;
+        if (line >= p.operand[which].lines || (!which && i >= at.rows)) continue;
+        const td_line &record = record_of(p, which, line);
+        if (td_is_counted(record))
+            atomicMin(&s.scaled_low[which], shared.scale[i] < -most
+                                                ? INT32_MIN / 2
+                                                : record.low + min(shared.scale[i], most));
+    }
+    __syncthreads();
+    const int low[2] = {td_uniform(s.scaled_low[0]), td_uniform(s.scaled_low[1])};
+    if (min(low[0], low[1]) < TD_BINARY64_LEAST || low[0] + low[1] < TD_BINARY64_LEAST)
+        return false;
+    TD_ROLLED
+    for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS)
+        shared.scale[i] = min(shared.scale[i], most);
+    __syncthreads();
+    return true;
+}
+
+/* True if every power of two that an element is multiplied by is a normal number, or has become
+ * one. All threads take part. */
+TD_DEVICE bool are_near(const td_repair &p, const block_place &at, const int16_t *shift,
+                        shared_state &shared)
+{
+    const line_summary &s = shared.lines;
+    summarise_shifts(shift, p.operand[0].k, shared);
+    const int most = td_uniform(-LEAST_NORMAL - s.most_shift);
+    return td_uniform(s.most_scale) <= most || draw_near(p, at, most, shared);
 }
 
 /* Scaled sums. All threads take part. */
 template <class passage>
-TD_DEVICE void add_up_scaled(const td_repair &p, shared_state &shared, passage &way, bool is_idle,
-                             warp_sums &sums)
+TD_DEVICE void add_up_scaled(const td_repair &p, const block_place &at, shared_state &shared,
+                             passage &way, bool is_idle, warp_sums &sums)
 {
+    enum { ALONG_A = passage::ALONG_A, ALONG_B = passage::ALONG_B };
     const int64_t k = p.operand[0].k;
     const int16_t *const shift = p.shifted[blockIdx.z] ? p.shift + blockIdx.z * k : NULL;
     const line_scales scales = {shared.scale + warp_row(), shared.scale + ROWS + warp_column(),
                                 shift, k};
-    if (are_near(shift, k, shared))
-        add_up(way, td_binary64_block(k), is_idle, near_scales{scales}, sums);
+    if (are_near(p, at, shift, shared))
+        add_up(way, td_binary64_block(k), is_idle, near_scales<ALONG_A, ALONG_B>(scales), sums);
     else
-        add_up(way, td_binary64_block(k), is_idle, scales, sums);
+        add_up(way, td_binary64_block(k), is_idle, far_scales<ALONG_A, ALONG_B>(scales), sums);
 }
 
 /* Makes the sums of one pass over k; returns the bits of the thread's sums that are left to the
@@ -234,7 +273,7 @@ TD_DEVICE uint32_t make_pass(const td_repair &p, const typename passage::paramet
     passage way(boxes, operands, shared.ring, slabs);
     warp_sums sums = {};
     if (own.is_scaled)
-        add_up_scaled(p, shared, way, is_idle, sums);
+        add_up_scaled(p, at, shared, way, is_idle, sums);
     else
         add_up(way, td_binary64_block(p.operand[0].k), is_idle, no_scales{}, sums);
     const uint32_t left =

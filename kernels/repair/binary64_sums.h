@@ -65,25 +65,16 @@ struct line_scales {
     const int *rows, *columns;
     const int16_t *shift; /* NULL: none along k */
     int64_t k;
-};
-struct near_scales : line_scales {
+
+    TD_INSIDE int shift_at(int64_t l) const { return shift && l < k ? shift[l] : 0; }
 };
 enum { LEAST_NORMAL = -1022, MOST_NORMAL = 1023 };
-
-TD_DEVICE int shift_at(const line_scales &by, int64_t l)
-{
-    return by.shift && l < by.k ? by.shift[l] : 0;
-}
 
 /* 2^e for a normal number. */
 TD_DEVICE double normal_power(int e) { return td_from_bits64((uint64_t)(e + 1023) << 52); }
 
 /* x 2^e: rounded once, but twice where 2^e is below all normal numbers. */
-TD_DEVICE double scale_element(double x, int e, const near_scales &)
-{
-    return td_mul64(x, normal_power(e));
-}
-TD_DEVICE double scale_element(double x, int e, const line_scales &)
+TD_DEVICE double scale_element(double x, int e)
 {
     const int first = max((int)LEAST_NORMAL, min((int)MOST_NORMAL, e)),
               rest = max((int)LEAST_NORMAL, min((int)MOST_NORMAL, e - first));
@@ -130,12 +121,64 @@ template <bool along> TD_DEVICE void load_b(fragments &to, const half_step &from
             from.b, later_element(along, own_element<along>(), j / 2, j % 2, 2 * from.half + q)));
 }
 
+/* Scales of the lane's lines and elements of k, which stay in registers where powers are normal
+ * numbers: in the place of an exponent, those of lines with its bias. */
+template <bool along_a, bool along_b> struct near_scales {
+    const line_scales &by;
+    uint32_t row[HEIGHT][2], column[WIDTH];
+
+    TD_INSIDE explicit near_scales(const line_scales &own) : by(own)
+    {
+        const int n = (int)threadIdx.x % WARP / 4;
+        TD_UNROLL
+        for (int i = 0; i < HEIGHT; i++) TD_UNROLL
+        for (int q = 0; q < 2; q++)
+            row[i][q] = biased(by.rows[16 * i + line_of_lane(along_a, n, q != 0)]);
+        TD_UNROLL
+        for (int j = 0; j < WIDTH; j++)
+            column[j] = biased(by.columns[16 * (j / 2) + line_of_lane(along_b, n, j % 2 != 0)]);
+    }
+    static TD_INSIDE uint32_t biased(int e) { return (uint32_t)(e + 1023) << 20; }
+    static TD_INSIDE double scaled(double x, uint32_t power)
+    {
+        return td_mul64(x, td_from_bits64((uint64_t)power << 32));
+    }
+    TD_INSIDE int shift_at(int64_t l) const { return (int)((uint32_t)by.shift_at(l) << 20); }
+    TD_INSIDE double of_row(double x, int i, int q, int shift) const
+    {
+        return scaled(x, row[i][q] + (uint32_t)shift);
+    }
+    TD_INSIDE double of_column(double x, int j, int shift) const
+    {
+        return scaled(x, column[j] - (uint32_t)shift);
+    }
+};
+
+/* The same for any powers. */
+template <bool along_a, bool along_b> struct far_scales {
+    const line_scales &by;
+
+    TD_INSIDE explicit far_scales(const line_scales &own) : by(own) {}
+    static TD_INSIDE int own_line() { return (int)threadIdx.x % WARP / 4; }
+    TD_INSIDE int shift_at(int64_t l) const { return by.shift_at(l); }
+    TD_INSIDE double of_row(double x, int i, int q, int shift) const
+    {
+        return scale_element(x,
+                             by.rows[16 * i + line_of_lane(along_a, own_line(), q != 0)] + shift);
+    }
+    TD_INSIDE double of_column(double x, int j, int shift) const
+    {
+        return scale_element(
+            x, by.columns[16 * (j / 2) + line_of_lane(along_b, own_line(), j % 2 != 0)] - shift);
+    }
+};
+
 TD_DEVICE void load_shifts(int (&)[2], const half_step &, const no_scales &) {}
 template <class scales>
 TD_DEVICE void load_shifts(int (&to)[2], const half_step &from, const scales &by)
 {
     TD_UNROLL
-    for (int q = 0; q < 2; q++) to[q] = shift_at(by, from.l0 + (int)threadIdx.x % 4 + 4 * q);
+    for (int q = 0; q < 2; q++) to[q] = by.shift_at(from.l0 + (int)threadIdx.x % 4 + 4 * q);
 }
 
 template <bool along_a, bool along_b, class scales>
@@ -155,17 +198,11 @@ template <bool along_a, bool along_b> TD_DEVICE void scale(fragments &, int, int
 template <bool along_a, bool along_b, class scales>
 TD_DEVICE void scale(fragments &own, int i, int j, const scales &by)
 {
-    const int n = (int)threadIdx.x % WARP / 4;
     TD_UNROLL
-    for (int q = 0; j == 0 && q < 4; q++) {
-        const int e = by.rows[16 * i + line_of_lane(along_a, n, q % 2)] + own.shift[q / 2];
-        own.a[i][q] = scale_element(own.a[i][q], e, by);
-    }
+    for (int q = 0; j == 0 && q < 4; q++)
+        own.a[i][q] = by.of_row(own.a[i][q], i, q % 2, own.shift[q / 2]);
     TD_UNROLL
-    for (int q = 0; i == 0 && q < 2; q++) {
-        const int e = by.columns[16 * (j / 2) + line_of_lane(along_b, n, j % 2)] - own.shift[q];
-        own.b[j][q] = scale_element(own.b[j][q], e, by);
-    }
+    for (int q = 0; i == 0 && q < 2; q++) own.b[j][q] = by.of_column(own.b[j][q], j, own.shift[q]);
 }
 
 /* Adds products to the sums, or begins them, and loads what comes next in the place of what is no
@@ -194,6 +231,12 @@ TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, 
 
 #else
 
+/* Any scales do. */
+template <bool, bool> struct near_scales : line_scales {
+    TD_INSIDE explicit near_scales(const line_scales &own) : line_scales(own) {}
+};
+template <bool along_a, bool along_b> using far_scales = near_scales<along_a, along_b>;
+
 /* Where they are. */
 typedef half_step fragments;
 
@@ -207,8 +250,8 @@ TD_DEVICE double scaled(double x, bool, int, int64_t, const no_scales &) { retur
 template <class scales>
 TD_DEVICE double scaled(double x, bool of_column, int line, int64_t l, const scales &by)
 {
-    const int shift = shift_at(by, l);
-    return scale_element(x, of_column ? by.columns[line] - shift : by.rows[line] + shift, by);
+    const int shift = by.shift_at(l);
+    return scale_element(x, of_column ? by.columns[line] - shift : by.rows[line] + shift);
 }
 
 /* `sum` and the products of a row and a column. */

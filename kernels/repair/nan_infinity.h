@@ -28,7 +28,8 @@ TD_DEVICE_CALL double unscale(double sum, int scale)
 }
 
 /* Which sums a pass over k is for: all; or first, of elements as they are, those of special and of
- * wide lines, and then, scaled, the others and the thread's sums whose bits are set in `left`. */
+ * wide lines and those that have room so, and then, scaled, the others and the thread's sums whose
+ * bits are set in `left`. */
 struct pass {
     bool is_scaled, is_only;
     uint32_t left;
@@ -44,11 +45,20 @@ TD_DEVICE bool is_special(const td_repair &p, int row, int column)
     return record_of(p, 0, row).low == TD_SPECIAL || record_of(p, 1, column).low == TD_SPECIAL;
 }
 
-/* True if two lines' elements are first summed as they are. */
+/* True if sums of two lines' products have room without scales. */
+TD_DEVICE bool has_room_as_it_is(const td_line &a, const td_line &b, int64_t k)
+{
+    return !td_is_counted(a) || !td_is_counted(b) ||
+           td_has_room((a.peak >> 8) + (b.peak >> 8), a.low + b.low, k);
+}
+
+/* True if two lines' elements are first summed as they are: scales change no bit of a sum that has
+ * room without them. */
 TD_DEVICE bool is_unscaled_first(const td_repair &p, int row, int column)
 {
-    return is_special(p, row, column) ||
-           !td_fits_binary64(record_of(p, 0, row), record_of(p, 1, column));
+    const td_line a = record_of(p, 0, row), b = record_of(p, 1, column);
+    return is_special(p, row, column) || has_room_as_it_is(a, b, p.operand[0].k) ||
+           !td_fits_binary64(a, b);
 }
 
 TD_DEVICE bool is_wanted(const td_repair &p, const pass &own, const block_place &at, int row,
