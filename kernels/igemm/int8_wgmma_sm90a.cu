@@ -53,7 +53,8 @@ __global__ void __launch_bounds__(s::threads, 1)
     if (s::cluster > 1) td_cluster_meet();
     td_wait_for_last();
     /* What mostly ends at once, or where it costs little to ask. */
-    const bool may_end = p.leaves_fused || p.type == TD_PANEL_LOGARITHM || p.batch == 1;
+    const bool may_end =
+        p.leaves_fused || p.type == TD_PANEL_LOGARITHM || p.batch <= (int)s::threads;
     if (may_end && !wants_planes(p)) return;
     const units_of_clusters<s> units = td_units_of<s::rows, s::cluster * s::columns>(p);
     if (group == TEAMS * s::groups) {
