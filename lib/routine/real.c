@@ -38,7 +38,8 @@ bool td_has_lines_of_a(const td_product *p)
            !p->form_a.is_conjugate && !p->form_b.is_conjugate && td_is_gram(p);
 }
 
-bool td_is_unfolded(const td_product *product, int which)
+/* True if kernels cannot read a factor as it is. */
+static bool has_to_be_unfolded(const td_product *product, int which)
 {
     const td_form *form = which ? &product->form_b : &product->form_a;
     if (which == 1 && td_has_lines_of_a(product)) return false;
@@ -48,6 +49,14 @@ bool td_is_unfolded(const td_product *product, int which)
     /* A complex op(B) of columns has its pairs along k as it is. */
     return product->type == TD_COMPLEX_BINARY64 &&
            (which == 0 || product->op_b != TD_OP_N || form->is_conjugate);
+}
+
+bool td_is_unfolded(const td_product *product, int which)
+{
+    /* Nothing copies members of an array in boxes: op(B) is brought to where op(A)'s lines are. */
+    const bool is_array = which == 1 && product->b.array && product->type == TD_COMPLEX_BINARY64 &&
+                          !td_has_lines_of_a(product);
+    return is_array || has_to_be_unfolded(product, which);
 }
 
 bool td_is_folded(const td_product *p)
