@@ -149,7 +149,7 @@ def rise(now, before):
 def lines_of_today(a, b):
     plain = measured(a, b, np.zeros(a.shape[1], dtype=np.int64))
     shift = shifts_of_maxima(a, b)
-    if not shift.any():
+    if not shift.any() or skips_estimate(len(a), len(b), a.shape[1]):
         return plain
     shifted = measured(a, b, shift)
     less = sum(rise(now, before) for now, before in zip(shifted, plain)) < 0
@@ -183,6 +183,13 @@ def balanced(a, b, lines, rounds=60):
 
 def least_moduli(m, n, k):
     return LEAST + (m * n <= 1 << 22 and k > 2048)
+
+
+def skips_estimate(m, n, k):
+    """True if all is left to binary64 where the fewest moduli do not do by lines."""
+    if m * n * k < 1 << 24 or (m * n <= 1 << 19 and k > 2048):
+        return False
+    return 525 * 1024 // m + 525 * 1024 // n + 350 * 1024 // k >= 1024
 
 
 def estimate_of(a, b, finer=0):
@@ -266,6 +273,8 @@ def cheapest(certify, a, b):
     m, n = len(a.x), len(b.x)
     share = share_of_blocks(a, b)
     best = 0, m * n, float(BINARY64)
+    if skips_estimate(m, n, a.x.shape[1]):
+        return best
     for moduli in range(least_moduli(m, n, a.x.shape[1]), MOST + 1):
         left = ~certify(moduli)
         tiles = tiles_of(left)
@@ -293,7 +302,8 @@ def by_lines(a, b):
     for moduli in range(FEWEST, least):
         if a.is_exact(moduli).all() and b.is_exact(moduli).all():
             return moduli
-    for moduli in range(least, least + (3 if k <= 2048 else 2)):
+    more = 0 if skips_estimate(len(a.x), len(b.x), k) else 2 if k <= 2048 else 1
+    for moduli in range(least, least + more + 1):
         if spread < level(moduli, k) - 52 * LOG + 3 * log_k // 2:
             return moduli
     return 0

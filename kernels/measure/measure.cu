@@ -380,12 +380,15 @@ static cudaError_t measure_tiles(const td_measure *p, const tiles &all, bool aga
                           *p, all);
 }
 
+/* True if lines may be measured again with shifts. */
+static bool may_measure_again(const td_measure *p) { return !p->is_gram && !p->is_measured_once; }
+
 /* Measures strips of lines without shifts, or again with them, and makes their records; where one
  * strip has all lines, records of both are made together, after the second time. */
 static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t stream)
 {
     const int lines = max(lines_read(*p, 0), lines_read(*p, 1));
-    const bool together = lines <= p->scratch.strip_lines && !p->is_gram;
+    const bool together = lines <= p->scratch.strip_lines && may_measure_again(p);
     cudaError_t error = cudaSuccess;
     for (int first = 0; first < lines && error == cudaSuccess; first += p->scratch.strip_lines) {
         const int count = min(p->scratch.strip_lines, lines - first);
@@ -418,7 +421,7 @@ cudaError_t td_measure_run(const td_measure *p, cudaStream_t stream)
     if (error != cudaSuccess) return error;
     if (p->route == TD_MEASURE_WHOLE) return td_measure_whole_run(p, stream);
     error = measure_strips(p, false, stream);
-    return error == cudaSuccess && !p->is_gram ? measure_strips(p, true, stream) : error;
+    return error == cudaSuccess && may_measure_again(p) ? measure_strips(p, true, stream) : error;
 }
 
 cudaError_t td_measure_prepare(void)

@@ -85,6 +85,9 @@ typedef struct {
     int neighbours;
     bool is_gram;
 
+    /* No line is measured again with shifts, however far exponents spread along k. */
+    bool is_measured_once;
+
     td_scalar alpha;
     const int32_t *verdict; /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */
     int64_t batch_first;

@@ -61,6 +61,14 @@ TD_DEVICE bool is_worth_estimating(const td_rule &p)
            td_price_of_others(p.prices);
 }
 
+/* Leaves all of C to binary64. */
+TD_DEVICE void leave_to_binary64(td_choice *choice)
+{
+    choice->parameter = 0;
+    choice->number = -1;
+    choice->is_estimated = 0;
+}
+
 /* Returns the choice that the extremes of all lines of k elements make; seen[0] are those of rows
  * of op(A), seen[1] of columns of op(B). has_lines: alpha is not 0. */
 TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
@@ -77,12 +85,10 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
         take_fewer(p, max(of[0].width, of[1].width), &choice);
     }
     choice.room = room_of(of[0], of[1], k);
-    if (choice.is_estimated && !is_worth_estimating(p)) {
-        choice.parameter = 0;
-        choice.number = -1;
-        choice.is_estimated = 0;
-        choice.room = TD_ROOM;
-    }
+    if (!choice.is_estimated) return choice;
+    const bool is_worth = is_worth_estimating(p);
+    if (!is_worth) choice.room = TD_ROOM;
+    if (!is_worth || p.skips_estimate) leave_to_binary64(&choice);
     return choice;
 }
 
@@ -90,9 +96,7 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
 TD_DEVICE td_choice choice_of_verdict(const td_rule &p, td_verdict verdict)
 {
     td_choice choice = p.candidate[0];
-    choice.parameter = 0;
-    choice.number = -1;
-    choice.is_estimated = 0;
+    leave_to_binary64(&choice);
     choice.room = verdict == TD_C_IS_MADE ? TD_MADE : TD_ROOM;
     return choice;
 }

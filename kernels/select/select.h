@@ -24,6 +24,10 @@ typedef struct {
      * lines, else what the estimate finds. */
     int candidates, candidates_of_lines;
     td_choice candidate[TD_CHOICES];
+
+    /* Of members that lines do not certify all of C is left to binary64: nothing is estimated, and
+     * no line is measured again with shifts (td_measure.is_measured_once). */
+    bool skips_estimate;
     td_prices prices; /* by which the estimate chooses a candidate, or binary64 for all of C */
 
     /* The numbers of moduli below those of all candidates, from least_of_fewer on, have these

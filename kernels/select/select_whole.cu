@@ -117,7 +117,7 @@ TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const stri
 TD_DEVICE bool has_measured_again(const td_measure &p, const td_choose &c, int batch,
                                   chunks_of_block &units)
 {
-    if (!may_spread_by_warp(p, batch)) return false;
+    if (p.is_measured_once || !may_spread_by_warp(p, batch)) return false;
     td_step *const steps = p.scratch.steps + batch * TD_STEPS;
     do_step(&steps[TD_STEP_TOPS], strips_of_both(p), [&](int unit) {
         const strip at(p, unit);

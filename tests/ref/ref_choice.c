@@ -25,6 +25,21 @@ static int least_moduli(const ref_work *w)
  * take half the time. */
 static int binary64_cost(const ref_work *w) { return w->ozaki->is_complex ? 48 : 24; }
 
+/* True if an estimate takes too long beside all of C in binary64: where C or k is small, but for
+ * products of few terms, and those of few elements and many terms. */
+static bool is_too_small(const ref_work *w)
+{
+    const int parts = w->ozaki->is_complex ? 2 : 1;
+    const int64_t m = w->p->m, n = w->p->n, k = w->p->k,
+                  share = 525 * 1024 / (m / parts) + 525 * 1024 / n + 350 * 1024 / (k / parts);
+    return m * n * k >= 1 << 24 && (m * n > 1 << 19 || k <= 2048) && share >= 1024;
+}
+
+bool ref_is_estimated_by_sizes(const ref_work *w)
+{
+    return w->ozaki->scheme != REF_RESIDUES || w->ozaki->parameter || !is_too_small(w);
+}
+
 /* Slices */
 
 /* Bits of a digit of binary32 slices: products of so many over 4096 elements of k are exact in
@@ -111,14 +126,14 @@ static int64_t largest_spread(const ref_work *w, int which, bool of_rounded)
 }
 
 /* The fewest moduli of which the lines tell that they do for all elements, if that costs no more
- * than the estimate: one or two more than the fewest at all. Else 0. */
+ * than the estimate: one or two more than the fewest at all, where there may be one. Else 0. */
 static int moduli_by_lines(const ref_work *w)
 {
     const int64_t k = w->p->k, log_k = ref_log_below((uint64_t)k);
     const int64_t spread = larger(largest_spread(w, 0, true) + largest_spread(w, 1, false),
                                   largest_spread(w, 0, false) + largest_spread(w, 1, true));
-    const int least = least_moduli(w);
-    for (int count = least; count <= least + (k <= 2048 ? 2 : 1); count++)
+    const int least = least_moduli(w), more = !ref_is_estimated_by_sizes(w) ? 0 : k <= 2048 ? 2 : 1;
+    for (int count = least; count <= least + more; count++)
         if (spread <
             ref_level(w->ozaki->is_complex, count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2))
             return count;
@@ -326,6 +341,12 @@ static int64_t cost_of_modulus(const ref_work *w)
     return 16 + 48 * met / (stages * groups_of(w->p->m) * groups_of(w->p->n));
 }
 
+/* No element is certified. */
+static void leave_all(ref_work *w)
+{
+    for (int64_t i = 0; i < w->p->m * w->p->n; i++) w->needed[i] = MAX_MODULI + 1;
+}
+
 /* The number that costs least. */
 static int choose_moduli(ref_work *w)
 {
@@ -333,6 +354,11 @@ static int choose_moduli(ref_work *w)
     const int by_lines = without_more(w, moduli_by_lines(w));
     int64_t least = 64 * tiles * FEW * binary64_cost(w), modulus;
     int best = 0;
+    w->in_binary64 = !by_lines && !ref_is_estimated_by_sizes(w);
+    if (w->in_binary64) {
+        leave_all(w);
+        return 0;
+    }
     w->is_estimated = !by_lines;
     set_needed(w, by_lines ? by_lines : least_moduli(w), by_lines ? by_lines : MAX_MODULI);
     if (by_lines) return by_lines;

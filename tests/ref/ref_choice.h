@@ -30,6 +30,10 @@ typedef struct {
     double *raised[2];
 } ref_work;
 
+/* False if a product that is to choose its moduli is left to binary64, by its sizes, where lines do
+ * not certify the fewest: then there is no estimate, and there are no shifts. */
+bool ref_is_estimated_by_sizes(const ref_work *w);
+
 /* Sets parameter, is_estimated, in_binary64 and, if the data decide, needed. */
 void ref_choose(ref_work *w);
 

@@ -273,12 +273,12 @@ static int64_t mean_rise(const ref_side *s, const ref_line *before)
     return count ? ref_floor_div(rise, count) : 0;
 }
 
-void ref_set_lines(ref_side *side, bool has_parts)
+void ref_set_lines(ref_side *side, bool has_parts, bool may_shift)
 {
     ref_line *before[2];
     int64_t rise = 0;
     measure_lines(side);
-    if (!set_shifts(side, has_parts)) return;
+    if (!may_shift || !set_shifts(side, has_parts)) return;
     for (int o = 0; o < 2; o++) {
         before[o] = side[o].line;
         side[o].line = ref_allocate(side[o].lines, sizeof(ref_line));

@@ -28,9 +28,10 @@ typedef struct {
     double *fixed; /* [line][k]: A', exactly */
 } ref_side;
 
-/* Sets the shifts of both operands, unless these do not make norms smaller, and the records of
- * their lines but for scale and sum. has_parts: elements 2l and 2l + 1 have one shift. */
-void ref_set_lines(ref_side *side, bool has_parts);
+/* Sets the shifts of both operands, if there may be any, unless these do not make norms smaller,
+ * and the records of their lines but for scale and sum. has_parts: elements 2l and 2l + 1 have one
+ * shift. */
+void ref_set_lines(ref_side *side, bool has_parts, bool may_shift);
 
 /* Element l of line i. */
 double ref_at(const ref_side *s, int64_t i, int64_t l);

@@ -260,7 +260,7 @@ static void prepare(ref_work *w)
     w->side[0] = side_of(p->a, p->m, p->k, p->lda, p->op_a == TANDEM_OP_T, 1);
     w->side[1] = side_of(p->b, p->n, p->k, p->ldb, p->op_b == TANDEM_OP_N, -1);
     w->side[0].shift = w->side[1].shift = ref_allocate(p->k, sizeof *w->side[0].shift);
-    ref_set_lines(w->side, w->ozaki->is_complex);
+    ref_set_lines(w->side, w->ozaki->is_complex, ref_is_estimated_by_sizes(w));
     w->needed = ref_allocate(p->m * p->n, sizeof *w->needed);
     w->is_dense = ref_allocate(p->m * p->n, sizeof *w->is_dense);
     ref_choose(w);

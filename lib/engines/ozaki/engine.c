@@ -75,6 +75,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
         .route = product->plan.measure,
         .scaling = td_scaling_of(rule, &rule->candidate[0]),
         .has_parts = product->parameter.is_complex,
+        .is_measured_once = rule->skips_estimate,
         .counts_rounded = counts_rounded(product),
         .extremes = rule->candidates > 1 ? at->counts.extremes : NULL,
         .scratch.strip_lines = product->plan.strip_lines,
@@ -201,12 +202,14 @@ static cudaError_t estimate_part(const td_ozaki_product *product, const td_part 
     return td_estimate_part_run(&estimate);
 }
 
-/* Measures the members' lines and shifts, and chooses for them as far as lines tell. */
-static cudaError_t decide(const td_ozaki_product *product, const td_part *members)
+/* Measures the members' lines and shifts, and chooses for them as far as lines tell.
+ * *is_decided: there is nothing else to choose by. */
+static cudaError_t decide(const td_ozaki_product *product, const td_part *members, bool *is_decided)
 {
     td_choose choose = choose_of(product, members->batch);
     const td_measure measure = measure_of(product, &choose.rule, members->z, members->batch);
     for (int o = 0; o < 2; o++) choose.measured.line_again[o] = measure.line_again[o];
+    *is_decided = choose.rule.skips_estimate || !td_ozaki_certifies(product);
     return td_lines_run(&measure, &choose, product->p->stream);
 }
 
@@ -379,8 +382,9 @@ static cudaError_t run_members(const void *of, const td_part *before_parts)
     const td_ozaki_product *product = of;
     const td_ozaki_plan *plan = &product->plan;
     td_part part = *before_parts;
-    cudaError_t error = decide(product, before_parts);
-    if (!td_ozaki_certifies(product)) return error;
+    bool is_decided;
+    cudaError_t error = decide(product, before_parts, &is_decided);
+    if (is_decided) return error;
     const td_part last = estimated_last(product, part.z);
     while (error == cudaSuccess && td_next_part(product->p, &plan->part, &part))
         if (part.number != last.number) error = estimate_part(product, &part, true);

@@ -82,7 +82,8 @@ typedef struct {
 /* The product as its scheme's functions take it. */
 static inline td_scheme_case td_ozaki_case(const td_ozaki_product *product)
 {
-    return (td_scheme_case){product->mode->scheme, product->parameter, product->p->k};
+    const td_real_product *p = product->p;
+    return (td_scheme_case){product->mode->scheme, product->parameter, p->k, p->m, p->n};
 }
 
 /* Of the part of that number: the scheme's map, and behind it the estimate's. */

@@ -60,7 +60,8 @@ static td_probe probe_of(const probing *x, const td_product *p, td_parameter par
                       .otherwise = otherwise,
                       .verdict = (int32_t *)(x->memory + x->verdict)};
     for (int i = 0; i < 2; i++) probe.factor[i] = td_folded_of(p, i, 0);
-    const td_scheme_case c = {&td_scheme_residues, td_moduli_of(&real, false, parameter), real.k};
+    const td_scheme_case c = {&td_scheme_residues, td_moduli_of(&real, false, parameter), real.k,
+                              real.m, real.n};
     td_scheme_residues.choose(&c, &probe.rule);
     return probe;
 }

@@ -6,6 +6,7 @@
 #include "../../../kernels/fused/fused.h"
 #include "../../model/cost.h"
 #include "../tiler.h"
+#include "estimate_sizes.h"
 #include "scheme.h"
 
 static int base_moduli(td_parameter parameter) { return parameter.count; }
@@ -134,6 +135,17 @@ static void choose_fewer(td_parameter parameter, int64_t k, td_rule *rule)
         rule->level_of_fewer[i] = level_of(parameter, TD_MIN_MODULI + i, k);
 }
 
+/* What mode auto does not do. One modulus more than the fewest is worth less than the estimate
+ * alone, and so is none where nothing is estimated. */
+static void choose_by_definition(const td_scheme_case *c, td_rule *rule)
+{
+    const td_parameter parameter = c->parameter;
+    rule->prices = parameter.is_complex ? complex_prices : defined_prices;
+    if (parameter.is_given) return;
+    rule->skips_estimate = !td_is_worth_estimating(c->m, c->n, c->k, parameter.is_complex);
+    if (rule->skips_estimate) rule->candidates_of_lines = 1;
+}
+
 static void choose(const td_scheme_case *c, td_rule *rule)
 {
     const td_parameter parameter = c->parameter;
@@ -155,8 +167,10 @@ static void choose(const td_scheme_case *c, td_rule *rule)
     /* As if each scale lost half a bit to rounding, and the sums of both lines were alike. */
     rule->level_of_pair = TD_LOG + td_scheme_need(k);
     rule->candidates_of_lines = 1 + (k <= TWO_MORE_K ? 2 : 1);
-    rule->prices = parameter.is_complex ? complex_prices : defined_prices;
-    if (parameter.prices.binary64 > 0) rule->prices = parameter.prices;
+    if (parameter.prices.binary64 > 0)
+        rule->prices = parameter.prices;
+    else
+        choose_by_definition(c, rule);
 }
 
 /* A strip's planes are those of its part. */

@@ -15,11 +15,12 @@
 
 typedef struct td_scheme td_scheme;
 
-/* A product as a scheme's functions are asked of it: their row, and elements of k of a line. */
+/* A product as a scheme's functions are asked of it: their row, and elements of k of a line; and
+ * rows and columns of all of C, for what the data choose alone. */
 typedef struct {
     const td_scheme *scheme;
     td_parameter parameter;
-    int64_t k;
+    int64_t k, m, n;
 } td_scheme_case;
 
 /* A part of a product, small enough for the workspace: all of k, in passes of at most k_pass. */

@@ -10,7 +10,7 @@ enum { SMALL_BYTES = 512 << 20 };
 
 static td_scheme_case case_of(int64_t k)
 {
-    return (td_scheme_case){&td_scheme_residues, moduli, k};
+    return (td_scheme_case){.scheme = &td_scheme_residues, .parameter = moduli, .k = k};
 }
 
 size_t td_second_bytes(const td_part_sizes *sizes, int64_t k, int64_t batch)

@@ -113,7 +113,8 @@ static layout layout_of(const slicing *s, const td_scheme_part *part)
 
 static layout layout_of_part(const td_scheme_part *part)
 {
-    const td_scheme_case c = {part->scheme, part->parameter, part->fixed.operand[0].k};
+    const td_scheme_case c = {
+        .scheme = part->scheme, .parameter = part->parameter, .k = part->fixed.operand[0].k};
     const slicing s = slicing_of_case(&c);
     return layout_of(&s, part);
 }

@@ -164,8 +164,9 @@ static void measure(dense_state *s, const dense_case *c)
         .chosen = {.choice = reserve(s, c->batch * (int64_t)sizeof(td_choice)),
                    .line = {measure.line[0], measure.line[1]}},
     };
-    const td_scheme_case exact = {
-        &td_scheme_residues, {.count = TD_EXACT_MODULI, .is_given = true}, k};
+    const td_scheme_case exact = {.scheme = &td_scheme_residues,
+                                  .parameter = {.count = TD_EXACT_MODULI, .is_given = true},
+                                  .k = k};
     td_scheme_residues.choose(&exact, &choose.rule);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     measure.counts_rounded = counts_rounded(c);

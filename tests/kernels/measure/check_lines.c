@@ -21,7 +21,7 @@ typedef struct {
     int counted;        /* moduli of which it is counted what they round; 0: none */
     bool along[2];      /* k is contiguous */
     bool by_digits, is_pointers, is_aligned;
-    bool begins_early; /* td_measure.begins_early */
+    bool begins_early, is_measured_once; /* as td_measure has them */
 
     /* Real lines 2i and 2i + 1 of operand 0, along k, are (re, -im) and (im, re) of complex terms.
      * Operand 1 is the first of each pair, or, without pairs, operand 0, with other signs. */
@@ -223,8 +223,9 @@ static td_choose choose_of(const lines_case *c, const td_measure *measure, const
         td_scheme_int8_slices.choose(&(td_scheme_case){.scheme = &td_scheme_int8_slices, .k = c->k},
                                      &choose.rule);
     else
-        td_scheme_residues.choose(&(td_scheme_case){&td_scheme_residues, counted, c->k},
-                                  &choose.rule);
+        td_scheme_residues.choose(
+            &(td_scheme_case){&td_scheme_residues, counted, c->k, c->lines[0], c->lines[1]},
+            &choose.rule);
     return choose;
 }
 
@@ -240,6 +241,7 @@ static result run(const lines_case *c, const td_view *operand, way how)
     const td_choose choose = choose_of(c, &measure, &of);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     if (choose.rule.candidates > 1) measure.extremes = (td_extremes *)measure.clear;
+    measure.is_measured_once = c->is_measured_once || choose.rule.skips_estimate;
     if (how == SHARED) share(c, &measure);
     CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
     return of;
@@ -382,6 +384,7 @@ static int check(const lines_case *c, uint64_t seed)
     }
     CHECK_CUDA(cudaMemcpy(shifted, want.shifted, (size_t)c->batch * 4, cudaMemcpyDeviceToHost));
     for (int z = 0; z < c->batch; z++) count += shifted[z] != 0;
+    CHECK(count == 0 || !c->is_measured_once, "%d members are shifted though measured once", count);
     free_all();
     return count;
 }
@@ -427,6 +430,7 @@ TEST(random_cases)
         }
         c.by_digits &= !c.counted;
         c.begins_early = random_int(&r, 0, 2) != 0;
+        c.is_measured_once = random_int(&r, 0, 7) == 0;
         share_some(&c, &r);
         shifted += check(&c, seed);
     }

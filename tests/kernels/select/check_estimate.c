@@ -120,7 +120,7 @@ TEST(matrices_of_programs)
         planted of;
     } kinds[] = {{"L L'", {150, 140, 150, lower, lower, 0}},
                  {"L L', blocks of zeros", {200, 70, 300, lower, lower, TRANSPOSED_A}},
-                 {"wide L L'", {256, 256, 256, wide_lower, wide_lower, 0}},
+                 {"wide L L'", {256, 252, 256, wide_lower, wide_lower, 0}},
                  {"K K", {130, 90, 200, kernel, kernel, TRANSPOSED_A}},
                  {"Q U", {70, 130, 160, normal, secular, 0}},
                  {"localised", {66, 130, 200, localised, normal, TRANSPOSED_A}},
@@ -156,11 +156,12 @@ static double band_from_the_end(test_random *r, int64_t line, int64_t l, int64_t
  * the other tiles decide how many moduli there are. */
 TEST(bands_that_do_not_meet)
 {
-    static const planted of[] = {{600, 580, 600, band, band, 0},
-                                 {590, 600, 610, band, band_from_the_end, TRANSPOSED_A},
+    static const planted of[] = {{590, 570, 2050, band, band, 0},
+                                 {560, 590, 2060, band, band_from_the_end, TRANSPOSED_A},
                                  {130, 600, 4500, band_from_the_end, band, TRANSPOSED_B}};
-    for (int i = 0; i < (test_is_brief() ? 1 : 3); i++)
-        for (int n = 0; n < (i == 0 && !test_is_brief() ? 3 : 1); n++) {
+    if (test_is_brief()) return; /* k has to be long for an estimate of so many lines */
+    for (int i = 0; i < 3; i++)
+        for (int n = 0; n < (i == 0 ? 3 : 1); n++) {
             if (!test_takes(n, 2)) continue;
             const checked seen = check(names[n], &of[i], SEED + (uint64_t)i);
             test_note("%s: %d, %d repaired", names[n], seen.parameter, (int)seen.repaired);

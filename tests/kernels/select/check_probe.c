@@ -120,7 +120,8 @@ static td_rule rule_of(const form *f, td_prices prices)
     td_parameter parameter = {.prices = prices};
     memset(&rule, 0, sizeof rule);
     td_scheme_residues.choose(
-        &(td_scheme_case){&td_scheme_residues, td_moduli_of(&p, false, parameter), p.k}, &rule);
+        &(td_scheme_case){&td_scheme_residues, td_moduli_of(&p, false, parameter), p.k, p.m, p.n},
+        &rule);
     return rule;
 }
 

@@ -391,6 +391,53 @@ TEST(blocks_of_zeros)
     if (!test_is_brief()) check_shapes("ozaki2", &of, BLOCKS, UPPER, 0x1p-90);
 }
 
+/* Sizes that leave data to binary64 */
+
+/* Compares with the definition; returns the most moduli that were taken, 0 if all of C was left to
+ * binary64. */
+static unsigned long long moduli_taken(const product *of)
+{
+    const mode m = mode_of_family("ozaki2");
+    problem p = problem_make(of);
+    test_matrix want = matrix_copy(&p.c);
+    const ref_gemm gemm = problem_gemm(&p, &want);
+    ref_account account = mode_product(&m, &gemm);
+    test_matrix got = checked_compute(&m, &p);
+    checked_compare(&m, &p, &got, &want);
+    const unsigned long long moduli = checked_counters(&m, &p).planes;
+    CHECK(moduli == (unsigned long long)account.parameter, "%d moduli, not %d: %s", (int)moduli,
+          account.parameter, product_text(of));
+    matrix_free(&got);
+    matrix_free(&want);
+    ref_account_free(&account);
+    problem_free(&p);
+    return moduli;
+}
+
+/* From 2^24 terms on data that the fewest moduli do not certify by lines are left to binary64 where
+ * C is small, and nothing is shifted; unless C has few elements and k is long. */
+TEST(sizes_leave_data_to_binary64)
+{
+    static const struct {
+        const char *data;
+        int64_t m, n, k;
+        bool is_left;
+    } cases[] = {{"zeros", 255, 256, 256, false},       {"zeros", 256, 256, 256, true},
+                 {"rising", 257, 260, 260, true},       {"both signs", 256, 256, 256, false},
+                 {"zeros", 96, 96, 2049, false},        {"wide 2", 270, 250, 280, true},
+                 {"far crossing", 260, 270, 250, true}, {"subnormal", 270, 250, 260, true}};
+    if (!mode_exists("ozaki2")) return;
+    const int count = sizeof cases / sizeof *cases;
+    for (int i = test_is_brief() ? count - 1 : 0; i < count; i++) {
+        product of = plain(cases[i].data, cases[i].m, cases[i].n, cases[i].k);
+        of.op_a = i % 2 ? TANDEM_OP_T : TANDEM_OP_N;
+        of.op_b = i % 3 ? TANDEM_OP_T : TANDEM_OP_N;
+        of.beta = i % 2 ? 0.5 : 0.0;
+        const unsigned long long moduli = moduli_taken(&of);
+        CHECK((moduli == 0) == cases[i].is_left, "%d moduli: %s", (int)moduli, product_text(&of));
+    }
+}
+
 /* Batches */
 
 enum { MEMBERS = 6, MOST_COPIES = 13 };
