@@ -9,13 +9,13 @@
 /* A td_factor_update. */
 static td_product update(const td_problem *p, int64_t number)
 {
-    const td_cholesky_cut cut = td_cholesky_usual_cut;
+    const td_cholesky_cut cut = td_cholesky_cut_of(p);
     return td_cholesky_product(cut, p, number * cut.panel);
 }
 
 bool td_cholesky_largest(const td_problem *p, td_real_product *product)
 {
-    if (td_cholesky_products(td_cholesky_usual_cut, p->n) == 0) return false;
+    if (td_cholesky_products(td_cholesky_cut_of(p), p->n) == 0) return false;
     *product = td_factor_real_update(p, update, 0);
     return true;
 }
@@ -61,7 +61,7 @@ static double own_panels(const td_model *model, const td_problem *p)
     double seconds = 0.0;
     if (!r || !has_room(model) || p->n < TD_CHOLESKY_LEAST_ORDER) return -1.0;
     for (int64_t first = 0; first < p->n;) {
-        const int64_t columns = td_cholesky_columns(td_cholesky_usual_cut, p->n, first);
+        const int64_t columns = td_cholesky_columns(td_cholesky_cut_of(p), p->n, first);
         seconds += (double)columns * 1e-6 * td_figure_at(r, orders, ORDERS, (double)(p->n - first));
         first += columns;
     }
@@ -83,7 +83,7 @@ double td_model_native_cholesky(const td_model *model, const td_problem *p)
 double td_model_cholesky_by_native_products(const td_model *model, const td_problem *p)
 {
     double products = 0.0;
-    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_usual_cut, p->n); i++) {
+    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_cut_of(p), p->n); i++) {
         const td_real_product real = td_factor_real_update(p, update, i);
         products = td_factor_sum(td_model_dgemm(model, &real), products);
     }
@@ -92,7 +92,7 @@ double td_model_cholesky_by_native_products(const td_model *model, const td_prob
 
 void td_model_predict_cholesky(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
-    const int64_t count = td_cholesky_products(td_cholesky_usual_cut, p->n);
+    const int64_t count = td_cholesky_products(td_cholesky_cut_of(p), p->n);
     const double panels = own_panels(model, p);
     double products[TD_MOST_WAYS] = {0.0};
     if (panels >= 0.0) td_factor_predict_products(model, p, update, count, products);

@@ -3,7 +3,13 @@
 #include "lower.h"
 #include "sizes.h"
 
-const td_cholesky_cut td_cholesky_usual_cut = {.panel = 2048, .whole = 8192};
+/* Of complex matrices a product gains from fewer rows on, but where there is one alone. */
+td_cholesky_cut td_cholesky_cut_of(const td_problem *p)
+{
+    enum { PANEL = 2048, REAL = 8192, COMPLEX = 7168, LAST = 4096 };
+    const int64_t whole = p->type != TD_COMPLEX_BINARY64 ? REAL : p->n <= COMPLEX ? COMPLEX : LAST;
+    return (td_cholesky_cut){PANEL, whole};
+}
 
 int64_t td_cholesky_columns(td_cholesky_cut cut, int64_t n, int64_t first)
 {

@@ -10,7 +10,8 @@
 typedef struct {
     int64_t panel, whole;
 } td_cholesky_cut;
-extern const td_cholesky_cut td_cholesky_usual_cut;
+
+td_cholesky_cut td_cholesky_cut_of(const td_problem *p);
 
 /* Columns of the panel that begins at column `first` of n. */
 int64_t td_cholesky_columns(td_cholesky_cut cut, int64_t n, int64_t first);

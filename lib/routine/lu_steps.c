@@ -2,22 +2,27 @@
 
 #include "sizes.h"
 
-/* Columns of a wide panel, of which complex ones have half, and of a block where there are several;
- * matrices of fewer columns are one block. */
-enum { WIDE = 128, BLOCK = 4096, TWO_BLOCKS = 9216 };
-
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
+
+/* THE table of cuts, by the most columns that a matrix may have for them, or rows if these are
+ * fewer: columns of a panel, and some of a block; 0: all columns are one. Emulated complex products
+ * gain with fewer terms than real ones do (docs/factor.md). */
+static const struct {
+    td_type type;
+    int64_t most, panel, block;
+} cuts[] = {{TD_BINARY64, 2048, 64, 0},         {TD_BINARY64, 4096, 96, 0},
+            {TD_BINARY64, 9215, 128, 0},        {TD_BINARY64, INT64_MAX, 128, 4096},
+            {TD_COMPLEX_BINARY64, 4095, 64, 0}, {TD_COMPLEX_BINARY64, INT64_MAX, 64, 2048}};
 
 /* Blocks are as alike as panels allow. */
 td_lu_cut td_lu_cut_of(const td_problem *p)
 {
-    enum { SMALL = 2048, MIDDLE = 4096 };
-    const int64_t order = order_of(p),
-                  blocks = order < TWO_BLOCKS ? 1 : (order + BLOCK / 2) / BLOCK;
-    const int64_t panel = order <= SMALL || p->type == TD_COMPLEX_BINARY64 ? WIDE / 2
-                          : order <= MIDDLE                                ? 3 * WIDE / 4
-                                                                           : WIDE;
-    return (td_lu_cut){td_round_up(td_larger(1, td_ceil_div(order, blocks)), panel), panel};
+    const int64_t order = order_of(p);
+    int i = 0;
+    while (cuts[i].type != p->type || cuts[i].most < order) i++;
+    const int64_t some = cuts[i].block, blocks = some > 0 ? (order + some / 2) / some : 1;
+    return (td_lu_cut){td_round_up(td_larger(1, td_ceil_div(order, blocks)), cuts[i].panel),
+                       cuts[i].panel};
 }
 
 int64_t td_lu_blocks(const td_problem *p, const td_lu_cut *cut)

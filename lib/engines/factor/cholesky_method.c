@@ -40,7 +40,7 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
     const double by_fp64 = by_way[td_way_of_binary64()].seconds;
     td_real_product largest;
     if (!td_cholesky_largest(q->called, &largest)) return by_fp64;
-    return by_fp64 + (double)td_cholesky_products(td_cholesky_usual_cut, q->called->n) *
+    return by_fp64 + (double)td_cholesky_products(td_cholesky_cut_of(q->called), q->called->n) *
                          td_model_seconds_to_find_out(&largest);
 }
 
@@ -66,8 +66,8 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
 {
     const td_factor_products by = {.engine = is_native(decision) ? NULL : decision->engine,
                                    .parameter = decision->parameter};
-    return td_factor_cholesky(q->called, &by, td_cholesky_usual_cut, device, workspace_limit,
-                              counters);
+    return td_factor_cholesky(q->called, &by, td_cholesky_cut_of(q->called), device,
+                              workspace_limit, counters);
 }
 
 /* cuSOLVER promises nothing. */
@@ -76,8 +76,8 @@ static td_promise promised(const td_question *q, const td_decision *decision)
     if (!decision->engine)
         return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
     const td_engine *engine = is_native(decision) ? td_engines[0] : decision->engine;
-    return (td_promise){
-        .bound = td_proven_cholesky(engine, decision->parameter, q->called, td_cholesky_usual_cut)};
+    return (td_promise){.bound = td_proven_cholesky(engine, decision->parameter, q->called,
+                                                    td_cholesky_cut_of(q->called))};
 }
 
 /* L L', of which both factors are where a triangle of A has been. */
@@ -109,10 +109,11 @@ static bool sample(const td_question *q, td_product *product)
 
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
-    const td_cholesky_cut cut = td_cholesky_usual_cut;
+    const td_cholesky_cut cut = td_cholesky_cut_of(q->called);
     int64_t tiles = 0;
     (void)decision;
-    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_usual_cut, q->called->n); i++) {
+    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_cut_of(q->called), q->called->n);
+         i++) {
         const td_product update = td_cholesky_product(cut, q->called, i * cut.panel);
         tiles += td_tiles_of_product(&update);
     }

@@ -66,12 +66,14 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
     return td_lu_largest(q->called, product);
 }
 
-/* Where the largest product is large by the rule of method `product`. */
+/* Where the largest product is large by the rule of method `product`; but complex blocks are so
+ * narrow that residues lose more within them than they gain between. */
 static bool is_large(const td_question *q, td_solve_cut *cut)
 {
     td_real_product largest;
     *cut = cut_of(q);
-    return td_lu_largest(q->called, &largest) && td_is_large_product(&largest);
+    return q->called->type == TD_BINARY64 && td_lu_largest(q->called, &largest) &&
+           td_is_large_product(&largest);
 }
 
 /* Engine `dgemm` stands for cuBLAS's own products. */

@@ -104,8 +104,9 @@ TEST(factors_have_bounds_of_residuals)
 TEST(cholesky_has_bounds_of_residuals)
 {
     const td_entry entry = TD_ENTRY_cusolverDnDpotrf;
-    const int64_t panel = td_cholesky_usual_cut.panel, whole = td_cholesky_usual_cut.whole;
     td_problem p = square(TD_FACTOR_CHOLESKY, TD_BINARY64, false);
+    const td_cholesky_cut cut = td_cholesky_cut_of(&p);
+    const int64_t panel = cut.panel, whole = cut.whole;
     assert_true(promised_by("fp64", entry, &p).bound.relative == (70.0 + 11.0) * unit);
     assert_true(promised_by("ozaki2", entry, &p).bound.relative == (70.0 + 11.0) * unit);
     assert_true(isinf(promised_by("native", entry, &p).bound.relative));

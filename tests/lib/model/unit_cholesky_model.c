@@ -24,11 +24,11 @@ static td_problem factors(td_type type, int64_t n, td_triangle triangle)
 /* Panels follow each other to the end, with a product behind each but the last. */
 TEST(panels_have_all_columns)
 {
-    const td_cholesky_cut cut = td_cholesky_usual_cut;
-    const int64_t orders[] = {1,    100,   cut.whole, cut.whole + 1, cut.whole + cut.panel,
-                              9999, 12345, 16384,     100000};
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        const td_problem p = factors(TD_BINARY64, orders[i], TD_LOWER);
+    const int64_t orders[] = {1, 100, 7168, 7169, 8192, 8193, 10240, 9999, 12345, 16384, 100000};
+    for (size_t i = 0; i < 2 * sizeof orders / sizeof *orders; i++) {
+        const td_problem p =
+            factors(i % 2 ? TD_COMPLEX_BINARY64 : TD_BINARY64, orders[i / 2], TD_LOWER);
+        const td_cholesky_cut cut = td_cholesky_cut_of(&p);
         int64_t first = 0, products = 0;
         while (first + td_cholesky_columns(cut, p.n, first) < p.n) {
             assert_int_equal(products * cut.panel, first);
@@ -45,10 +45,11 @@ static int64_t place_of(const td_matrix *x) { return (double *)x->data - element
 /* A - L L' of the triangle behind a panel, or A - U' U. */
 TEST(products_are_of_the_triangle_behind)
 {
-    const int64_t n = 16384, ld = n + 5, k = td_cholesky_usual_cut.panel;
+    const td_cholesky_cut cut = {.panel = 2048, .whole = 8192};
+    const int64_t n = 16384, ld = n + 5, k = cut.panel;
     for (int u = 0; u < 2; u++) {
         const td_problem p = factors(TD_BINARY64, n, u ? TD_UPPER : TD_LOWER);
-        const td_product product = td_cholesky_product(td_cholesky_usual_cut, &p, k);
+        const td_product product = td_cholesky_product(cut, &p, k);
         assert_int_equal(product.region, u ? TD_REGION_UPPER : TD_REGION_LOWER);
         assert_int_equal(product.m, n - 2 * k);
         assert_int_equal(product.n, n - 2 * k);

@@ -147,14 +147,14 @@ TEST(auto_takes_complex_factors_where_they_gain)
 {
     const td_options o = options_of_auto();
     const td_model model = model_of(H200);
-    for (int64_t order = 1024; order <= 4096; order *= 2) {
+    for (int64_t order = 1024; order <= 16384; order *= 2) {
         const td_problem p = factors(TD_COMPLEX_BINARY64, order, order);
-        assert_string_equal(decide_call(&o, &p, &model).text, "dgemm");
+        const td_decision d = decide_call(&o, &p, &model);
+        assert_null(d.reason);
+        assert_string_equal(d.text, order < 4096 ? "dgemm" : "ozaki2");
     }
-    const td_problem small = factors(TD_COMPLEX_BINARY64, 256, 256),
-                     large = factors(TD_COMPLEX_BINARY64, 8192, 8192);
+    const td_problem small = factors(TD_COMPLEX_BINARY64, 256, 256);
     assert_non_null(decide_call(&o, &small, &model).reason);
-    assert_non_null(decide_call(&o, &large, &model).reason);
 }
 
 /* Panels of complex matrices have at most as many columns as a cluster takes. */
