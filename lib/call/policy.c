@@ -83,16 +83,16 @@ static bool is_far_ahead(const td_model *model, td_forecast f)
 }
 
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
-static bool is_too_slow_at_worst(const td_model *model, td_forecast f)
+static bool is_too_slow_at_worst(const td_question *q, const td_model *model, td_forecast f)
 {
-    return is_dear_to_find_out(f) && !is_far_ahead(model, f);
+    return !q->method->is_rarely_found_out && is_dear_to_find_out(f) && !is_far_ahead(model, f);
 }
 
 /* True if a call stays native for its worst case. This is the one place where strategy adaptive
  * relaxes that rule: what heed_site then makes of the call is risky, and for its site to allow. */
-static bool forgoes(const td_options *o, const td_model *model, td_forecast f)
+static bool forgoes(const td_options *o, const td_question *q, const td_model *model, td_forecast f)
 {
-    return is_too_slow_at_worst(model, f) && !is_adaptive(o);
+    return is_too_slow_at_worst(q, model, f) && !is_adaptive(o);
 }
 
 /* Seconds of the copies round an emulated call whose matrices are on the host. */
@@ -106,10 +106,11 @@ static double native_seconds(const td_question *q, double seconds)
 }
 
 /* A decision to emulate what cuBLAS might make as well. */
-static td_decision heed_site(const td_options *o, const td_model *model, td_decision d)
+static td_decision heed_site(const td_options *o, const td_question *q, const td_model *model,
+                             td_decision d)
 {
     d.heeds_site = is_adaptive(o) && d.engine->cost;
-    d.is_risky = d.heeds_site && is_too_slow_at_worst(model, d.forecast);
+    d.is_risky = d.heeds_site && is_too_slow_at_worst(q, model, d.forecast);
     return d;
 }
 
@@ -212,7 +213,7 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
     if (forecast.found_out > 0.0) forecast.found_out += copying_seconds(q);
     if (may_be_native && is_slower(model, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
-    if (forgoes(o, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
+    if (forgoes(o, q, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     const bool is_not_probed =
         q->method->has_branch && is_dear_to_find_out(forecast) && is_far_ahead(model, forecast);
     td_decision d = {.engine = best.way->engine,
@@ -222,7 +223,7 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
                      .cut = best.forecast.cut,
                      .forecast = forecast};
     d.parameter.prices = prices_of(q, model, &best, may_be_native && !is_not_probed);
-    return may_be_native ? heed_site(o, model, d) : d;
+    return may_be_native ? heed_site(o, q, model, d) : d;
 }
 
 /* The mode that was asked for. */
@@ -247,7 +248,7 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
     if (is_slower(model, d.forecast)) return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = emulated.cut;
     d.choice = td_choice_faster;
-    return heed_site(o, model, d);
+    return heed_site(o, q, model, d);
 }
 
 /* By the arithmetic of a mode. */

@@ -48,6 +48,9 @@ typedef struct td_method {
     double (*found_out)(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way);
 
+    /* Bad data are so rare that what they cost does not count against the mode. */
+    bool is_rarely_found_out;
+
     /* The product of real lines by which a mode's prices are set; false: none is large enough. */
     bool (*priced)(const td_question *q, td_solve_cut cut, td_real_product *product);
 

@@ -23,12 +23,13 @@ td_real_product td_eigen_real_product(int64_t n, td_eigen_product_id which)
  * and X'X once more than that. */
 enum { STEPS = 3 };
 
-/* Seconds of all products by every way; negative where nobody can say. */
-static void predict_products(const td_model *model, int64_t n, double seconds[TD_MOST_WAYS])
+/* Seconds of all products of so many steps by every way; negative where nobody can say. */
+static void predict_products(const td_model *model, int64_t n, int steps,
+                             double seconds[TD_MOST_WAYS])
 {
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     for (int which = 0; which < TD_EIGEN_PRODUCTS; which++) {
-        const int times = which < TD_EIGEN_CHECKS ? STEPS + 1 : STEPS;
+        const int times = which < TD_EIGEN_CHECKS ? steps + 1 : steps;
         const td_real_product real = td_eigen_real_product(n, (td_eigen_product_id)which);
         double once[TD_MOST_WAYS] = {0.0};
         td_model_predict(model, &real, once);
@@ -113,21 +114,34 @@ static double narrow_seconds(const td_model *model, int64_t n)
 
 /* What lies between the products: some twenty matrices are read or written in a step, and the host
  * waits twice. */
-static double between_products(const td_model *model, int64_t n)
+static double between_products(const td_model *model, int64_t n, int steps)
 {
     const double waiting = 2 * 20e-6, matrices = 20.0,
                  bytes = (double)n * (double)n * sizeof(double);
-    return (STEPS + 1) * (waiting + matrices * bytes / model->rates.bytes);
+    return (steps + 1) * (waiting + matrices * bytes / model->rates.bytes);
+}
+
+/* Of binary32's vectors and so many steps by every way; negative where nobody can say. */
+static void predict_refined(const td_model *model, int64_t n, int steps,
+                            double seconds[TD_MOST_WAYS])
+{
+    const double others = narrow_seconds(model, n) + between_products(model, n, steps);
+    predict_products(model, n, steps, seconds);
+    for (int i = 0; i < TD_MOST_WAYS; i++)
+        seconds[i] = n < TD_EIGEN_LEAST_ORDER || seconds[i] < 0.0 ? -1.0 : seconds[i] + others;
 }
 
 void td_model_predict_eigen(const td_model *model, int64_t n, td_way_forecast *by_way)
 {
-    double products[TD_MOST_WAYS];
-    predict_products(model, n, products);
-    const double others = narrow_seconds(model, n) + between_products(model, n);
-    for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i].seconds =
-            n < TD_EIGEN_LEAST_ORDER || products[i] < 0.0 ? -1.0 : products[i] + others;
-    for (int i = 0; i < TD_MOST_WAYS; i++) by_way[i].cut = (td_solve_cut){0};
+    double seconds[TD_MOST_WAYS];
+    predict_refined(model, n, STEPS, seconds);
+    for (int i = 0; i < TD_MOST_WAYS; i++) by_way[i] = (td_way_forecast){.seconds = seconds[i]};
     by_way[0].seconds = native_seconds(model, n);
+}
+
+double td_model_eigen_found_out(const td_model *model, int64_t n, int way)
+{
+    double seconds[TD_MOST_WAYS];
+    predict_refined(model, n, TD_EIGEN_MOST_STEPS, seconds);
+    return seconds[way] < 0.0 ? -1.0 : seconds[way] + native_seconds(model, n);
 }

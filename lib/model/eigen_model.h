@@ -17,4 +17,8 @@ td_real_product td_eigen_real_product(int64_t n, td_eigen_product_id which);
  * ones if nobody can say, or the matrix is small. */
 void td_model_predict_eigen(const td_model *model, int64_t n, td_way_forecast *by_way);
 
+/* Seconds if the vectors of that way stay too bad after the most steps, so that cuSOLVER's routine
+ * runs as well. Vectors of large clusters that binary32 finds again are not counted. */
+double td_model_eigen_found_out(const td_model *model, int64_t n, int way);
+
 #endif

@@ -26,6 +26,9 @@ typedef enum {
 /* Those that say how good X is come first. */
 enum { TD_EIGEN_CHECKS = TD_EIGEN_XX + 1 };
 
+/* The most steps of a matrix. */
+enum { TD_EIGEN_MOST_STEPS = 6 };
+
 td_product td_eigen_product(const td_eigen_matrices *m, td_eigen_product_id which);
 
 #endif

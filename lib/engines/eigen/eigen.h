@@ -11,9 +11,6 @@
  * TD_EIGEN_LEVEL sqrt(n) 2^-53. */
 #define TD_EIGEN_LEVEL 3.0
 
-/* The most steps of refinement. */
-enum { TD_EIGEN_MOST_STEPS = 6 };
-
 /* Runs in p->stream, for which it waits. p is a valid problem of kind TD_EIGEN, binary64, with
  * elements, values, an info and a solver, and the engine is as accurate as binary64. TD_RUN_DONE
  * or, if nothing of A, its values and info has been touched, the reason: TD_RUN_NOT_REFINED among

@@ -29,8 +29,8 @@ static void predict(const td_model *model, const td_question *q, td_way_forecast
 static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way)
 {
-    (void)model, (void)q, (void)by_way, (void)way;
-    return 0.0;
+    (void)by_way;
+    return td_model_eigen_found_out(model, q->called->n, way);
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -74,6 +74,7 @@ const td_method td_method_eigen = {
     .predict = predict,
     .predict_one = td_predict_by_way,
     .found_out = found_out,
+    .is_rarely_found_out = true,
     .priced = priced,
     .cut = td_no_cut,
     .run = run,

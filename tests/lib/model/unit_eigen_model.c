@@ -94,6 +94,21 @@ TEST(auto_takes_vectors_where_they_gain)
     }
 }
 
+/* Vectors that stay too bad have taken more steps, and native's routine comes behind them. That is
+ * known, and does not count against the mode. */
+TEST(bad_vectors_cost_native_as_well)
+{
+    const td_options o = options_of_auto();
+    const td_model model = model_of(RTX4090);
+    for (int64_t n = 4096; n <= 16384; n *= 2) {
+        const td_problem p = vectors(n);
+        const td_decision d = decide_call(&o, &p, &model);
+        assert_null(d.reason);
+        assert_true(d.forecast.found_out > d.forecast.emulated + d.forecast.native);
+        assert_true(d.forecast.found_out < 2.0 * d.forecast.emulated + d.forecast.native);
+    }
+}
+
 /* Bits that begin as cuSOLVER's are the same nowhere else. */
 TEST(reproducible_stays_native)
 {
