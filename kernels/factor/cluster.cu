@@ -184,7 +184,9 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order<number> *order)
                                                  order->source,   (int)gridDim.x,
                                                  (int)blockIdx.x, (int)blockIdx.x * threads * rows};
     s.step = 0;
+    TD_MARK(START);
     begin_panel(s);
+    TD_MARK(BEGIN);
     TD_ROLLED
     for (int first = 0; first < panel.columns; first += leaf) {
         const int columns = min(leaf, (int)panel.columns - first);
@@ -192,10 +194,12 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order<number> *order)
             begin_leaf(s, shared.products, order->lower, first, columns);
         else
             load_leaf(s, columns);
+        TD_MARK(LEAF);
         eliminate<leaf, leaf - SOME>(s, first, first, min((int)SOME, columns));
         eliminate<leaf - SOME, 0>(s, first, first + SOME, max(0, columns - SOME));
         keep_lower(s, order->lower, first, first + columns);
         td_cluster_meet();
+        TD_MARK(KEEP);
     }
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
@@ -204,6 +208,7 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order<number> *order)
     }
     td_cluster_meet();
     order_rows(s, order->target);
+    TD_MARK(ORDER);
 }
 
 #endif

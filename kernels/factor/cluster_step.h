@@ -15,6 +15,7 @@
 
 #include "../device/barrier.h"
 #include "../device/cluster.h"
+#include "../device/marks.h"
 #include "../solve/quotient.h"
 #include "cluster.h"
 #include "cluster_search.h"
@@ -201,7 +202,9 @@ TD_DEVICE void send_best(step_state<number, threads, rows, leaf> &s, messages<nu
                 if (own == r) s.shared.values.of[flip][warp] = s.a[r][0];
         }
     }
+    TD_MARK(SEARCH);
     __syncthreads();
+    TD_MARK(SYNC);
     const candidate best = lane < WARPS ? s.shared.best[flip][lane] : no_candidate();
     const int sender = best_lane(best);
     if (warp == sender)
@@ -355,7 +358,9 @@ TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int c
     const int parity = s.step / MESSAGES % 2;
     messages<number, leaf> &m = s.shared.of[s.step % MESSAGES];
     send_best<live>(s, m, column, next_live);
+    TD_MARK(SEND);
     td_barrier_wait(&m.keys_arrive, (uint32_t)parity);
+    TD_MARK(KEYS);
     const int from = best_block(s, m);
     const double where = m.key[from][1];
     const int place = __double2hiint(where);
@@ -368,7 +373,9 @@ TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int c
         is_used = is_used || (s.place[r] >= first && !is_below[r]);
     }
     const bool is_shared = rows > 1 && !__any_sync(~0u, is_used);
+    TD_MARK(CHOOSE);
     td_barrier_wait(&m.rows_arrive, (uint32_t)parity);
+    TD_MARK(ROWS);
     const number pivot = row[0], divisor = with_sign_of(m.divisor[from][0], pivot);
     number factor[rows];
     TD_UNROLL
@@ -382,8 +389,10 @@ TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int c
                 s.panel.a)[s.base + r * threads + (int)threadIdx.x + column * s.panel.ld] =
                 is_below[r] ? factor[r] : x;
     }
+    TD_MARK(DIVIDE);
     update<live>(s, factor, is_below, row, is_shared);
     if (threadIdx.x == 0) note_pivot(s, column, place, __double2loint(where), pivot);
+    TD_MARK(UPDATE);
     s.step++;
 }
 

@@ -12,6 +12,7 @@
 
 #include "../device/barrier.h"
 #include "../device/cluster.h"
+#include "../device/marks.h"
 #include "qr.h"
 #include "qr_number.h"
 #include "qr_order.h"
@@ -136,6 +137,7 @@ TD_DEVICE number qr_exchange(qr_state<number, sharing, warps, rows> &s, bool has
     const int parity = s.step / QR_MESSAGES % 2;
     s.step++;
     __syncthreads();
+    TD_MARK(SYNC);
     if (s.warp < s.blocks && s.lane < LEAF) {
         const number own = qr_one_of<warps>(&shared.sum[0][s.lane], LEAF, combine);
         for (int to = s.warp; to < s.blocks; to += warps) {
@@ -143,10 +145,12 @@ TD_DEVICE number qr_exchange(qr_state<number, sharing, warps, rows> &s, bool has
             if (has_row && s.block == 0) qr_send(&m.row[s.lane], shared.row[s.lane], &m.arrive, to);
         }
     }
+    TD_MARK(SEND);
     if (s.warp > 0) return td_number<number>(0.0);
     if (s.lane == 0)
         qr_expect(&m.arrive, (s.blocks + (has_row ? 1 : 0)) * LEAF * (int)sizeof(number));
     td_barrier_wait(&m.arrive, (uint32_t)parity);
+    TD_MARK(WAIT);
     return s.lane < LEAF ? qr_one_of<QR_BLOCKS>(&m.sum[0][s.lane], MOST, combine)
                          : td_number<number>(0.0);
 }
@@ -387,10 +391,13 @@ TD_DEVICE void qr_columns(qr_state<number, sharing, warps, rows> &s)
     for (int column = 0; column < s.leaf.columns;) {
         if (!is_again) qr_publish(s, column);
         qr_sum_up(s, column);
+        TD_MARK(SUM);
         const number sum = qr_exchange(s, true, qr_sum());
         if (s.warp == 0) qr_decide(s, sum, column);
+        TD_MARK(DECIDE);
         if (makes_t && column > 0) qr_make_t(s.shared.triangle, s.lane, column - 1);
         __syncthreads();
+        TD_MARK(SYNC);
         is_again = s.shared.lifts;
         if (is_again) {
             qr_lift(s, column);
@@ -402,6 +409,7 @@ TD_DEVICE void qr_columns(qr_state<number, sharing, warps, rows> &s)
             qr_update<false>(s, column);
         column++;
         if (column % sharing == 0) qr_turn(s);
+        TD_MARK(UPDATE);
     }
     if (makes_t) qr_make_t(s.shared.triangle, s.lane, s.leaf.columns - 1);
     __syncthreads();
@@ -447,13 +455,17 @@ TD_DEVICE void qr_leaf_of(const qr_leaf<number> &leaf)
                                                 (int)threadIdx.x / 32,
                                                 (int)threadIdx.x % 32};
     s.step = s.turn = 0;
+    TD_MARK(START);
     qr_begin(s);
+    TD_MARK(BEGIN);
     qr_load(s);
     qr_level(s);
+    TD_MARK(LOAD);
     qr_columns(s);
     td_let_next_begin();
     qr_finish(s);
     td_cluster_meet();
+    TD_MARK(FINISH);
 }
 
 #endif

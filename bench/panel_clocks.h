@@ -1,0 +1,35 @@
+/* panel_clocks.h - what of a panel's factorisation has taken how many clocks. */
+#ifndef BENCH_PANEL_CLOCKS_H
+#define BENCH_PANEL_CLOCKS_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A kernel that has marks (kernels/device/marks.h), and the names of these. */
+typedef struct {
+    const char *routine;
+    int names;
+    const char *const *name;
+    const bool *of_column; /* true where a mark comes once or more a column */
+
+    int (*columns)(bool is_complex, int rows); /* of what is run at a time */
+
+    /* Runs it on a matrix on the device; `work` has room for whatever it writes beside it. False if
+     * that fails. */
+    bool (*run)(bool is_complex, int rows, void *a, void *work);
+
+    /* Those of the last runs, and 0 from now on. */
+    bool (*take)(unsigned long long *clocks);
+} clocked;
+
+enum { MOST_NAMES = 16 };
+extern const clocked clocked_lu, clocked_qr;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

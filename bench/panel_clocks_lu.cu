@@ -1,0 +1,60 @@
+/* panel_clocks_lu.cu - panels of LU (kernels/factor/cluster_step.h) with marks. */
+#include "panel_clocks.h"
+
+#define CLOCKS(X)                                                                                  \
+    X(START, false)                                                                                \
+    X(BEGIN, false)                                                                                \
+    X(LEAF, false)                                                                                 \
+    X(SEARCH, true)                                                                                \
+    X(SYNC, true)                                                                                  \
+    X(SEND, true)                                                                                  \
+    X(KEYS, true)                                                                                  \
+    X(CHOOSE, true)                                                                                \
+    X(ROWS, true)                                                                                  \
+    X(DIVIDE, true)                                                                                \
+    X(UPDATE, true)                                                                                \
+    X(KEEP, false)                                                                                 \
+    X(ORDER, false)
+#define MARK(name, of_column) MARK_##name,
+#define TD_MARKS              CLOCKS(MARK)
+
+#include "../kernels/factor/cluster.cu"
+
+#define NAME(name, of_column) #name,
+#define IS(name, of_column)   of_column,
+static const char *const names[] = {CLOCKS(NAME)};
+static const bool of_column[] = {CLOCKS(IS)};
+
+static int columns(bool is_complex, int rows)
+{
+    (void)rows;
+    return is_complex ? TD_CLUSTER_COMPLEX_COLUMNS : TD_CLUSTER_COLUMNS;
+}
+
+/* Work: info, pivots, and what other columns need. */
+static bool run(bool is_complex, int rows, void *a, void *work)
+{
+    enum { ALIGNMENT = 256 };
+    char *const memory = static_cast<char *>(work);
+    const td_one_block_panel panel = {.is_complex = is_complex,
+                                      .a = a,
+                                      .ld = rows,
+                                      .rows = rows,
+                                      .columns = columns(is_complex, rows),
+                                      .before = 0,
+                                      .pivots = memory + ALIGNMENT,
+                                      .has_wide_pivots = false,
+                                      .info = reinterpret_cast<int *>(memory)};
+    void *const order = memory + ALIGNMENT + TD_CLUSTER_COLUMNS * sizeof(int);
+    return td_cluster_prepare() == cudaSuccess &&
+           td_cluster_factor_run(&panel, order, NULL, NULL) == cudaSuccess;
+}
+
+static bool take(unsigned long long *clocks)
+{
+    static const unsigned long long zeros[TD_MARK_NAMES] = {};
+    return cudaMemcpyFromSymbol(clocks, td_clocks, sizeof td_clocks) == cudaSuccess &&
+           cudaMemcpyToSymbol(td_clocks, zeros, sizeof td_clocks) == cudaSuccess;
+}
+
+const clocked clocked_lu = {"getrf", TD_MARK_NAMES, names, of_column, columns, run, take};
