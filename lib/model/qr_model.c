@@ -47,9 +47,42 @@ bool td_qr_largest(const td_problem *p, td_real_product *product)
     return product->m > 0 && product->n > 0;
 }
 
-static void predict_products(const td_model *model, const td_problem *p, double *seconds)
+/* Updates by blocks but the last, which come first. */
+static int64_t updates_by_blocks(const td_problem *p)
 {
-    td_factor_predict_products(model, p, td_qr_update, td_qr_updates(p), seconds);
+    const td_qr_cut cut = td_qr_cut_of(p);
+    return 2 * (td_qr_blocks(&cut, order_of(p)) - 1);
+}
+
+/* The updates behind these. A td_factor_update. */
+static td_product update_by_panel(const td_problem *p, int64_t number)
+{
+    return td_qr_update(p, updates_by_blocks(p) + number);
+}
+
+/* Seconds of all products by every way; of the panels' products, too. */
+typedef struct {
+    double of_blocks[TD_MOST_WAYS], of_panels[TD_MOST_WAYS], within[TD_MOST_WAYS];
+} products;
+
+static void predict_products(const td_model *model, const td_problem *p, products *seconds)
+{
+    const int64_t by_blocks = updates_by_blocks(p);
+    td_factor_predict_products(model, p, td_qr_update, by_blocks, seconds->of_blocks);
+    td_factor_predict_products(model, p, update_by_panel, td_qr_updates(p) - by_blocks,
+                               seconds->of_panels);
+    td_factor_predict_products(model, p, td_qr_update_within, td_qr_updates_within(p),
+                               seconds->within);
+}
+
+/* Columns have the time of cuBLAS's products within blocks. */
+static double seconds_by(const products *of, int way, bool makes_all)
+{
+    const double by_panels = of->of_panels[makes_all ? way : 0];
+    const double within = makes_all ? of->within[way] - of->within[0] : 0.0;
+    const bool is_known = !makes_all || of->within[way] >= 0.0;
+    return is_known ? td_factor_sum(td_factor_sum(of->of_blocks[way], by_panels), fmax(0.0, within))
+                    : -1.0;
 }
 
 /* ---- factorisations ---- */
@@ -90,18 +123,35 @@ static double own_columns(const td_model *model, const td_problem *p)
 double td_model_qr_by_native_products(const td_model *model, const td_problem *p)
 {
     const double columns = own_columns(model, p);
-    double products[TD_MOST_WAYS];
+    products of;
     if (columns < 0.0) return -1.0;
-    predict_products(model, p, products);
-    return td_factor_sum(products[0], columns);
+    predict_products(model, p, &of);
+    return td_factor_sum(seconds_by(&of, 0, true), columns);
+}
+
+/* Without blocks a way makes all products. */
+static void predict(const td_model *model, const td_problem *p, bool makes_all,
+                    td_way_forecast *by_way)
+{
+    const double columns = own_columns(model, p);
+    const bool has_blocks = updates_by_blocks(p) > 0;
+    const td_solve_cut cut = {.least_terms = has_blocks && !makes_all ? TD_QR_LEAST_TERMS : 0};
+    products of = {{0.0}, {0.0}, {0.0}};
+    if (columns >= 0.0) predict_products(model, p, &of);
+    for (int i = 0; i < TD_MOST_WAYS; i++)
+        by_way[i] = (td_way_forecast){
+            td_factor_sum(seconds_by(&of, i, makes_all || !has_blocks), columns), cut};
+    by_way[0].seconds = td_model_native_qr(model, p);
 }
 
 void td_model_predict_qr(const td_model *model, const td_problem *p, td_way_forecast *by_way)
 {
-    const double columns = own_columns(model, p);
-    double products[TD_MOST_WAYS] = {0.0};
-    if (columns >= 0.0) predict_products(model, p, products);
-    for (int i = 0; i < TD_MOST_WAYS; i++)
-        by_way[i] = (td_way_forecast){.seconds = td_factor_sum(products[i], columns)};
-    by_way[0].seconds = td_model_native_qr(model, p);
+    predict(model, p, false, by_way);
+}
+
+double td_model_qr_by_one_way(const td_model *model, const td_problem *p, int way)
+{
+    td_way_forecast by_way[TD_MOST_WAYS];
+    predict(model, p, true, by_way);
+    return by_way[way].seconds;
 }

@@ -10,8 +10,14 @@
  * cuSOLVER less time than most of them would gain. */
 enum { TD_QR_MOST_ROWS = 16384, TD_QR_LEAST_ORDER = 256 };
 
+/* Under mode auto products of fewer reflectors at a time are cuBLAS's own, if there are blocks. */
+enum { TD_QR_LEAST_TERMS = 512 };
+
 /* As td_model_predict_lu, of a problem that has reflectors. */
 void td_model_predict_qr(const td_model *model, const td_problem *p, td_way_forecast *by_way);
+
+/* Seconds if that way makes the products of panels as well: a mode by name. */
+double td_model_qr_by_one_way(const td_model *model, const td_problem *p, int way);
 
 /* cuSOLVER's seconds alone. */
 double td_model_native_qr(const td_model *model, const td_problem *p);

@@ -1,12 +1,15 @@
-/* qr_steps.h - QR of one matrix, and what is made of its reflectors, as panels of columns: what is
- * factored in turn, and the products that are due behind it. It depends on sizes alone, so that
- * bits do. Pure: no CUDA calls.
+/* qr_steps.h - QR of one matrix, and what is made of its reflectors, as blocks of columns, each of
+ * which is panels: what is factored in turn, and the products that are due behind. It depends on
+ * sizes alone, so that bits do. Pure: no CUDA calls.
  *
  *     +-------+--------------+
- *     |       |              |   panel: reflectors, I - V T V', from its diagonal on
- *     | panel |    C         |   W = V'C; then C -= V T W: both of as many terms or rows as the
- *     |       |              |   panel has columns
- *     +-------+--------------+ */
+ *     |       |              |   block: reflectors, I - V T V', from its diagonal on, made as
+ *     | block |    C         |   panels whose products stay within it
+ *     |       |              |   W = V'C; then C -= V T W: both of as many terms or rows as the
+ *     +-------+--------------+   block has columns
+ *
+ * Panels of the last block have all columns behind them for C: where there are not many left, that
+ * waits less than products of more terms gain. */
 #ifndef TD_QR_STEPS_H
 #define TD_QR_STEPS_H
 
@@ -15,11 +18,18 @@
 /* Most columns of a panel, of which complex ones count twice. */
 enum { TD_QR_WIDEST = 256 };
 
+/* Columns of a block, a multiple of those of a panel; and more than the last one may have. */
+typedef struct {
+    int64_t panel, block, last;
+} td_qr_cut;
+
+td_qr_cut td_qr_cut_of(const td_problem *p);
+
 /* What ' stands for: the transpose, of complex matrices the conjugate one. */
 td_op td_qr_transpose(td_type type);
 
-/* Columns of every panel but the last. */
-int64_t td_qr_panel_columns(const td_problem *p);
+/* The blocks of so many reflectors, 1 or more. */
+int64_t td_qr_blocks(const td_qr_cut *cut, int64_t reflectors);
 
 /* Rows of the reflectors of a problem that has some. */
 int64_t td_qr_reflected(const td_problem *p);
@@ -27,11 +37,17 @@ int64_t td_qr_reflected(const td_problem *p);
 /* Multiply-adds of elements that the routine stands for, however it is cut. */
 double td_qr_terms(const td_problem *p);
 
-/* The number of products of a mode: two for each panel that has columns behind it, with the
- * reflectors' transpose and with them. The small one between the two, with T, is not among them. */
+/* The number of products of a mode that reach all columns: two for each block but the last, then
+ * two for each panel of that one, if there are columns behind: with the reflectors' transpose and
+ * with them. The small one between the two, with T, is not among them. */
 int64_t td_qr_updates(const td_problem *p);
 
 /* Product number i of these. */
 td_product td_qr_update(const td_problem *p, int64_t i);
+
+/* The number of products within blocks, and number i of them: two for each panel that has columns
+ * of its block behind it. */
+int64_t td_qr_updates_within(const td_problem *p);
+td_product td_qr_update_within(const td_problem *p, int64_t i);
 
 #endif

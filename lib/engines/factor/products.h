@@ -11,7 +11,8 @@
 typedef struct {
     const td_engine *engine; /* NULL: cuBLAS's own routines, by a handle of Tandem's own */
     td_parameter parameter;
-    td_solve_cut cut; /* of solves; products of fewer terms than its least_terms are cuBLAS's own */
+    td_solve_cut cut; /* of solves; products of fewer terms than its least_terms, or of fewer
+                       * reflectors, are cuBLAS's own */
     td_lu_cut panels;
 } td_factor_products;
 

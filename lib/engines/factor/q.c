@@ -56,8 +56,9 @@ static td_run_status form(const run *r, const td_qr_panel *panel, int64_t first)
     const td_problem *p = r->problem;
     const int64_t behind = first + panel->columns;
     const td_matrix others = td_lu_part(p, first, behind);
-    td_run_status status = td_reflector_apply(&r->reflectors, panel, TD_OP_N, others, p->n - behind,
-                                              behind, p->stream);
+    const td_reflection by = td_reflection_of(panel);
+    td_run_status status =
+        td_reflector_apply(&r->reflectors, &by, TD_OP_N, others, p->n - behind, behind, p->stream);
     if (status == TD_RUN_DONE) status = td_reflector_form(&r->reflectors, panel, p->stream);
     if (status != TD_RUN_DONE) return status;
     return unit(r, first, panel->columns, first, first) ? TD_RUN_DONE : TD_RUN_FAILED;
@@ -67,18 +68,19 @@ static td_run_status apply(const run *r, const td_qr_panel *panel, int64_t first
 {
     const td_problem *p = r->problem;
     const int64_t bytes = td_types[p->type].size;
+    const td_reflection by = td_reflection_of(panel);
     char *const c = p->c.data;
     const td_matrix below = {.data = c + first * bytes, .ld = p->c.ld},
                     behind = {.data = c + first * p->c.ld * bytes, .ld = p->c.ld};
     return p->side == TD_LEFT
-               ? td_reflector_apply(&r->reflectors, panel, p->op_a, below, p->n, 0, p->stream)
-               : td_reflector_apply_right(&r->reflectors, panel, p->op_a, behind, p->m, p->stream);
+               ? td_reflector_apply(&r->reflectors, &by, p->op_a, below, p->n, 0, p->stream)
+               : td_reflector_apply_right(&r->reflectors, &by, p->op_a, behind, p->m, p->stream);
 }
 
 /* The panel that has its turn as number `turn`. */
 static int64_t first_of(const run *r, int64_t turn)
 {
-    const int64_t width = r->reflectors.width, panels = td_ceil_div(r->reflectors.count, width);
+    const int64_t width = r->reflectors.cut.panel, panels = td_ceil_div(r->reflectors.count, width);
     return (r->is_backward ? panels - 1 - turn : turn) * width;
 }
 
@@ -115,7 +117,7 @@ static bool begin(const run *r)
 
 static td_run_status run_steps(const run *r)
 {
-    const int64_t panels = td_ceil_div(r->reflectors.count, r->reflectors.width);
+    const int64_t panels = td_ceil_div(r->reflectors.count, r->reflectors.cut.panel);
     if (!begin(r)) return TD_RUN_BROKEN;
     td_run_status status = take(r, 0);
     for (int64_t turn = 0; turn < panels && status == TD_RUN_DONE; turn++) status = step(r, turn);
@@ -136,7 +138,7 @@ td_run_status td_factor_q(const td_problem *p, const td_factor_products *product
                             .ld = p->a.ld,
                             .rows = td_qr_reflected(p),
                             .count = p->k,
-                            .width = td_qr_panel_columns(p),
+                            .cut = td_qr_cut_of(p),
                             .vectors = p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->m : p->n},
              .is_backward = p->kind == TD_FORM_Q || (p->side == TD_LEFT) == (p->op_a == TD_OP_N)};
     td_run_status status = td_engine_check(p);

@@ -1,11 +1,15 @@
-/* qr.c - a panel of columns becomes reflectors, leaf by leaf, and the columns behind it are
- * reflected: first those of the next panel, then all others. What the next panel waits for goes
- * ahead in a stream beside the program's (ahead.h): it is factored while the others are reflected.
+/* qr.c - a block of columns after the other (qr_steps.h). Within a block a panel of columns becomes
+ * reflectors, leaf by leaf, and the block's columns behind it are reflected: first those of the
+ * next panel, then all others. What the next panel waits for goes ahead in a stream beside the
+ * program's (ahead.h): it is factored while the others are reflected, and while V and T of the
+ * block get what the panel has of them.
  *
  *     ahead     panel 0 | next 0 | panel 1 .......... | next 1 | panel 2 ......
- *     program                    | others 0                    | others 1
+ *     program                    | others 0 | join 0           | others 1 | join 1
  *
- * The cut into panels, leaves and products depends on sizes alone, so that the bits are the same on
+ * Behind a block all columns are reflected by the block's V and T. The next block does not begin
+ * beside these products: where it did, both took longer than one after the other. The cut into
+ * blocks, panels, leaves and products depends on sizes alone, so that the bits are the same on
  * every device whose products have the same. */
 #include "qr.h"
 
@@ -40,13 +44,28 @@ const char *td_factor_qr_refusal(const td_problem *p)
 
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 
-/* Columns from..to - 1 behind a panel become (I - V T V')' times what they are. */
-static td_run_status reflect(const run *r, const td_qr_panel *panel, int64_t from, int64_t to,
+/* A block: panels are in columns first..behind - 1, and update at once those before `to`. */
+typedef struct {
+    int64_t first, behind, to;
+    bool is_last;
+} block;
+
+static block block_of(const run *r, int64_t i)
+{
+    const td_qr_cut *cut = &r->reflectors.cut;
+    const int64_t order = order_of(r->problem), first = i * cut->block;
+    const bool is_last = i + 1 == td_qr_blocks(cut, order);
+    return is_last ? (block){first, order, r->problem->n, true}
+                   : (block){first, first + cut->block, first + cut->block, false};
+}
+
+/* Columns from..to - 1 behind some reflectors become (I - V T V')' times what they are. */
+static td_run_status reflect(const run *r, const td_reflection *by, int64_t from, int64_t to,
                              cudaStream_t stream)
 {
     const td_problem *p = r->problem;
-    return td_reflector_apply(&r->reflectors, panel, td_qr_transpose(p->type),
-                              td_lu_part(p, p->m - panel->rows, from), to - from, from, stream);
+    return td_reflector_apply(&r->reflectors, by, td_qr_transpose(p->type),
+                              td_lu_part(p, p->m - by->rows, from), to - from, from, stream);
 }
 
 /* ---- steps ---- */
@@ -61,52 +80,76 @@ static td_run_status factor(const run *r, int64_t first)
     return TD_RUN_DONE;
 }
 
-/* The next panel; the program's stream goes on as soon as its columns are reflected. Though large
- * products then begin with its first leaf, that finds its places: its stream has the higher
- * priority. */
-static td_run_status factor_next(const run *r, int64_t first)
+/* The next panel of the block; the program's stream goes on as soon as its columns are reflected.
+ * Though large products then begin with its first leaf, that finds its places: its stream has the
+ * higher priority. */
+static td_run_status factor_next(const run *r, const block *b, int64_t first)
 {
     if (r->reflectors.ahead &&
         !td_ahead_wait(r->problem->stream, r->reflectors.ahead->panel, r->reflectors.stream))
         return TD_RUN_FAILED;
-    return first < order_of(r->problem) ? factor(r, first) : TD_RUN_DONE;
+    return first < b->behind ? factor(r, first) : TD_RUN_DONE;
 }
 
-/* The panel at `first` is enqueued. */
-static td_run_status step(const run *r, int64_t first)
+/* The panel at `first` is enqueued. What is copied of it is there before the panel after the next
+ * one has its memory. */
+static td_run_status step(const run *r, const block *b, int64_t first)
 {
     const td_problem *p = r->problem;
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
+    const td_reflection by = td_reflection_of(&panel);
     const int64_t behind = first + panel.columns,
-                  next = td_smaller(behind + r->reflectors.width, p->n);
-    td_run_status status = reflect(r, &panel, behind, next, r->reflectors.stream);
-    if (status == TD_RUN_DONE && r->reflectors.ahead) status = factor_next(r, behind);
-    if (status == TD_RUN_DONE) status = reflect(r, &panel, next, p->n, p->stream);
+                  next = td_smaller(behind + r->reflectors.cut.panel, b->to);
+    td_run_status status = reflect(r, &by, behind, next, r->reflectors.stream);
+    if (status == TD_RUN_DONE && r->reflectors.ahead) status = factor_next(r, b, behind);
+    if (status == TD_RUN_DONE && !b->is_last)
+        status = td_reflector_keep(&r->reflectors, b->first, first, p->stream);
+    if (status == TD_RUN_DONE) status = reflect(r, &by, next, b->to, p->stream);
     if (status == TD_RUN_DONE && r->reflectors.ahead &&
         !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, p->stream))
         status = TD_RUN_FAILED;
-    if (status == TD_RUN_DONE && !r->reflectors.ahead) status = factor_next(r, behind);
+    if (status == TD_RUN_DONE && !b->is_last)
+        status = td_reflector_join(&r->reflectors, b->first, first, p->stream);
+    if (status == TD_RUN_DONE && !r->reflectors.ahead) status = factor_next(r, b, behind);
     return status;
 }
 
-static td_run_status run_steps(const run *r)
+static td_run_status factor_block(const run *r, const block *b)
+{
+    const td_reflectors *of = &r->reflectors;
+    if (of->ahead && !td_ahead_wait(of->stream, of->ahead->step, r->problem->stream))
+        return TD_RUN_FAILED;
+    td_run_status status = factor(r, b->first);
+    for (int64_t first = b->first; first < b->behind && status == TD_RUN_DONE;
+         first += of->cut.panel)
+        status = step(r, b, first);
+    if (of->ahead && !td_ahead_wait(r->problem->stream, of->ahead->panel, of->stream))
+        return TD_RUN_FAILED;
+    return status;
+}
+
+/* What a block that is not the last does to all columns behind it. */
+static td_run_status update_behind(const run *r, const block *b)
+{
+    const td_reflection by = td_reflector_block(&r->reflectors, b->first, b->behind - b->first);
+    return reflect(r, &by, b->behind, r->problem->n, r->problem->stream);
+}
+
+static td_run_status run_blocks(const run *r)
 {
     const td_problem *p = r->problem;
-    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) ||
-        (r->reflectors.ahead &&
-         !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, p->stream)))
-        return TD_RUN_FAILED;
-    td_run_status status = factor(r, 0);
-    for (int64_t first = 0; first < order_of(p) && status == TD_RUN_DONE;
-         first += r->reflectors.width)
-        status = step(r, first);
-    if (r->reflectors.ahead &&
-        !td_ahead_wait(p->stream, r->reflectors.ahead->panel, r->reflectors.stream))
-        return TD_RUN_BROKEN;
+    const int64_t blocks = td_qr_blocks(&r->reflectors.cut, order_of(p));
+    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))) return TD_RUN_FAILED;
+    td_run_status status = TD_RUN_DONE;
+    for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
+        const block b = block_of(r, i);
+        status = factor_block(r, &b);
+        if (status == TD_RUN_DONE && !b.is_last) status = update_behind(r, &b);
+    }
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
-td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products,
+td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products, td_qr_cut cut,
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
     run r = {.problem = p,
@@ -117,7 +160,7 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
                             .ld = p->a.ld,
                             .rows = p->m,
                             .count = order_of(p),
-                            .width = td_qr_panel_columns(p),
+                            .cut = cut,
                             .vectors = p->n}};
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
@@ -126,7 +169,7 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
     if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
     status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
-    status = run_steps(&r);
+    status = run_blocks(&r);
     td_reflector_end(&r.reflectors, p->stream);
     return status;
 }

@@ -2,12 +2,13 @@
 #ifndef TD_ENGINES_FACTOR_QR_H
 #define TD_ENGINES_FACTOR_QR_H
 
+#include "../../routine/qr_steps.h"
 #include "products.h"
 
 /* Enqueues the factorisation on p->stream; never waits. p is a valid problem of kind TD_FACTOR_QR
  * with elements, tau and an info. TD_RUN_DONE or TD_RUN_BROKEN, or, if nothing of A has been
  * touched, the reason. The rest as for td_engine_run. */
-td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products,
+td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products, td_qr_cut cut,
                            td_device *device, size_t workspace_limit, td_counters *counters);
 
 /* Why such a problem stays cuSOLVER's: a string that stays. NULL: it does not. */

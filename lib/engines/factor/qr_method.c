@@ -35,6 +35,15 @@ static void predict(const td_model *model, const td_question *q, td_way_forecast
     td_model_predict_qr(model, q->called, by_way);
 }
 
+static td_way_forecast predict_one(const td_model *model, const td_question *q,
+                                   const td_engine *engine, td_parameter parameter)
+{
+    if (engine == td_engines[0])
+        return (td_way_forecast){.seconds = td_model_native_qr(model, q->called)};
+    const int way = td_way_of(engine, parameter);
+    return (td_way_forecast){.seconds = td_model_qr_by_one_way(model, q->called, way)};
+}
+
 static double by_native_products(const td_model *model, const td_question *q)
 {
     return td_model_qr_by_native_products(model, q->called);
@@ -57,12 +66,12 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
     return td_qr_largest(q->called, product);
 }
 
-/* Where the largest product is large by the rule of method `product`. */
+/* Where a panel's products are large by the rule of method `product`: never. */
 static bool is_large(const td_question *q, td_solve_cut *cut)
 {
-    td_real_product largest;
+    (void)q;
     *cut = (td_solve_cut){0};
-    return td_qr_largest(q->called, &largest) && td_is_large_product(&largest);
+    return false;
 }
 
 /* Engine `dgemm` stands for cuBLAS's own products. */
@@ -71,18 +80,30 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
 {
     const bool is_native = decision->engine == &td_engine_dgemm;
     const td_factor_products by = {.engine = is_native ? NULL : decision->engine,
-                                   .parameter = decision->parameter};
-    return (q->called->kind == TD_FACTOR_QR ? td_factor_qr : td_factor_q)(
-        q->called, &by, device, workspace_limit, counters);
+                                   .parameter = decision->parameter,
+                                   .cut = decision->cut};
+    if (q->called->kind != TD_FACTOR_QR)
+        return td_factor_q(q->called, &by, device, workspace_limit, counters);
+    return td_factor_qr(q->called, &by, td_qr_cut_of(q->called), device, workspace_limit, counters);
+}
+
+static int64_t reflectors_of(const td_product *update, int64_t i)
+{
+    return i % 2 == 0 ? update->m : update->k;
 }
 
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
+    const td_problem *p = q->called;
     int64_t tiles = 0;
-    (void)decision;
-    for (int64_t i = 0; i < td_qr_updates(q->called); i++) {
-        const td_real_product real = td_factor_real_update(q->called, td_qr_update, i);
-        tiles += td_tiles_of_real_product(&real);
+    for (int64_t i = 0; i < td_qr_updates(p); i++) {
+        const td_product update = td_qr_update(p, i);
+        if (reflectors_of(&update, i) >= decision->cut.least_terms)
+            tiles += td_tiles_of_product(&update);
+    }
+    for (int64_t i = 0; i < td_qr_updates_within(p) && decision->cut.least_terms == 0; i++) {
+        const td_product update = td_qr_update_within(p, i);
+        tiles += td_tiles_of_product(&update);
     }
     return tiles;
 }
@@ -92,7 +113,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
 #define METHOD(name_, accepts_)                                                                    \
     {                                                                                              \
         .name = name_, .accepts = accepts_, .refusal = refusal, .terms = terms,                    \
-        .most_bits = most_bits, .predict = predict, .predict_one = td_predict_by_way,              \
+        .most_bits = most_bits, .predict = predict, .predict_one = predict_one,                    \
         .by_native_products = by_native_products, .found_out = found_out, .priced = priced,        \
         .cut = td_no_cut, .is_large = is_large, .run = run, .promised = td_promised_nothing,       \
         .sample = td_no_sample, .tiles = tiles                                                     \

@@ -2,21 +2,28 @@
 
 #include "../../routine/sizes.h"
 
-/* ---- memory: panels, what they share, and two products with V ---- */
+/* ---- memory: panels, what they share, V and T of a block, and two products with V ---- */
 
-enum { PANELS = 2, PRODUCTS = 2 };
+enum { PANELS = 2, PRODUCTS = 2, EVEN_ROWS = 16 };
 
 _Static_assert((int)TD_QR_WIDEST == (int)TD_QR_COLUMNS, "steps are of other panels");
 
 static bool is_complex(const td_reflectors *r) { return r->type == TD_COMPLEX_BINARY64; }
+static int64_t element(const td_reflectors *r) { return td_types[r->type].size; }
 
-/* Most columns of a panel. */
-static int64_t widest(const td_reflectors *r) { return TD_QR_COLUMNS / (is_complex(r) ? 2 : 1); }
+static bool has_blocks(const td_reflectors *r) { return td_qr_blocks(&r->cut, r->count) > 1; }
 
-static size_t product_bytes(const td_reflectors *r)
+/* Most columns of a panel, and of what is applied at a time. */
+static int64_t widest_panel(const td_reflectors *r)
 {
-    return (size_t)(td_larger(r->vectors, widest(r)) * widest(r)) * (size_t)td_types[r->type].size;
+    return TD_QR_COLUMNS / (is_complex(r) ? 2 : 1);
 }
+static int64_t widest(const td_reflectors *r)
+{
+    return has_blocks(r) ? r->cut.block : widest_panel(r);
+}
+
+static int64_t block_ld(const td_reflectors *r) { return td_round_up(r->rows, EVEN_ROWS); }
 
 static size_t work_bytes(const td_reflectors *r)
 {
@@ -28,10 +35,20 @@ static size_t bytes_of_panels(const td_reflectors *r)
     return PANELS * work_bytes(r) + td_qr_shared_work_bytes(r->rows, is_complex(r));
 }
 
+static size_t bytes_of_block(const td_reflectors *r)
+{
+    return has_blocks(r) ? (size_t)((block_ld(r) + r->cut.block) * r->cut.block * element(r)) : 0;
+}
+
+static size_t product_bytes(const td_reflectors *r)
+{
+    return (size_t)(td_larger(r->vectors, widest(r)) * widest(r) * element(r));
+}
+
 /* A panel may be applied while the next one is made. */
 static size_t all_bytes(const td_reflectors *r)
 {
-    return bytes_of_panels(r) + PRODUCTS * product_bytes(r);
+    return bytes_of_panels(r) + bytes_of_block(r) + PRODUCTS * product_bytes(r);
 }
 
 td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program)
@@ -53,24 +70,28 @@ void td_reflector_end(td_reflectors *r, cudaStream_t program)
 
 td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first)
 {
-    const size_t work = work_bytes(r), number = (size_t)(first / r->width % PANELS);
-    const int64_t bytes = td_types[r->type].size;
+    const size_t work = work_bytes(r), number = (size_t)(first / r->cut.panel % PANELS);
+    const int64_t bytes = element(r);
     return (td_qr_panel){.is_complex = is_complex(r),
                          .a = (char *)r->a + (first + first * r->ld) * bytes,
                          .ld = r->ld,
                          .rows = r->rows - first,
-                         .columns = (int)td_smaller(r->width, r->count - first),
+                         .columns = (int)td_smaller(r->cut.panel, r->count - first),
                          .tau = (char *)r->tau + first * bytes,
                          .work = (char *)r->workspace.memory + number * work,
                          .shared_work = (char *)r->workspace.memory + PANELS * work};
 }
 
+static char *behind_panels(const td_reflectors *r)
+{
+    return (char *)r->workspace.memory + bytes_of_panels(r);
+}
+
 /* Columns of widest(r) rows each, from number `at` on. */
 static td_matrix product_at(const td_reflectors *r, int which, int64_t at)
 {
-    char *const all =
-        (char *)r->workspace.memory + bytes_of_panels(r) + (size_t)which * product_bytes(r);
-    return (td_matrix){.data = all + at * widest(r) * td_types[r->type].size, .ld = widest(r)};
+    char *const all = behind_panels(r) + bytes_of_block(r) + (size_t)which * product_bytes(r);
+    return (td_matrix){.data = all + at * widest(r) * element(r), .ld = widest(r)};
 }
 
 /* `vectors` rows of widest(r) columns. */
@@ -86,9 +107,24 @@ static td_matrix v_of(const td_qr_panel *panel)
     return (td_matrix){.data = td_qr_v(panel), .ld = td_qr_ld(panel)};
 }
 
-static td_matrix t_of(const td_qr_panel *panel)
+td_reflection td_reflection_of(const td_qr_panel *panel)
 {
-    return (td_matrix){.data = td_qr_t(panel), .ld = TD_QR_COLUMNS};
+    return (td_reflection){
+        v_of(panel), {.data = td_qr_t(panel), .ld = TD_QR_COLUMNS}, panel->rows, panel->columns};
+}
+
+/* The part of a matrix from an element on. */
+static td_matrix from(const td_reflectors *r, td_matrix x, int64_t row, int64_t column)
+{
+    return (td_matrix){.data = (char *)x.data + (row + column * x.ld) * element(r), .ld = x.ld};
+}
+
+td_reflection td_reflector_block(const td_reflectors *r, int64_t first, int64_t columns)
+{
+    const td_matrix v = {.data = behind_panels(r), .ld = block_ld(r)};
+    td_matrix t = from(r, v, 0, r->cut.block);
+    t.ld = r->cut.block;
+    return (td_reflection){v, t, r->rows - first, columns};
 }
 
 /* ---- products ---- */
@@ -129,41 +165,101 @@ static td_product product_of(td_type type, operand a, operand b, td_matrix c, si
                         .stream = stream};
 }
 
-static td_run_status multiply(const td_reflectors *r, operand a, operand b, td_matrix c, sizes of,
-                              bool takes_off, cudaStream_t stream)
+/* What so many reflectors at a time have to do with. */
+static td_run_status multiply(const td_reflectors *r, int64_t reflectors, operand a, operand b,
+                              td_matrix c, sizes of, bool takes_off, cudaStream_t stream)
 {
+    static const td_factor_products by_cublas = {.engine = NULL};
     const td_product product = product_of(r->type, a, b, c, of, takes_off, stream);
-    return td_factor_multiply(&r->place, &product);
+    td_factor_place place = r->place;
+    if (reflectors < place.by->cut.least_terms) place.by = &by_cublas;
+    return td_factor_multiply(&place, &product);
 }
 
-td_run_status td_reflector_apply(const td_reflectors *r, const td_qr_panel *panel, td_op op,
+td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream)
 {
-    const int64_t rows = panel->rows, k = panel->columns;
-    const td_matrix v = v_of(panel), w = product_at(r, 0, at), tw = product_at(r, 1, at);
+    const int64_t rows = by->rows, k = by->columns;
+    const td_matrix w = product_at(r, 0, at), tw = product_at(r, 1, at);
     if (n <= 0) return TD_RUN_DONE;
     td_run_status status =
-        multiply(r, transposed(r, v), as_is(c), w, (sizes){k, n, rows}, false, stream);
+        multiply(r, k, transposed(r, by->v), as_is(c), w, (sizes){k, n, rows}, false, stream);
     if (status == TD_RUN_DONE)
         status =
-            multiply(r, (operand){t_of(panel), op}, as_is(w), tw, (sizes){k, n, k}, false, stream);
+            multiply(r, k, (operand){by->t, op}, as_is(w), tw, (sizes){k, n, k}, false, stream);
     if (status == TD_RUN_DONE)
-        status = multiply(r, as_is(v), as_is(tw), c, (sizes){rows, n, k}, true, stream);
+        status = multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, true, stream);
     return status;
 }
 
-td_run_status td_reflector_apply_right(const td_reflectors *r, const td_qr_panel *panel, td_op op,
+td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
                                        td_matrix c, int64_t m, cudaStream_t stream)
 {
-    const int64_t rows = panel->rows, k = panel->columns;
-    const td_matrix v = v_of(panel), w = rows_of_product(r, 0), wt = rows_of_product(r, 1);
+    const int64_t rows = by->rows, k = by->columns;
+    const td_matrix w = rows_of_product(r, 0), wt = rows_of_product(r, 1);
     if (m <= 0) return TD_RUN_DONE;
-    td_run_status status = multiply(r, as_is(c), as_is(v), w, (sizes){m, k, rows}, false, stream);
+    td_run_status status =
+        multiply(r, k, as_is(c), as_is(by->v), w, (sizes){m, k, rows}, false, stream);
     if (status == TD_RUN_DONE)
         status =
-            multiply(r, as_is(w), (operand){t_of(panel), op}, wt, (sizes){m, k, k}, false, stream);
+            multiply(r, k, as_is(w), (operand){by->t, op}, wt, (sizes){m, k, k}, false, stream);
     if (status == TD_RUN_DONE)
-        status = multiply(r, as_is(wt), transposed(r, v), c, (sizes){m, rows, k}, true, stream);
+        status =
+            multiply(r, k, as_is(wt), transposed(r, by->v), c, (sizes){m, rows, k}, true, stream);
+    return status;
+}
+
+/* ---- blocks ---- */
+
+/* Copies a matrix of so many rows and columns, under `zeros` rows of zeros. */
+static bool copy(const td_reflectors *r, td_matrix to, td_matrix x, int64_t zeros, int64_t rows,
+                 int64_t columns, cudaStream_t stream)
+{
+    const size_t bytes = (size_t)element(r);
+    return td_cuda_ok(cudaMemset2DAsync(to.data, (size_t)to.ld * bytes, 0, (size_t)zeros * bytes,
+                                        (size_t)columns, stream)) &&
+           td_cuda_ok(cudaMemcpy2DAsync(from(r, to, zeros, 0).data, (size_t)to.ld * bytes, x.data,
+                                        (size_t)x.ld * bytes, (size_t)rows * bytes, (size_t)columns,
+                                        cudaMemcpyDeviceToDevice, stream));
+}
+
+td_run_status td_reflector_keep(const td_reflectors *r, int64_t first, int64_t at,
+                                cudaStream_t stream)
+{
+    const td_qr_panel panel = td_reflector_panel(r, at);
+    const td_reflection x = td_reflection_of(&panel),
+                        block = td_reflector_block(r, first, r->cut.block);
+    const int64_t before = at - first, columns = x.columns,
+                  below = block.columns - before - columns;
+    const td_matrix t = from(r, block.t, 0, before);
+    const size_t bytes = (size_t)element(r);
+    return copy(r, from(r, block.v, 0, before), x.v, before, x.rows, columns, stream) &&
+                   copy(r, t, x.t, before, columns, columns, stream) &&
+                   td_cuda_ok(cudaMemset2DAsync(from(r, t, before + columns, 0).data,
+                                                (size_t)t.ld * bytes, 0, (size_t)below * bytes,
+                                                (size_t)columns, stream))
+               ? TD_RUN_DONE
+               : TD_RUN_FAILED;
+}
+
+/* Only from the panel's diagonal on has v rows that are not 0. */
+td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t at,
+                                cudaStream_t stream)
+{
+    const td_reflection block = td_reflector_block(r, first, r->cut.block);
+    const int64_t before = at - first, columns = r->cut.panel, rows = block.rows - before;
+    const td_matrix v = from(r, block.v, before, before), t = from(r, block.t, before, before),
+                    above = from(r, block.t, 0, before), vv = product_at(r, 0, at),
+                    vvt = product_at(r, 1, at);
+    if (before == 0) return TD_RUN_DONE;
+    td_run_status status = multiply(r, columns, transposed(r, from(r, block.v, before, 0)),
+                                    as_is(v), vv, (sizes){before, columns, rows}, false, stream);
+    if (status == TD_RUN_DONE)
+        status = multiply(r, columns, as_is(vv), as_is(t), vvt, (sizes){before, columns, columns},
+                          false, stream);
+    if (status == TD_RUN_DONE)
+        status = multiply(r, columns, as_is(block.t), as_is(vvt), above,
+                          (sizes){before, columns, before}, true, stream);
     return status;
 }
 
@@ -190,12 +286,12 @@ td_run_status td_reflector_form(const td_reflectors *r, const td_qr_panel *panel
                                 cudaStream_t stream)
 {
     const int64_t k = panel->columns;
-    const td_matrix v = v_of(panel), w = product_at(r, 0, 0),
-                    a = {.data = panel->a, .ld = panel->ld};
+    const td_reflection x = td_reflection_of(panel);
+    const td_matrix w = product_at(r, 0, 0), a = {.data = panel->a, .ld = panel->ld};
     if (!td_cuda_ok(td_qr_unit_run(is_complex(r), panel->a, panel->ld, panel->rows, k, 0, stream)))
         return TD_RUN_FAILED;
     const td_run_status status =
-        multiply(r, as_is(t_of(panel)), transposed(r, v), w, (sizes){k, k, k}, false, stream);
+        multiply(r, k, as_is(x.t), transposed(r, x.v), w, (sizes){k, k, k}, false, stream);
     if (status != TD_RUN_DONE) return status;
-    return multiply(r, as_is(v), as_is(w), a, (sizes){panel->rows, k, k}, true, stream);
+    return multiply(r, k, as_is(x.v), as_is(w), a, (sizes){x.rows, k, k}, true, stream);
 }

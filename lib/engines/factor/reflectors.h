@@ -1,5 +1,6 @@
-/* reflectors.h - panels of reflectors, I - V T V', and what they do to other matrices by products
- * of a mode. */
+/* reflectors.h - panels of reflectors, I - V T V', blocks of such panels (qr_steps.h), and what
+ * both do to other matrices: by products of a mode, or by cuBLAS's own if they have fewer columns
+ * than the mode's cut has for least terms. */
 #ifndef TD_ENGINES_FACTOR_REFLECTORS_H
 #define TD_ENGINES_FACTOR_REFLECTORS_H
 
@@ -15,7 +16,7 @@ typedef struct {
     td_type type;
     void *a, *tau;
     int64_t ld, rows, count;
-    int64_t width;   /* columns of a panel */
+    td_qr_cut cut;
     int64_t vectors; /* most columns, or rows, that a panel is applied to */
 
     /* From td_reflector_begin to td_reflector_end. */
@@ -31,21 +32,40 @@ td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program);
 /* After all of the stream's work is joined by the program's. */
 void td_reflector_end(td_reflectors *r, cudaStream_t program);
 
-/* The panel that begins at column `first`, a multiple of the width. */
+/* I - V T V', V being rows x columns. */
+typedef struct {
+    td_matrix v, t;
+    int64_t rows, columns;
+} td_reflection;
+
+/* The panel that begins at column `first`, a multiple of a panel's columns; and what it has
+ * become. */
 td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first);
+td_reflection td_reflection_of(const td_qr_panel *panel);
+
+/* The first `columns` reflectors of the block that begins at column `first` and is not the last. */
+td_reflection td_reflector_block(const td_reflectors *r, int64_t first, int64_t columns);
+
+/* A panel, which begins at column `at`, becomes the last of its block so far: first V is copied,
+ * and T, as far as it is the panel's own; then T gets the rows above, as in (I - V T V')
+ * (I - v t v') with -T V'v t above t. */
+td_run_status td_reflector_keep(const td_reflectors *r, int64_t first, int64_t at,
+                                cudaStream_t stream);
+td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t at,
+                                cudaStream_t stream);
 
 /* V and T of a panel of finished reflectors. */
 td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel,
                                 cudaStream_t stream);
 
-/* C, n columns of the panel's rows, becomes (I - V op(T) V') C: the transpose (td_qr_transpose) of
- * T stands for that of what the panel's reflectors make. Of what is applied at a time, each has a
- * place of n vectors from `at` on. */
-td_run_status td_reflector_apply(const td_reflectors *r, const td_qr_panel *panel, td_op op,
+/* C, n columns of as many rows as V has, becomes (I - V op(T) V') C: the transpose
+ * (td_qr_transpose) of T stands for that of what the reflectors make. Of what is applied at a time,
+ * each has a place of n vectors from `at` on. */
+td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream);
 
-/* C, m rows of the panel's columns, becomes C (I - V op(T) V'). */
-td_run_status td_reflector_apply_right(const td_reflectors *r, const td_qr_panel *panel, td_op op,
+/* C, m rows of as many columns as V has rows, becomes C (I - V op(T) V'). */
+td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
                                        td_matrix c, int64_t m, cudaStream_t stream);
 
 /* The panel's columns of A become (I - V T V') times those of the unit matrix. */

@@ -417,6 +417,27 @@ TEST(all_small_sizes)
     }
 }
 
+/* Cuts whose blocks are of one panel, of several and of many; the last one has more columns than a
+ * block, or fewer than a panel. */
+TEST(blocks_leave_small_residuals)
+{
+    const td_qr_cut cuts[] = {{64, 64, 64}, {64, 128, 130}, {32, 128, 200}, {32, 256, 256}};
+    const int sizes[][2] = {{300, 300}, {400, 261}, {270, 400}, {129, 129}, {331, 330}};
+    for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
+        use_cut(&cuts[c]);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int k = 0; k < QR_KINDS; k += test_is_brief() ? 5 : 1) {
+                const size_t number = c + i + (size_t)k;
+                const td_engine *const engines[] = {&td_engine_fp64, &td_engine_ozaki2, NULL};
+                if (qr_kinds[k].is_regular && (!device_is_host() || number % 4 == 0))
+                    check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0] + k % 3,
+                                              qr_kinds[k].name, fresh_seed(), number / 2 % 2},
+                                    engines[number % 3]);
+            }
+    }
+    use_cut(NULL);
+}
+
 /* ---- LAPACK's signs ---- */
 
 void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,

@@ -239,8 +239,9 @@ static void qr(const matrix *x, factors *f, const td_engine *engine)
 {
     const call c = enter(x, f, TD_FACTOR_QR);
     const td_factor_products by = {.engine = engine};
+    const td_qr_cut cut = {.panel = 64, .block = 128, .last = 128};
     td_device *device = td_device_current();
-    leave(x, f, &c, td_factor_qr(&c.of, &by, device, td_device_limit(device, 0), NULL));
+    leave(x, f, &c, td_factor_qr(&c.of, &by, cut, device, td_device_limit(device, 0), NULL));
 }
 
 enum { WORK_COLUMNS = 64 };

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "lib/engines/factor/qr.h"
+#include "lib/routine/qr_steps.h"
 
 typedef struct {
     int m, n, ld;
@@ -59,6 +60,9 @@ typedef struct {
     number *a, *tau;
     int info;
 } factors;
+
+/* Factors are made by this cut from then on; NULL: by the usual one. */
+void use_cut(const td_qr_cut *cut);
 
 /* By the device, at once or in a graph. */
 factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph);

@@ -93,8 +93,8 @@ TEST(panels_widen_with_the_order)
             const td_problem real = square(kinds[k], cases[i].order),
                              pairs = complex_square(kinds[k], cases[i].order);
             const bool factors = kinds[k] == TD_FACTOR_QR;
-            assert_int_equal(td_qr_panel_columns(&real), factors ? cases[i].real : TD_QR_WIDEST);
-            assert_int_equal(td_qr_panel_columns(&pairs),
+            assert_int_equal(td_qr_cut_of(&real).panel, factors ? cases[i].real : TD_QR_WIDEST);
+            assert_int_equal(td_qr_cut_of(&pairs).panel,
                              factors ? cases[i].complex : TD_QR_WIDEST / 2);
         }
 }
@@ -114,7 +114,7 @@ TEST(products_of_reflectors)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = problem(cases[i].kind, cases[i].m, cases[i].n, cases[i].k);
-        const int64_t panel = td_qr_panel_columns(&p);
+        const int64_t panel = td_qr_cut_of(&p).panel;
         td_real_product largest;
         assert_int_equal(td_qr_updates(&p), cases[i].count);
         assert_int_equal(td_qr_largest(&p, &largest), cases[i].count > 0);
@@ -127,6 +127,32 @@ TEST(products_of_reflectors)
         assert_int_equal(first.k, cases[i].rows);
         assert_int_equal(first.op_a, TD_OP_T);
     }
+}
+
+/* Large complex matrices have blocks, whose products come before those of the last one's panels;
+ * within them are those of panels, in the same block each. */
+TEST(blocks_have_products_of_their_own)
+{
+    const td_problem p = complex_square(TD_FACTOR_QR, 8192);
+    const td_qr_cut cut = td_qr_cut_of(&p);
+    const int64_t blocks = td_qr_blocks(&cut, 8192) - 1, left = 8192 - blocks * cut.block;
+    assert_int_equal(blocks, 2);
+    assert_int_equal(td_qr_updates(&p), 2 * (blocks + left / cut.panel - 1));
+    assert_int_equal(td_qr_updates_within(&p), 2 * blocks * (cut.block / cut.panel - 1));
+    const td_product second = td_qr_update(&p, 3), panel = td_qr_update(&p, 2 * blocks + 1),
+                     within = td_qr_update_within(&p, td_qr_updates_within(&p) - 2);
+    assert_int_equal(second.k, cut.block);
+    assert_int_equal(second.m, 8192 - cut.block);
+    assert_int_equal(second.n, left);
+    assert_int_equal(panel.k, cut.panel);
+    assert_int_equal(panel.m, left);
+    assert_int_equal(panel.n, left - cut.panel);
+    assert_int_equal(within.m, cut.panel);
+    assert_int_equal(within.k, left + 2 * cut.panel);
+    assert_int_equal(within.n, cut.panel);
+    const td_problem real = square(TD_FACTOR_QR, 16384), q = complex_square(TD_FORM_Q, 16384);
+    assert_int_equal(td_qr_updates_within(&real), 0);
+    assert_int_equal(td_qr_updates_within(&q), 0);
 }
 
 /* The last panel of a wide matrix may be narrow; of complex numbers a product is as large as one of
@@ -168,7 +194,7 @@ TEST(auto_makes_reflectors_where_they_gain)
         const td_decision d = decide_call(&o, &large, &fast);
         if (is_timed(kind, k % 2)) {
             assert_null(d.reason);
-            assert_string_equal(d.text, "dgemm");
+            assert_string_equal(d.text, k == 1 ? "ozaki2" : "dgemm"); /* by blocks */
             assert_true(d.forecast.emulated < 0.875 * d.forecast.native);
         } else {
             assert_ptr_equal(d.reason, td_reason_untimed);
