@@ -149,21 +149,22 @@ static bool copy_diagonal(const td_matrix *to, const td_matrix *from, td_region_
 enum { SQUARE = 16 };
 
 /* Enqueues copies of what is beside such squares, in the square that the columns have on the
- * diagonal: of a block beside two halves, and of both halves. */
+ * diagonal: of a block beside each two squares, beside each two pairs of these, and so on. */
 static bool copy_beside_squares(const td_tile_part *part, const td_matrix *to,
                                 const td_matrix *from, columns of, int64_t element_bytes,
                                 cudaStream_t stream)
 {
-    const int64_t side = of.end - of.first,
-                  middle = of.first + td_round_up(td_ceil_div(side, 2), SQUARE);
-    const columns left = {of.first, middle}, right = {middle, of.end};
-    if (side <= SQUARE) return true;
-    return (part->region == TD_REGION_LOWER
-                ? copy_block(to, from, middle, of.end - middle, left, element_bytes, stream)
-                : copy_block(to, from, of.first, middle - of.first, right, element_bytes,
-                             stream)) &&
-           copy_beside_squares(part, to, from, left, element_bytes, stream) &&
-           copy_beside_squares(part, to, from, right, element_bytes, stream);
+    const bool is_lower = part->region == TD_REGION_LOWER;
+    bool is_good = true;
+    for (int64_t side = SQUARE; side < of.end - of.first; side *= 2)
+        for (int64_t first = of.first; first + side < of.end && is_good; first += 2 * side) {
+            const int64_t middle = first + side, end = td_smaller(middle + side, of.end);
+            is_good = is_lower ? copy_block(to, from, middle, end - middle,
+                                            (columns){first, middle}, element_bytes, stream)
+                               : copy_block(to, from, first, side, (columns){middle, end},
+                                            element_bytes, stream);
+        }
+    return is_good;
 }
 
 /* Enqueues a copy of a triangle's columns, so that nothing beside the triangle is read or written:
