@@ -307,7 +307,8 @@ class Commands(Case):
         # Complex Q is as fast by cuSOLVER.
         for arguments, mode in ((('dorgqr', 8192, 8192, 8192), 'dgemm'),
                                 (('dormqr', 8192, 8192, 8192, '--op', 'T'), 'dgemm'),
-                                (('zgeqrf', 8192, 8192), 'dgemm'),
+                                (('zgeqrf', 6000, 6000), 'dgemm'),
+                                (('zgeqrf', 8192, 8192), 'ozaki2'),
                                 (('zungqr', 8192, 8192, 8192), 'native'),
                                 (('zunmqr', 8192, 8192, 8192, '--op', 'C'), 'native')):
             _, times, (chosen, _) = self.plan(*h200, *arguments)
