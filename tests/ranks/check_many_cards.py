@@ -16,23 +16,28 @@ ONE_GPU = "class cuda:\n    device_count = staticmethod(lambda: 1)\n"
 
 TWO_GPUS = ONE_GPU.replace("1", "2")
 
-# Stands for mp_blas and mp_solver: rank 0 prints a row, each logs a call.
+# Stands for mp_blas and mp_solver: rank 0 prints a row with the words that it was given, each
+# logs a call.
 PROGRAM = """#!/bin/sh
 name=$(basename "$0")
 [ -z "$FAILS" ] || [ "$RANK" = 0 ] || exit 3
-[ "$RANK" != 0 ] || echo "{\\"name\\": \\"$name $2\\", \\"ms\\": 5, \\"error\\": 0.25}"
+[ "$RANK" != 0 ] || echo "{\\"name\\": \\"$name $2 $3\\", \\"ms\\": 5, \\"error\\": 0.25}"
 [ -z "$CUBLAS_LOGDEST_DBG" ] ||
     echo "function cublasStatus_t cublasDgemm_v2(handle) called:" >>"$CUBLAS_LOGDEST_DBG"
 """
 
-# Stands for tandem: its report of a rank has one call, unless it is to lack it.
+# Stands for tandem: its report of a rank, where one is asked for, has one call, unless it is to
+# lack it.
 TANDEM = """#!/bin/sh
 [ "$1" = run ] || exit 0
-file=$(echo "$5" | sed "s/%r/$RANK/")
 call='{"function": "cublasDgemm_v2", "mode": "ozaki2", "count": 1}'
 [ -z "$LACKS" ] || call=
-echo "{\\"totals\\": {\\"emulated\\": 1}, \\"calls\\": [$call]}" >"$file"
-shift 6
+if [ "$4" = --report ]; then
+    file=$(echo "$5" | sed "s/%r/$RANK/")
+    echo "{\\"totals\\": {\\"emulated\\": 1}, \\"calls\\": [$call]}" >"$file"
+    shift 2
+fi
+shift 4
 exec "$@"
 """
 
@@ -64,12 +69,12 @@ class ManyCards(unittest.TestCase):
             with unittest.mock.patch.dict(os.environ, variables):
                 return self.run_with(TWO_GPUS, "--only", "programs", "--programs", folder,
                                      "--tandem", os.path.join(folder, "tandem"), "--reports",
-                                     folder, "4096")
+                                     folder, "--block", "1024", "4096")
 
     def test_ranks_of_programs(self):
         process = self.run_programs()
         self.assertEqual((process.returncode, process.stderr), (0, ""))
-        self.assertRegex(process.stdout, r"mp_blas 4096 +5\.00 +5\.00 +0\.25 +0\.25\n")
+        self.assertRegex(process.stdout, r"mp_blas 4096 1024 +5\.00 +5\.00 +0\.25 +0\.25\n")
         for program in ("mp_blas", "mp_solver"):
             for rank in (0, 1):
                 self.assertIn(f"{program}, rank {rank}: logged 1, seen 1, emulated 1",
@@ -90,6 +95,11 @@ class ManyCards(unittest.TestCase):
         process = self.run_with(ONE_GPU, "--ranks", "3", "1000")
         self.assertEqual(process.returncode, 2)
         self.assertIn("SIZE is 1000; allowed: multiples of 512 times the ranks, 3", process.stderr)
+
+    def test_a_block_without_rows(self):
+        process = self.run_with(TWO_GPUS, "--block", "0", "4096")
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("BLOCK is 0; allowed: 1 or more", process.stderr)
 
 
 if __name__ == "__main__":
