@@ -25,6 +25,9 @@ typedef struct {
     bool (*take)(unsigned long long *clocks);
 } clocked;
 
+/* Of a list of names: the element of TD_MARKS (kernels/device/marks.h). */
+#define MARK(name, of_column) MARK_##name,
+
 enum { MOST_NAMES = 16 };
 extern const clocked clocked_lu, clocked_qr;
 

@@ -15,15 +15,10 @@
     X(UPDATE, true)                                                                                \
     X(KEEP, false)                                                                                 \
     X(ORDER, false)
-#define MARK(name, of_column) MARK_##name,
-#define TD_MARKS              CLOCKS(MARK)
+#define TD_MARKS CLOCKS(MARK)
 
 #include "../kernels/factor/cluster.cu"
-
-#define NAME(name, of_column) #name,
-#define IS(name, of_column)   of_column,
-static const char *const names[] = {CLOCKS(NAME)};
-static const bool of_column[] = {CLOCKS(IS)};
+#include "panel_marks.h"
 
 static int columns(bool is_complex, int rows)
 {
@@ -48,13 +43,6 @@ static bool run(bool is_complex, int rows, void *a, void *work)
     void *const order = memory + ALIGNMENT + TD_CLUSTER_COLUMNS * sizeof(int);
     return td_cluster_prepare() == cudaSuccess &&
            td_cluster_factor_run(&panel, order, NULL, NULL) == cudaSuccess;
-}
-
-static bool take(unsigned long long *clocks)
-{
-    static const unsigned long long zeros[TD_MARK_NAMES] = {};
-    return cudaMemcpyFromSymbol(clocks, td_clocks, sizeof td_clocks) == cudaSuccess &&
-           cudaMemcpyToSymbol(td_clocks, zeros, sizeof td_clocks) == cudaSuccess;
 }
 
 const clocked clocked_lu = {"getrf", TD_MARK_NAMES, names, of_column, columns, run, take};

@@ -12,15 +12,10 @@
     X(DECIDE, true)                                                                                \
     X(UPDATE, true)                                                                                \
     X(FINISH, false)
-#define MARK(name, of_column) MARK_##name,
-#define TD_MARKS              CLOCKS(MARK)
+#define TD_MARKS CLOCKS(MARK)
 
 #include "../kernels/factor/qr_leaf.cu"
-
-#define NAME(name, of_column) #name,
-#define IS(name, of_column)   of_column,
-static const char *const names[] = {CLOCKS(NAME)};
-static const bool of_column[] = {CLOCKS(IS)};
+#include "panel_marks.h"
 
 static td_qr_panel panel_of(bool is_complex, int rows, void *a, void *work)
 {
@@ -46,13 +41,6 @@ static bool run(bool is_complex, int rows, void *a, void *work)
 {
     const td_qr_panel panel = panel_of(is_complex, rows, a, work);
     return td_qr_prepare_leaves() == cudaSuccess && td_qr_leaf_run(&panel, 0, NULL) == cudaSuccess;
-}
-
-static bool take(unsigned long long *clocks)
-{
-    static const unsigned long long zeros[TD_MARK_NAMES] = {};
-    return cudaMemcpyFromSymbol(clocks, td_clocks, sizeof td_clocks) == cudaSuccess &&
-           cudaMemcpyToSymbol(td_clocks, zeros, sizeof td_clocks) == cudaSuccess;
 }
 
 const clocked clocked_qr = {"geqrf", TD_MARK_NAMES, names, of_column, columns, run, take};

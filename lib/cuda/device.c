@@ -313,14 +313,19 @@ bool td_device_reaches(const td_device *device, const void *p)
     }
 }
 
+bool td_device_sees(int ordinal, int peer)
+{
+    int can = 0;
+    return td_cuda_ok(cudaDeviceCanAccessPeer(&can, ordinal, peer)) && can;
+}
+
 /* Under the lock. */
 static bool open_pool(int ordinal, int peer)
 {
     const struct cudaMemAccessDesc access = {
         .location = {.type = cudaMemLocationTypeDevice, .id = ordinal},
         .flags = cudaMemAccessFlagsProtReadWrite};
-    int can = 0;
-    return pools[peer] && td_cuda_ok(cudaDeviceCanAccessPeer(&can, ordinal, peer)) && can &&
+    return pools[peer] && td_device_sees(ordinal, peer) &&
            td_cuda_ok(cudaMemPoolSetAccess(pools[peer], &access, 1));
 }
 

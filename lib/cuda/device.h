@@ -98,6 +98,9 @@ bool td_device_name(int ordinal, td_device_text *name);
  * allocated there, or is managed or registered host memory. */
 bool td_device_reaches(const td_device *device, const void *p);
 
+/* True if a device could have another one's memory mapped: they are peers. */
+bool td_device_sees(int ordinal, int peer);
+
 /* True if the current device, or another, copies memory of the peer's pool without the host: the
  * peer's pool is then mapped on it. Devices are named by their ordinals, and the peer's pool is
  * there. */

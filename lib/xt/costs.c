@@ -59,12 +59,8 @@ static bool are_peers(const td_xt_selection *devices)
 {
     bool are = true;
     for (int i = 0; i < devices->count && are; i++)
-        for (int j = 0; j < devices->count && are; j++) {
-            int can = 0;
-            are = i == j || (td_cuda_ok(cudaDeviceCanAccessPeer(&can, devices->ordinal[i],
-                                                                devices->ordinal[j])) &&
-                             can);
-        }
+        for (int j = 0; j < devices->count && are; j++)
+            are = i == j || td_device_sees(devices->ordinal[i], devices->ordinal[j]);
     return are;
 }
 

@@ -75,10 +75,7 @@ static errors errors_of(const routine_case *c, const matrix *got)
 
 static td_problem call_of(const routine_case *c, void *memory[ROUTINE_MEMORIES])
 {
-    td_problem p = c->p;
-    p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
-    p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
-    p = routine_call(c, p, &c->a, &c->b, &c->c, memory);
+    td_problem p = routine_own_call(c, memory);
     p.stream = sampled_stream;
     return p;
 }

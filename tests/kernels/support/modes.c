@@ -9,6 +9,15 @@
 #include "lib/routine/mode.h"
 #include "tests/support/test.h"
 
+const td_prices free_native = {.binary64 = 1,
+                               .native = 1,
+                               .sums = 1,
+                               .few = 14 * 64,
+                               .more = 64,
+                               .estimate = 64,
+                               .has_late_branch = 1,
+                               .is_unscaled = 1};
+
 /* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what
  * splitting loses. */
 static double proven_df(int64_t k)

@@ -295,3 +295,16 @@ td_problem routine_call(const routine_case *c, td_problem p, const matrix *a, co
     if (p.kind != TD_TRIANGULAR_PRODUCT) p.beta = routine_on_device(p.beta, &memory[4]);
     return p;
 }
+
+td_problem routine_problem(const routine_case *c)
+{
+    td_problem p = c->p;
+    p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
+    p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
+    return p;
+}
+
+td_problem routine_own_call(const routine_case *c, void *memory[ROUTINE_MEMORIES])
+{
+    return routine_call(c, routine_problem(c), &c->a, &c->b, &c->c, memory);
+}

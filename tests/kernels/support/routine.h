@@ -57,4 +57,8 @@ enum { ROUTINE_MEMORIES = 5 };
 td_problem routine_call(const routine_case *c, td_problem p, const matrix *a, const matrix *b,
                         const matrix *of_c, void *memory[ROUTINE_MEMORIES]);
 
+/* The case's problem with its scalars, which no matrices are in; and of its own matrices. */
+td_problem routine_problem(const routine_case *c);
+td_problem routine_own_call(const routine_case *c, void *memory[ROUTINE_MEMORIES]);
+
 #endif

@@ -14,16 +14,8 @@
 #include "tests/kernels/support/checked.h"
 #include "tests/kernels/support/device.h"
 
-/* Native products for nothing, and at any price. */
-static const td_prices free_native = {.binary64 = 1,
-                                      .native = 1,
-                                      .sums = 1,
-                                      .few = 14 * 64,
-                                      .more = 64,
-                                      .estimate = 64,
-                                      .has_late_branch = 1,
-                                      .is_unscaled = 1},
-                       dear_native = {.binary64 = 1 << 20,
+/* Native products at any price. */
+static const td_prices dear_native = {.binary64 = 1 << 20,
                                       .native = 1 << 20,
                                       .sums = 1 << 20,
                                       .few = 14,

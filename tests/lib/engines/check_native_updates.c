@@ -110,10 +110,7 @@ static matrix compute(const routine_case *c, runner run_it, td_run_status expect
 {
     void *memory[ROUTINE_MEMORIES];
     td_product product;
-    td_problem p = c->p;
-    p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
-    p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
-    p = routine_call(c, p, &c->a, &c->b, &c->c, memory);
+    const td_problem p = routine_own_call(c, memory);
     CHECK(td_problem_is_valid(&p) && td_lower(&p, &product), "no product: %s", routine_text(c));
     const td_run_status status = run_it(&product);
     CHECK(status == expected, "status %d for %d: %s", (int)status, (int)expected, routine_text(c));

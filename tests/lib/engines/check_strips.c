@@ -79,16 +79,6 @@ static int check_kept(const listener *l, const char *text)
 
 /* ---- running ---- */
 
-/* Seconds that let cuBLAS make C where data leave it to binary64, and a mode that nobody prices. */
-static const td_prices free_native = {.binary64 = 1,
-                                      .native = 1,
-                                      .sums = 1,
-                                      .few = 14 * 64,
-                                      .more = 64,
-                                      .estimate = 64,
-                                      .has_late_branch = 1,
-                                      .is_unscaled = 1};
-
 /* How a product is run. */
 typedef struct {
     const char *mode;
@@ -288,10 +278,7 @@ static matrix compute_routine(const way *how, const routine_case *c, int64_t col
 {
     void *memory[ROUTINE_MEMORIES];
     td_product product;
-    td_problem p = c->p;
-    p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
-    p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
-    p = routine_call(c, p, &c->a, &c->b, &c->c, memory);
+    const td_problem p = routine_own_call(c, memory);
     CHECK(td_lower(&p, &product), "no product: %s", routine_text(c));
     listener l = listen(&product, columns);
     if (columns > 0) product.progress = &l.progress;

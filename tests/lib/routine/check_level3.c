@@ -151,9 +151,7 @@ static void compare(const routine_case *c, const matrix *got, const matrix *want
 
 static void check(routine_case *c)
 {
-    td_problem p = c->p;
-    p.alpha = routine_scalar(c->alpha, td_problem_type_of_alpha(&p));
-    p.beta = routine_scalar(c->beta, td_problem_type_of_beta(&p));
+    const td_problem p = routine_problem(c);
     matrix got = compute(c, p, &c->a, &c->b, &c->c, false);
     c->has_device_scalars = !c->has_device_scalars;
     matrix again = compute(c, p, &c->a, &c->b, &c->c, true);
