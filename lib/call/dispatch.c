@@ -4,6 +4,7 @@
 
 #include "../model/device_model.h"
 #include "adaptive.h"
+#include "known.h"
 #include "../verify/failures.h"
 #include "rules.h"
 #include "../routine/lower.h"
@@ -130,7 +131,8 @@ static const td_options *options_of_call(const td_options *o, const td_question 
 static td_decision decide(const td_options *in_force, const td_options *o, const td_question *q,
                           const td_device *device)
 {
-    td_decision d = td_policy_decide(o, q, device ? td_device_model(device->ordinal) : NULL);
+    const td_model *model = device ? td_device_model(device->ordinal) : NULL;
+    td_decision d = model ? td_known_decide(o, q, model) : td_policy_decide(o, q, model);
     if (o == in_force) return d;
     if (d.reason == td_reason_mode) d.reason = td_reason_rule;
     if (d.engine && !d.choice) d.choice = td_choice_rule;

@@ -1,0 +1,133 @@
+#include "known.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "../routine/mix.h"
+
+/* ---- what decides ---- */
+
+typedef struct {
+    const td_options *options;
+    const td_model *model;
+    td_entry entry;
+    bool lacks_branch;
+    td_problem call; /* with addresses that stand for those of the program */
+} key;
+
+enum { MATRICES = 4, EVEN_BYTES = 256 };
+
+/* What stands for address `which` of several: the number, from 1, of the first that is the same,
+ * and the address modulo EVEN_BYTES. */
+static void *stand_in(const void *const *addresses, int which)
+{
+    int first = 0;
+    if (!addresses[which]) return NULL;
+    while (addresses[first] != addresses[which]) first++;
+    return (void *)((uintptr_t)(first + 1) * EVEN_BYTES + (uintptr_t)addresses[which] % EVEN_BYTES);
+}
+
+static void *only_stand_in(const void *address) { return stand_in(&address, 0); }
+
+static void replace_matrices(td_problem *p)
+{
+    td_matrix *const matrix[MATRICES] = {&p->a, &p->b, &p->c, &p->addend};
+    const void *data[MATRICES], *array[MATRICES];
+    for (int i = 0; i < MATRICES; i++) {
+        data[i] = matrix[i]->data;
+        array[i] = matrix[i]->array;
+    }
+    for (int i = 0; i < MATRICES; i++) {
+        matrix[i]->data = stand_in(data, i);
+        matrix[i]->array = stand_in(array, i);
+    }
+}
+
+static void replace_others(td_problem *p)
+{
+    p->alpha.device = only_stand_in(p->alpha.device);
+    p->beta.device = only_stand_in(p->beta.device);
+    p->pivots = only_stand_in(p->pivots);
+    p->tau = only_stand_in(p->tau);
+    p->values = only_stand_in(p->values);
+    p->info = only_stand_in(p->info);
+    p->solver = only_stand_in(p->solver);
+    p->stream = NULL;
+    p->lent = (td_loan){0};
+    p->enqueued = p->enqueued_by = p->caller = NULL;
+    p->enqueued_by_bytes = 0;
+}
+
+/* Bytes between fields, too, are 0, unless the caller's call has others there: then the key is
+ * found for such calls alone. */
+static void make_key(key *k, const td_options *o, const td_question *q, const td_model *model)
+{
+    memset(k, 0, sizeof *k);
+    k->options = o;
+    k->model = model;
+    k->entry = q->entry;
+    k->lacks_branch = q->lacks_branch;
+    memcpy(&k->call, q->called, sizeof k->call);
+    replace_matrices(&k->call);
+    replace_others(&k->call);
+}
+
+/* Of what most calls differ in: a hash of all would take as long as the rest. */
+static uint64_t hash_of(const key *k)
+{
+    const td_problem *p = &k->call;
+    const uint64_t words[] = {
+        (uint64_t)p->m,
+        (uint64_t)p->n,
+        (uint64_t)p->k,
+        (uint64_t)p->batch,
+        (uint64_t)p->a.ld,
+        (uint64_t)p->b.ld,
+        (uint64_t)p->c.ld,
+        (uint64_t)k->entry | (uint64_t)p->kind << 16 | (uint64_t)p->type << 24 |
+            (uint64_t)p->op_a << 28 | (uint64_t)p->op_b << 32 | (uint64_t)k->lacks_branch << 36,
+    };
+    uint64_t hash = (uint64_t)(uintptr_t)k->options ^ (uint64_t)(uintptr_t)k->model;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = td_mix(hash, words[i]);
+    return hash;
+}
+
+/* ---- memory ---- */
+
+/* A decision has one place; an empty one has no key's options. Nobody waits for another thread, as
+ * that would take as long as to decide. */
+enum { PLACES = 256 };
+static struct {
+    key of;
+    td_decision decision;
+} table[PLACES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool recall(const key *k, size_t place, td_decision *decision)
+{
+    if (pthread_mutex_trylock(&lock) != 0) return false;
+    const bool is_known = memcmp(&table[place].of, k, sizeof table[place].of) == 0;
+    if (is_known) *decision = table[place].decision;
+    pthread_mutex_unlock(&lock);
+    return is_known;
+}
+
+static void keep(const key *k, size_t place, const td_decision *decision)
+{
+    if (pthread_mutex_trylock(&lock) != 0) return;
+    memcpy(&table[place].of, k, sizeof table[place].of);
+    table[place].decision = *decision;
+    pthread_mutex_unlock(&lock);
+}
+
+td_decision td_known_decide(const td_options *o, const td_question *q, const td_model *model)
+{
+    key k;
+    td_decision decision;
+    make_key(&k, o, q, model);
+    const size_t place = hash_of(&k) % PLACES;
+    if (recall(&k, place, &decision)) return decision;
+    decision = td_policy_decide(o, q, model);
+    keep(&k, place, &decision);
+    return decision;
+}
