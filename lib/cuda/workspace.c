@@ -430,6 +430,14 @@ td_run_status td_workspace_acquire_all(td_workspace *workspace, td_device *devic
     return td_workspace_acquire(workspace, device, stream, NULL, SIZE_MAX, all_or_none, &bytes);
 }
 
+td_run_status td_workspace_acquire_beside(td_workspace *workspace, td_device *device,
+                                          td_stream stream, size_t bytes, size_t *limit)
+{
+    if (bytes > *limit / 2) return TD_RUN_NO_MEMORY;
+    *limit -= bytes;
+    return td_workspace_acquire_all(workspace, device, stream, bytes);
+}
+
 void td_workspace_release(td_workspace *workspace, cudaStream_t stream)
 {
     td_block *block = workspace->block;

@@ -91,7 +91,7 @@ td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *
     const bool needs_cublas = !products->engine && td_cholesky_products(cut, p->n) > 0;
     if (needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, is_complex(p))) return TD_RUN_FAILED;
-    status = td_workspace_acquire_all(&r.notes, device, p->stream, bytes);
+    status = td_workspace_acquire_beside(&r.notes, device, p->stream, bytes, &r.workspace_limit);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);
     td_workspace_release(&r.notes, p->stream);

@@ -244,8 +244,8 @@ static td_run_status prepare(run *r)
     size_t bytes = ORDERS * order_bytes(p);
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
-    const td_run_status status =
-        td_workspace_acquire_all(&r->orders, r->place.device, p->stream, bytes);
+    const td_run_status status = td_workspace_acquire_beside(&r->orders, r->place.device, p->stream,
+                                                             bytes, &r->place.workspace_limit);
     if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
     r->ahead = td_ahead_take(r->place.device);
     if (r->ahead) r->stream = r->ahead->stream;

@@ -53,8 +53,8 @@ static size_t all_bytes(const td_reflectors *r)
 
 td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program)
 {
-    const td_run_status status =
-        td_workspace_acquire_all(&r->workspace, r->place.device, program, all_bytes(r));
+    const td_run_status status = td_workspace_acquire_beside(
+        &r->workspace, r->place.device, program, all_bytes(r), &r->place.workspace_limit);
     r->stream = program;
     if (status != TD_RUN_DONE || td_stream_is_capturing(program)) return status;
     r->ahead = td_ahead_take(r->place.device);

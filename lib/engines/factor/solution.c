@@ -131,9 +131,9 @@ td_run_status td_factor_solution(const td_problem *p, const td_solve_products *p
     const size_t bytes = bytes_of(p);
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
-    if (bytes > workspace_limit) return TD_RUN_NO_MEMORY;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
-    if (bytes) status = td_workspace_acquire_all(&r.work, device, p->stream, bytes);
+    if (bytes)
+        status = td_workspace_acquire_beside(&r.work, device, p->stream, bytes, &r.workspace_limit);
     if (status != TD_RUN_DONE) return status;
     status = is_inverse(p) ? invert(&r) : solve_all(&r);
     if (bytes) td_workspace_release(&r.work, p->stream);

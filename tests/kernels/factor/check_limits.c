@@ -1,0 +1,149 @@
+/* check_limits.c - memory of LU, Cholesky, QR and Q of one matrix is within the call's limit: a
+ * call that would take more leaves the matrix as it was, and any other has the bits that it has
+ * without a limit. */
+#include "tests/support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/engines/factor/cholesky.h"
+#include "lib/engines/factor/lu.h"
+#include "lib/engines/factor/q.h"
+#include "lib/engines/factor/qr.h"
+#include "lib/routine/cholesky_steps.h"
+#include "lib/routine/qr_steps.h"
+#include "tests/kernels/support/device.h"
+
+enum { N = 300 };
+
+static const struct {
+    const char *name;
+    td_kind kind;
+} routines[] = {
+    {"LU", TD_FACTOR_LU}, {"Cholesky", TD_FACTOR_CHOLESKY}, {"QR", TD_FACTOR_QR}, {"Q", TD_FORM_Q}};
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
+typedef struct {
+    td_kind kind;
+    td_type type;
+    const td_engine *engine;
+} call;
+
+static size_t numbers_of(const call *c)
+{
+    return (size_t)N * N * (c->type == TD_COMPLEX_BINARY64 ? 2 : 1);
+}
+
+/* Its diagonal is so large that it is definite. */
+static double *make_matrix(const call *c)
+{
+    const size_t parts = numbers_of(c) / N / N;
+    double *a = malloc(numbers_of(c) * sizeof *a);
+    uint64_t state = 5;
+    CHECK(a, "no memory");
+    for (size_t e = 0; e < numbers_of(c); e++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        a[e] = (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
+    }
+    for (size_t i = 0; i < N; i++) a[parts * (i + i * N)] += 2.0 * N;
+    return a;
+}
+
+/* With several panels and blocks of each routine. */
+static td_run_status factor(const call *c, const td_problem *p, size_t limit)
+{
+    td_device *device = td_device_current();
+    const td_factor_products by = {
+        .engine = c->engine, .cut = {td_solve_most_rows(c->type), 0}, .panels = {128, 64}};
+    switch (c->kind) {
+    case TD_FACTOR_LU:
+        return td_factor_lu(p, &by, device, limit, NULL);
+    case TD_FACTOR_CHOLESKY:
+        return td_factor_cholesky(p, &by, (td_cholesky_cut){128, 128}, device, limit, NULL);
+    case TD_FACTOR_QR:
+        return td_factor_qr(p, &by, (td_qr_cut){32, 128, 130}, device, limit, NULL);
+    default:
+        return td_factor_q(p, &by, device, limit, NULL);
+    }
+}
+
+/* What the call makes of its matrix within so many bytes. */
+static td_run_status run(const call *c, size_t limit, double *a)
+{
+    const size_t bytes = numbers_of(c) * sizeof *a;
+    int info = -1;
+    void *device_a = device_copy(a, bytes), *tau = device_copy(a, bytes / N),
+         *device_info = device_copy(&info, sizeof info);
+    const td_problem p = {.kind = c->kind,
+                          .type = c->type,
+                          .triangle = TD_LOWER,
+                          .m = N,
+                          .n = N,
+                          .k = N,
+                          .a = {.data = device_a, .ld = N},
+                          .tau = tau,
+                          .info = device_info,
+                          .batch = 1};
+    const td_run_status status = factor(c, &p, limit);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    device_fetch(a, device_a, bytes);
+    device_fetch(&info, device_info, sizeof info);
+    CHECK(info == (status == TD_RUN_DONE ? 0 : -1), "info %d, status %d", info, (int)status);
+    device_free(device_a);
+    device_free(tau);
+    device_free(device_info);
+    return status;
+}
+
+/* From a limit on that is too low to one that is not. */
+static void check(const char *name, const call *c, size_t least)
+{
+    const size_t bytes = numbers_of(c) * sizeof(double);
+    double *const a = make_matrix(c), *const want = make_matrix(c);
+    CHECK(run(c, td_device_limit(td_device_current(), 0), want) == TD_RUN_DONE, "%s", name);
+    for (size_t limit = least; limit < (size_t)1 << 27; limit *= 3) {
+        double *const made = make_matrix(c);
+        const td_run_status status = run(c, limit, made);
+        CHECK(status == TD_RUN_DONE || status == TD_RUN_NO_MEMORY, "%s, limit %zu: status %d", name,
+              limit, (int)status);
+        CHECK(memcmp(made, status == TD_RUN_DONE ? want : a, bytes) == 0,
+              "%s, limit %zu, status %d: other bits", name, limit, (int)status);
+        free(made);
+    }
+    free(want);
+    free(a);
+}
+
+/* Within 1 MiB, the least limit that TANDEM_WORKSPACE sets, LU's products of 64 terms have no room,
+ * and mode fp64 makes them. */
+TEST(bits_are_the_same_within_any_limit)
+{
+    for (int i = 0; i < 2 * ROUTINES; i++)
+        check(routines[i / 2].name,
+              &(call){routines[i / 2].kind, i % 2 ? TD_COMPLEX_BINARY64 : TD_BINARY64,
+                      &td_engine_ozaki2},
+              (size_t)2 << 20);
+}
+
+/* LU needs no memory on the host device. */
+TEST(nothing_is_done_without_memory)
+{
+    for (int i = 0; i < 2 * ROUTINES; i++) {
+        const call c = {routines[i / 2].kind, i % 2 ? TD_COMPLEX_BINARY64 : TD_BINARY64,
+                        &td_engine_fp64};
+        double *const a = make_matrix(&c), *const made = make_matrix(&c);
+        if (c.kind != TD_FACTOR_LU || !device_is_host()) {
+            const td_run_status status = run(&c, 1, made);
+            CHECK(status == TD_RUN_NO_MEMORY, "%s: status %d", routines[i / 2].name, (int)status);
+            CHECK(memcmp(a, made, numbers_of(&c) * sizeof *a) == 0, "%s", routines[i / 2].name);
+        }
+        free(made);
+        free(a);
+    }
+}
+
+int main(void)
+{
+    device_require();
+    return test_run();
+}
