@@ -10,13 +10,16 @@
 #include "qr_order.h"
 
 enum {
-    GROUP = 16, /* columns of a block's product */
     WARPS = 8,
     THREADS = 32 * WARPS,
     OF_WARP = 32, /* rows that are one chain in V'A */
     PIECE = WARPS * OF_WARP,
-    STRIP = 256 /* rows of a block in A -= V W */
+    STRIP = WARPS * 16, /* rows of a block in A -= V W */
+    BLOCKS = 264        /* of a kernel, if there is work for so many: two on each multiprocessor */
 };
+
+/* Others of a step: a thread of the block has one element of V'A. */
+template <int leaf> static constexpr int STEP = THREADS / leaf;
 
 /* A leaf and its panel. Columns of V before the leaf, `first` of them, and then those of A behind
  * it are the "others". */
@@ -89,88 +92,146 @@ TD_HOST_DEVICE int others_of(const reflection &of) { return of.first + of.behind
 
 #if TD_HAS_CUDA_DEVICE
 
-/* A warp's product of its rows from `row` on, for GROUP others from `other` on. */
-template <int leaf>
-TD_DEVICE void multiply_rows(const reflection &of, int row, int other, int count,
-                             double (&sum)[leaf][GROUP])
-{
-    const int lane = (int)threadIdx.x % 32, quad = lane / 4, at = lane % 4;
-    const double *v[leaf / 8], *x[GROUP / 8];
-    double c[leaf / 16][GROUP / 8][4] = {};
-    TD_UNROLL
-    for (int i = 0; i < leaf / 8; i++) v[i] = of.v + (of.first + i * 8 + quad) * of.v_ld + row + at;
-    TD_UNROLL
-    for (int i = 0; i < GROUP / 8; i++)
-        x[i] = other_of(of, min(other + i * 8 + quad, count - 1)) + row + at;
-    TD_UNROLL
-    for (int k = 0; k < OF_WARP; k += 8) {
-        const bool has_one = row + k + at < of.rows, has_two = row + k + at + 4 < of.rows;
-        double a[leaf / 16][4], b[GROUP / 8][2];
+/* A warp's rows of V, from `row` on, and of a step's others, as td_multiply64 has them. */
+template <int leaf> struct warp_rows {
+    enum { DEPTH = OF_WARP / 8, OTHERS = STEP<leaf> / 8 };
+    double v[DEPTH][leaf / 16][4], x[DEPTH][OTHERS][2];
+    int row;
+
+    TD_INSIDE static int at() { return (int)threadIdx.x % 4; }
+    TD_INSIDE static int quad() { return (int)threadIdx.x % 32 / 4; }
+
+    TD_INSIDE double element(const reflection &of, const double *column, int k) const
+    {
+        return row + k < of.rows ? column[row + k] : 0.0;
+    }
+    TD_INSIDE void begin(const reflection &of, int first)
+    {
+        row = first + at();
         TD_UNROLL
         for (int i = 0; i < leaf / 8; i++) {
-            a[i / 2][i % 2] = has_one ? v[i][k] : 0.0;
-            a[i / 2][i % 2 + 2] = has_two ? v[i][k + 4] : 0.0;
+            const double *const column = of.v + (of.first + i * 8 + quad()) * of.v_ld;
+            TD_UNROLL
+            for (int k = 0; k < OF_WARP; k += 4)
+                v[k / 8][i / 2][k % 8 / 2 + i % 2] = element(of, column, k);
         }
+    }
+    TD_INSIDE void load(const reflection &of, int other, int count)
+    {
         TD_UNROLL
-        for (int i = 0; i < GROUP / 8; i++) {
-            b[i][0] = has_one ? x[i][k] : 0.0;
-            b[i][1] = has_two ? x[i][k + 4] : 0.0;
+        for (int n = 0; n < OTHERS; n++) {
+            const double *const column = other_of(of, min(other + n * 8 + quad(), count - 1));
+            TD_UNROLL
+            for (int k = 0; k < OF_WARP; k += 4) x[k / 8][n][k % 8 / 4] = element(of, column, k);
         }
+    }
+    TD_INSIDE void multiply(double (&sum)[STEP<leaf>][leaf + 2]) const
+    {
+        double c[leaf / 16][OTHERS][4] = {};
+        TD_UNROLL
+        for (int k = 0; k < DEPTH; k++) TD_UNROLL
+        for (int i = 0; i < leaf / 16; i++) TD_UNROLL
+        for (int n = 0; n < OTHERS; n++) td_multiply64(c[i][n], v[k][i], x[k][n]);
         TD_UNROLL
         for (int i = 0; i < leaf / 16; i++) TD_UNROLL
-        for (int n = 0; n < GROUP / 8; n++) td_multiply64(c[i][n], a[i], b[n]);
+        for (int n = 0; n < OTHERS; n++) TD_UNROLL
+        for (int q = 0; q < 4; q++)
+            sum[n * 8 + 2 * at() + q % 2][i * 16 + q / 2 * 8 + quad()] = c[i][n][q];
     }
-    TD_UNROLL
-    for (int i = 0; i < leaf / 16; i++) TD_UNROLL
-    for (int n = 0; n < GROUP / 8; n++) TD_UNROLL
-    for (int q = 0; q < 4; q++) sum[i * 16 + q / 2 * 8 + quad][n * 8 + 2 * at + q % 2] = c[i][n][q];
-}
+};
 
 #else
 
 /* The warp's lanes have every 32nd element each. */
-template <int leaf>
-TD_DEVICE void multiply_rows(const reflection &of, int row, int other, int count,
-                             double (&sum)[leaf][GROUP])
-{
-    for (int e = (int)threadIdx.x % 32; e < leaf * GROUP; e += 32) {
-        const double *const v = of.v + (of.first + e / GROUP) * of.v_ld, *const x = other_of(
-                                                                             of,
-                                                                             min(other + e % GROUP,
-                                                                                 count - 1));
-        double s = 0.0;
-        for (int i = row; i < min(row + OF_WARP, of.rows); i++) s = td_fma64(v[i], x[i], s);
-        sum[e / GROUP][e % GROUP] = s;
+template <int leaf> struct warp_rows {
+    const reflection *all;
+    int row, other, last;
+
+    void begin(const reflection &of, int first) { all = &of, row = first; }
+    void load(const reflection &, int first, int count) { other = first, last = count - 1; }
+    void multiply(double (&sum)[STEP<leaf>][leaf + 2]) const
+    {
+        for (int e = (int)threadIdx.x % 32; e < leaf * STEP<leaf>; e += 32) {
+            const double *const v = all->v + (all->first + e % leaf) * all->v_ld,
+                                *const x = other_of(*all, min(other + e / leaf, last));
+            double s = 0.0;
+            for (int i = row; i < min(row + OF_WARP, all->rows); i++) s = td_fma64(v[i], x[i], s);
+            sum[e / leaf][e % leaf] = s;
+        }
     }
-}
+};
 
 #endif
 
-/* Grid: GROUP others by PIECE rows each. */
+/* Grid: `width` others, in steps, by PIECE rows each. While the block adds what its warps have of a
+ * step, the next one's elements are on their way. Sums have columns of leaf + 2 numbers, so that
+ * they lie in different banks of shared memory. */
 template <int leaf>
-static __global__ void __launch_bounds__(THREADS) multiply_kernel(TD_PARAMETER reflection of)
+static __global__ void __launch_bounds__(THREADS, 2)
+    multiply_kernel(TD_PARAMETER reflection of, int width)
 {
     td_begin_kernel();
-    TD_SHARED(double, sum, [WARPS][leaf][GROUP]);
-    const int warp = (int)threadIdx.x / 32, count = others_of(of), other = (int)blockIdx.x * GROUP;
-    multiply_rows<leaf>(of, (int)blockIdx.y * PIECE + warp * OF_WARP, other, count, sum[warp]);
-    __syncthreads();
-    for (int e = (int)threadIdx.x; e < leaf * GROUP; e += THREADS) {
-        const int column = e % leaf, at = e / leaf;
+    TD_SHARED(double, sums, [2][WARPS][STEP<leaf>][leaf + 2]);
+    const int warp = (int)threadIdx.x / 32, own = (int)threadIdx.x / leaf,
+              column = (int)threadIdx.x % leaf, count = others_of(of),
+              first = (int)blockIdx.x * width, end = min(first + width, count);
+    double *const to = of.pieces + (int64_t)blockIdx.y * count * leaf + column;
+    warp_rows<leaf> rows;
+    rows.begin(of, (int)blockIdx.y * PIECE + warp * OF_WARP);
+    rows.load(of, first, count);
+    TD_ROLLED
+    for (int other = first, turn = 0; other < end; other += STEP<leaf>, turn ^= 1) {
+        rows.multiply(sums[turn][warp]);
+        if (other + STEP<leaf> < end) rows.load(of, other + STEP<leaf>, count);
+        __syncthreads();
         double x[WARPS];
         TD_UNROLL
-        for (int i = 0; i < WARPS; i++) x[i] = sum[i][column][at];
+        for (int i = 0; i < WARPS; i++) x[i] = sums[turn][i][own][column];
         TD_UNROLL
         for (int half = WARPS / 2; half > 0; half /= 2) TD_UNROLL
         for (int i = 0; i < half; i++) x[i] = td_add64(x[i], x[i + half]);
-        if (other + at < count)
-            of.pieces[((int64_t)blockIdx.y * count + other + at) * leaf + column] = x[0];
+        if (other + own < end) to[(int64_t)(other + own) * leaf] = x[0];
     }
 }
 
 /* ---- sums of the pieces ---- */
 
 enum { ADDED = 4 }; /* others of a block */
+
+/* ---- chains over numbers in memory, `step` apart, of which many are read at a time: all threads
+ * meet behind that, as the compiler would else read most of the numbers one after the other. Those
+ * that do not count are replaced by what changes no sum ---- */
+
+TD_DEVICE double sum_of(const double *from, int count, int64_t step)
+{
+    enum { AT_ONCE = 32 };
+    double sum = 0.0, x[AT_ONCE];
+    TD_ROLLED
+    for (int first = 0; first < count; first += AT_ONCE) {
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) x[i] = from[min(first + i, count - 1) * step];
+        __syncthreads();
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE; i++) sum = td_add64(sum, first + i < count ? x[i] : -0.0);
+    }
+    return sum;
+}
+
+/* sum + a[0] b[0] + ..., of which numbers from..to - 1 of the first `most` count. */
+template <int most>
+TD_DEVICE double chain(double sum, const double *a, int64_t step, const double *b, int from, int to)
+{
+    double x[most];
+    TD_UNROLL
+    for (int l = 0; l < most; l++) x[l] = a[l * step];
+    __syncwarp();
+    TD_UNROLL
+    for (int l = 0; l < most; l++) {
+        const bool counts = from <= l && l < to;
+        sum = td_fma64(counts ? x[l] : -0.0, counts ? b[l] : 1.0, sum);
+    }
+    return sum;
+}
 
 /* Grid: ADDED others each. Products of V go to their place beside T; others become W = T'W. */
 template <int leaf>
@@ -181,116 +242,130 @@ static __global__ void __launch_bounds__(leaf *ADDED)
     TD_SHARED(double, shared, [ADDED][leaf]);
     const int count = others_of(of), at = (int)threadIdx.x / leaf, column = (int)threadIdx.x % leaf,
               other = (int)blockIdx.x * ADDED + at;
-    double sum = 0.0;
-    if (other < count) {
-        const double *piece = of.pieces + (int64_t)other * leaf + column;
-        TD_UNROLL_N(8)
-        for (int i = 0; i < pieces; i++) sum = td_add64(sum, piece[(int64_t)i * count * leaf]);
-    }
+    const double *const column_of_t = of.t + of.first + (of.first + column) * TD_QR_COLUMNS;
+    const double sum = sum_of(of.pieces + (int64_t)min(other, count - 1) * leaf + column, pieces,
+                              (int64_t)count * leaf);
     shared[at][column] = sum;
     __syncthreads();
+    const double w = chain<leaf>(0.0, column_of_t, 1, shared[at], 0, (column | of.odd) + 1);
     if (other < of.first)
         of.products[other + (of.first + column) * TD_QR_COLUMNS] = sum;
-    else if (other < count) {
-        const double *const t = of.t + of.first + (of.first + column) * TD_QR_COLUMNS;
-        double w = 0.0;
-        for (int l = 0; l <= (column | of.odd); l++) w = td_fma64(t[l], shared[at][l], w);
+    else if (other < count)
         of.w[other * leaf + column] = w;
-    }
 }
 
 /* ---- A -= V W, and T ---- */
 
 #if TD_HAS_CUDA_DEVICE
 
-/* A warp has every WARPS'th 16 rows of the strip. */
-template <int leaf>
-TD_DEVICE void take_off(const reflection &of, int first_row, int other, int count)
+/* 16 rows of a step's columns of A, from `row` on, as td_multiply64 has them. */
+template <int leaf> struct tile {
+    enum { OTHERS = STEP<leaf> / 8 };
+    double c[OTHERS][4];
+
+    TD_INSIDE static int row_of(int q) { return (int)threadIdx.x % 32 / 4 + q / 2 * 8; }
+    TD_INSIDE static int column_of(int n, int q)
+    {
+        return n * 8 + 2 * ((int)threadIdx.x % 4) + q % 2;
+    }
+    TD_INSIDE void load(const reflection &of, int row, int column, int count)
+    {
+        TD_UNROLL
+        for (int n = 0; n < tile<leaf>::OTHERS; n++) TD_UNROLL
+        for (int q = 0; q < 4; q++)
+            c[n][q] = of.a[min(row + row_of(q), of.rows - 1) +
+                           min(column + column_of(n, q), count - 1) * of.ld];
+    }
+    TD_INSIDE void store(const reflection &of, int row, int column, int count) const
+    {
+        TD_UNROLL
+        for (int n = 0; n < tile<leaf>::OTHERS; n++) TD_UNROLL
+        for (int q = 0; q < 4; q++)
+            if (row + row_of(q) < of.rows && column + column_of(n, q) < count)
+                of.a[row + row_of(q) + (column + column_of(n, q)) * of.ld] = c[n][q];
+    }
+};
+
+/* Columns first..end - 1 of those behind the leaf, in the strip's rows. While a tile is made the
+ * next one is on its way. */
+template <int leaf> TD_DEVICE void take_off(const reflection &of, int strip, int first, int end)
 {
-    const int lane = (int)threadIdx.x % 32, quad = lane / 4, at = lane % 4;
-    double b[leaf / 8][GROUP / 8][2];
+    const int quad = (int)threadIdx.x % 32 / 4, at = (int)threadIdx.x % 4,
+              row = strip + (int)threadIdx.x / 32 * 16;
+    double v[leaf / 8][4];
     TD_UNROLL
     for (int k = 0; k < leaf / 8; k++) TD_UNROLL
-    for (int n = 0; n < GROUP / 8; n++) {
-        const double *const w = of.w + min(other + n * 8 + quad, count - 1) * leaf + k * 8 + at;
-        b[k][n][0] = -w[0], b[k][n][1] = -w[4];
-    }
-    for (int i = (int)threadIdx.x / 32 * 16; i < STRIP; i += WARPS * 16) {
-        const int row = first_row + i + quad, rows[2] = {row, row + 8};
-        double a[leaf / 8][4], c[GROUP / 8][4];
+    for (int q = 0; q < 4; q++)
+        v[k][q] = of.v[min(row + quad + q % 2 * 8, of.rows - 1) +
+                       (of.first + k * 8 + q / 2 * 4 + at) * of.v_ld];
+    tile<leaf> next;
+    next.load(of, row, first, of.behind);
+    TD_ROLLED
+    for (int column = first; column < end; column += STEP<leaf>) {
+        tile<leaf> own = next;
+        if (column + STEP<leaf> < end) next.load(of, row, column + STEP<leaf>, of.behind);
         TD_UNROLL
-        for (int k = 0; k < leaf / 8; k++) TD_UNROLL
-        for (int q = 0; q < 4; q++)
-            a[k][q] =
-                of.v[min(rows[q % 2], of.rows - 1) + (of.first + k * 8 + q / 2 * 4 + at) * of.v_ld];
-        TD_UNROLL
-        for (int n = 0; n < GROUP / 8; n++) TD_UNROLL
-        for (int q = 0; q < 4; q++) {
-            const int to = other + n * 8 + 2 * at + q % 2;
-            c[n][q] = of.a[min(rows[q / 2], of.rows - 1) + (min(to, count - 1) - of.first) * of.ld];
+        for (int n = 0; n < tile<leaf>::OTHERS; n++) {
+            const double *const w =
+                of.w + (of.first + min(column + n * 8 + quad, of.behind - 1)) * leaf + at;
+            TD_UNROLL
+            for (int k = 0; k < leaf / 8; k++)
+                td_multiply64(own.c[n], v[k], {-w[k * 8], -w[k * 8 + 4]});
         }
-        TD_UNROLL
-        for (int k = 0; k < leaf / 8; k++) TD_UNROLL
-        for (int n = 0; n < GROUP / 8; n++) td_multiply64(c[n], a[k], b[k][n]);
-        TD_UNROLL
-        for (int n = 0; n < GROUP / 8; n++) TD_UNROLL
-        for (int q = 0; q < 4; q++) {
-            const int to = other + n * 8 + 2 * at + q % 2;
-            if (rows[q / 2] < of.rows && to < count)
-                of.a[rows[q / 2] + (to - of.first) * of.ld] = c[n][q];
-        }
+        own.store(of, row, column, end);
     }
 }
 
 #else
 
-template <int leaf>
-TD_DEVICE void take_off(const reflection &of, int first_row, int other, int count)
+template <int leaf> TD_DEVICE void take_off(const reflection &of, int strip, int first, int end)
 {
-    for (int e = (int)threadIdx.x; e < STRIP * GROUP; e += THREADS) {
-        const int row = first_row + e % STRIP, to = other + e / STRIP;
-        if (row >= of.rows || to >= count) continue;
-        double *const a = of.a + row + (to - of.first) * of.ld;
+    for (int e = (int)threadIdx.x; e < STRIP * (end - first); e += THREADS) {
+        const int row = strip + e % STRIP, column = first + e / STRIP;
+        if (row >= of.rows) continue;
+        double *const a = of.a + row + column * of.ld;
         for (int k = 0; k < leaf; k++)
-            *a = td_fma64(of.v[row + (of.first + k) * of.v_ld], -of.w[to * leaf + k], *a);
+            *a = td_fma64(of.v[row + (of.first + k) * of.v_ld],
+                          -of.w[(of.first + column) * leaf + k], *a);
     }
 }
 
 #endif
 
 /* The leaf's column of T: above the leaf's own part it is -T (V'V T), of what stands before the
- * leaf and the leaf's. */
+ * leaf and the leaf's. Threads that have no row do the last one's work. */
 template <int leaf> TD_DEVICE void extend(const reflection &of, int column)
 {
+    TD_SHARED(double, own, [leaf]);
     TD_SHARED(double, y, [TD_QR_COLUMNS]);
-    const int row = (int)threadIdx.x;
+    const int thread = (int)threadIdx.x, row = min(thread, of.first - 1);
     double *const to = of.t + (of.first + column) * TD_QR_COLUMNS;
-    double sum = 0.0;
-    if (row < of.first)
-        for (int l = 0; l <= (column | of.odd); l++)
-            sum =
-                td_fma64(of.products[row + (of.first + l) * TD_QR_COLUMNS], to[of.first + l], sum);
-    if (row < of.first) y[row] = sum;
+    if (thread < leaf) own[thread] = to[of.first + thread];
     __syncthreads();
-    sum = 0.0;
-    if (row >= of.first) return;
-    TD_UNROLL_N(8)
-    for (int l = row & ~of.odd; l < of.first; l++)
-        sum = td_fma64(of.t[row + l * TD_QR_COLUMNS], y[l], sum);
-    to[row] = -sum;
+    y[row] = chain<leaf>(0.0, of.products + row + of.first * TD_QR_COLUMNS, TD_QR_COLUMNS, own, 0,
+                         (column | of.odd) + 1);
+    __syncthreads();
+    double sum = 0.0;
+    TD_ROLLED
+    for (int l = row / 32 * 32; l < of.first; l += leaf)
+        sum = chain<leaf>(sum, of.t + row + l * TD_QR_COLUMNS, TD_QR_COLUMNS, y + l,
+                          (row & ~of.odd) - l, leaf);
+    if (thread < of.first) to[row] = -sum;
 }
 
-/* Grid: GROUP others behind the leaf by STRIP rows each, then the leaf's columns. */
+/* Grid: the leaf's columns, if `columns` says how many T has rows above, then `width` columns of A,
+ * in steps, by STRIP rows each. */
 template <int leaf>
-static __global__ void __launch_bounds__(THREADS)
-    take_off_kernel(TD_PARAMETER reflection of, int groups, int strips)
+static __global__ void __launch_bounds__(THREADS, 2)
+    take_off_kernel(TD_PARAMETER reflection of, int columns, int strips, int width)
 {
     td_begin_kernel();
-    const int block = (int)blockIdx.x, count = others_of(of);
-    if (block < groups * strips)
-        take_off<leaf>(of, block / groups * STRIP, of.first + block % groups * GROUP, count);
+    const int block = (int)blockIdx.x - columns;
+    if (block < 0)
+        extend<leaf>(of, (int)blockIdx.x);
     else
-        extend<leaf>(of, block - groups * strips);
+        take_off<leaf>(of, block % strips * STRIP, block / strips * width,
+                       min((block / strips + 1) * width, of.behind));
 }
 
 /* Grid: the leaf's columns. */
@@ -302,21 +377,33 @@ static __global__ void __launch_bounds__(THREADS) extend_kernel(TD_PARAMETER ref
 
 /* ---- launches ---- */
 
+/* How so many columns are shared by blocks, of which there are `blocks` for each share: columns of
+ * one share, whole steps. */
+static int width_of(int columns, int step, int blocks)
+{
+    const int steps = (columns + step - 1) / step, shares = max(1, min(steps, BLOCKS / blocks));
+    return max(1, (steps + shares - 1) / shares) * step;
+}
+
+static int shares_of(int columns, int width) { return (columns + width - 1) / width; }
+
 template <int leaf> static cudaError_t reflect(const reflection &of, cudaStream_t stream)
 {
     const int others = others_of(of), pieces = pieces_of(of.rows),
-              groups = (of.behind + GROUP - 1) / GROUP, strips = (of.rows + STRIP - 1) / STRIP,
-              columns = of.first > 0 ? of.columns : 0;
+              strips = (of.rows + STRIP - 1) / STRIP, columns = of.first > 0 ? of.columns : 0,
+              width = width_of(others, STEP<leaf>, pieces),
+              width_of_a = width_of(of.behind, STEP<leaf>, strips);
     if (others == 0) return cudaSuccess;
-    cudaError_t error = TD_LAUNCH_NEXT(
-        multiply_kernel<leaf>, dim3((unsigned)((others + GROUP - 1) / GROUP), (unsigned)pieces),
-        dim3(THREADS), 0, stream, of);
+    cudaError_t error = TD_LAUNCH_NEXT(multiply_kernel<leaf>,
+                                       dim3((unsigned)shares_of(others, width), (unsigned)pieces),
+                                       dim3(THREADS), 0, stream, of, width);
     if (error != cudaSuccess) return error;
     error = TD_LAUNCH_NEXT(add_kernel<leaf>, dim3((unsigned)((others + ADDED - 1) / ADDED)),
                            dim3(leaf * ADDED), 0, stream, of, pieces);
     if (error != cudaSuccess) return error;
-    return TD_LAUNCH_NEXT(take_off_kernel<leaf>, dim3((unsigned)(groups * strips + columns)),
-                          dim3(THREADS), 0, stream, of, groups, strips);
+    return TD_LAUNCH_NEXT(take_off_kernel<leaf>,
+                          dim3((unsigned)(columns + shares_of(of.behind, width_of_a) * strips)),
+                          dim3(THREADS), 0, stream, of, columns, strips, width_of_a);
 }
 
 cudaError_t td_qr_reflect_run(const td_qr_panel *panel, int first, cudaStream_t stream)
