@@ -82,14 +82,15 @@ typedef struct {
     cusolverDnParams_t params;     /* NULL: those of a function that has none, or the usual ones */
     cusolverDnFunction_t function; /* that the call is of */
     size_t needed_bytes;           /* of workspace on the device */
+    bool is_refused; /* cuSOLVER has refused the arguments when it was asked for these */
 } asked;
 
 /* Starts a wrapped call whose matrix and sizes are in *p. Arguments that cuSOLVER refuses are for
  * cuSOLVER to refuse. True if the original function must run. */
 static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
 {
-    const bool has_all =
-        p->info && (p->lent.memory || a->needed_bytes == 0) && p->lent.bytes >= a->needed_bytes;
+    const bool has_all = p->info && !a->is_refused && (p->lent.memory || a->needed_bytes == 0) &&
+                         p->lent.bytes >= a->needed_bytes;
     if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
     const char *reason = !query_handle(a->library, a->handle, p)  ? td_reason_invalid
                          : !has_all                               ? td_reason_invalid
@@ -122,18 +123,17 @@ static bool is_taken(td_entry entry, const td_problem *p)
         __typeof__(&(function##_bufferSize)) ask =                                                 \
             TD_ORIGINAL((a).library, function##_bufferSize);                                       \
         int elements = 0;                                                                          \
-        if (ask && ask((a).handle, __VA_ARGS__, &elements) == CUSOLVER_STATUS_SUCCESS &&           \
-            elements > 0)                                                                          \
-            (a).needed_bytes = (size_t)elements * sizeof *(number);                                \
+        (a).is_refused =                                                                           \
+            ask && ask((a).handle, __VA_ARGS__, &elements) != CUSOLVER_STATUS_SUCCESS;             \
+        if (elements > 0) (a).needed_bytes = (size_t)elements * sizeof *(number);                  \
     }
 #define ASK_FOR_BYTES(function, a, p, ...)                                                         \
     if (is_taken(TD_ENTRY_##function, &(p))) {                                                     \
         __typeof__(&(function##_bufferSize)) ask =                                                 \
             TD_ORIGINAL((a).library, function##_bufferSize);                                       \
-        size_t on_device = 0, on_host = 0;                                                         \
-        if (ask && ask((a).handle, (a).params, __VA_ARGS__, &on_device, &on_host) ==               \
-                       CUSOLVER_STATUS_SUCCESS)                                                    \
-            (a).needed_bytes = on_device;                                                          \
+        size_t on_host = 0;                                                                        \
+        (a).is_refused = ask && ask((a).handle, (a).params, __VA_ARGS__, &(a).needed_bytes,        \
+                                    &on_host) != CUSOLVER_STATUS_SUCCESS;                          \
     }
 
 /* The rest of a wrapper, once `p` describes the factorisation and `a` the call. */
@@ -154,7 +154,7 @@ static bool is_taken(td_entry entry, const td_problem *p)
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
                                         int lda, number *Workspace, int *devIpiv, int *devInfo)    \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_GETRF, 0};            \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_GETRF, 0, false};     \
         td_problem p = {.kind = TD_FACTOR_LU,                                                      \
                         .type = type_,                                                             \
                         .m = m,                                                                    \
@@ -192,7 +192,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                 \
         size_t workspaceInBytesOnHost, int *info)                                                  \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_GETRF, 0};          \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_GETRF, 0, false};   \
         td_problem p = {.kind = TD_FACTOR_LU,                                                      \
                         .type = type_of(dataTypeA, computeType),                                   \
                         .m = m,                                                                    \
@@ -219,7 +219,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         number *A, int lda, number *Workspace, int Lwork,          \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, algorithms, 0};                  \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, algorithms, 0, false};           \
         td_problem p = {.kind = kind_,                                                             \
                         .type = type_,                                                             \
                         .triangle = (td_triangle)uplo,                                             \
@@ -242,7 +242,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                 \
         size_t workspaceInBytesOnHost, int *info)                                                  \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_POTRF, 0};          \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_POTRF, 0, false};   \
         td_problem p = {.kind = TD_FACTOR_CHOLESKY,                                                \
                         .type = type_of(dataTypeA, computeType),                                   \
                         .triangle = (td_triangle)uplo,                                             \
@@ -272,7 +272,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int nrhs, const number *A, int lda, const int *devIpiv,    \
                                         number *B, int ldb, int *devInfo)                          \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
         td_problem p = SOLUTION_BY(TD_LU_SOLVE, type_, .op_a = (td_op)trans,                       \
                                    .pivots = (void *)devIpiv, .info = devInfo);                    \
         WRAP(function, a, p, trans, n, nrhs, A, lda, devIpiv, B, ldb, devInfo);                    \
@@ -284,7 +284,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         int64_t nrhs, cudaDataType dataTypeA, const void *A, int64_t lda, const int64_t *ipiv,     \
         cudaDataType dataTypeB, void *B, int64_t ldb, int *info)                                   \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
         td_problem p =                                                                             \
             SOLUTION_BY(TD_LU_SOLVE, type_of(dataTypeA, dataTypeB), .op_a = (td_op)trans,          \
                         .pivots = (void *)ipiv, .has_wide_pivots = true, .info = info);            \
@@ -299,7 +299,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int nrhs, const number *A, int lda, number *B, int ldb,    \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
         td_problem p =                                                                             \
             SOLUTION_BY(TD_CHOLESKY_SOLVE, type_, .triangle = (td_triangle)uplo, .info = devInfo); \
         WRAP(function, a, p, uplo, n, nrhs, A, lda, B, ldb, devInfo);                              \
@@ -311,7 +311,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         cudaDataType dataTypeA, const void *A, int64_t lda,        \
                                         cudaDataType dataTypeB, void *B, int64_t ldb, int *info)   \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
         td_problem p = SOLUTION_BY(TD_CHOLESKY_SOLVE, type_of(dataTypeA, dataTypeB),               \
                                    .triangle = (td_triangle)uplo, .info = info);                   \
         PASS_OTHER_TYPES(function, a, p, params, uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B,   \
@@ -329,7 +329,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int lda, number *TAU, number *Workspace, int Lwork,        \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
         td_problem p = {.kind = TD_FACTOR_QR,                                                      \
                         .type = type_,                                                             \
                         .m = m,                                                                    \
@@ -350,7 +350,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         cudaDataType computeType, void *bufferOnDevice, size_t workspaceInBytesOnDevice,           \
         void *bufferOnHost, size_t workspaceInBytesOnHost, int *info)                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
         td_problem p = {.kind = TD_FACTOR_QR,                                                      \
                         .type = dataTypeTau == dataTypeA ? type_of(dataTypeA, computeType)         \
                                                          : TD_TYPE_COUNT,                          \
@@ -377,7 +377,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int lda, const number *tau, number *work, int lwork,       \
                                         int *info)                                                 \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
         td_problem p = {.kind = TD_FORM_Q,                                                         \
                         .type = type_,                                                             \
                         .m = m,                                                                    \
@@ -398,7 +398,7 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         const number *A, int lda, const number *tau, number *C,    \
                                         int ldc, number *work, int lwork, int *devInfo)            \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
         td_problem p = {.kind = TD_APPLY_Q,                                                        \
                         .type = type_,                                                             \
                         .side = (td_side)side,                                                     \
@@ -449,7 +449,7 @@ static bool solve_narrow(const void *call, int n, float *a, float *values, float
                                         cublasFillMode_t uplo, int n, number *A, int lda,          \
                                         number *W, number *work, int lwork, int *info)             \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0};               \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
         td_problem p = {.kind = TD_EIGEN,                                                          \
                         .type = type_,                                                             \
                         .triangle = (td_triangle)uplo,                                             \
@@ -473,7 +473,7 @@ static bool solve_narrow(const void *call, int n, float *a, float *values, float
         size_t workspaceInBytesOnDevice, void *bufferOnHost, size_t workspaceInBytesOnHost,        \
         int *info)                                                                                 \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0};             \
+        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
         td_problem p = {.kind = TD_EIGEN,                                                          \
                         .type = dataTypeW == CUDA_R_64F ? type_of(dataTypeA, computeType)          \
                                                         : TD_TYPE_COUNT,                           \

@@ -20,7 +20,7 @@ inner = sys.argv[4:]
 class PreloadFactor(preloading.PreloadedSolver):
     functions = ("cusolverDnDgetrf", "cusolverDnZgetrf", "cusolverDnXgetrf")
     types, emulated = ("binary64", "complex binary64"), 65
-    native = {"nothing to compute": 8, "invalid arguments": 7,
+    native = {"nothing to compute": 8, "invalid arguments": 8,
               "the call asks for another algorithm": 1}
 
     def compare(self, given):

@@ -268,6 +268,14 @@ static void run_single_precision(void)
     check(cudaFree(info));
 }
 
+static cusolverDnParams_t destroyed_params(void)
+{
+    cusolverDnParams_t params = NULL;
+    if (solver.cusolverDnCreateParams_(&params)) fail("CreateParams");
+    if (solver.cusolverDnDestroyParams_(params)) fail("DestroyParams");
+    return params;
+}
+
 static void run_faults(void)
 {
     double *a = allocate(16 * sizeof *a), *work = allocate(1 << 20);
@@ -284,6 +292,9 @@ static void run_faults(void)
     printf("small workspace: %d\n",
            (int)solver.cusolverDnXgetrf_(handle, NULL, 4, 4, CUDA_R_64F, a, 4, NULL, CUDA_R_64F,
                                          work, 8, NULL, 0, info));
+    printf("destroyed params: %d\n",
+           (int)solver.cusolverDnXgetrf_(handle, destroyed_params(), 4, 4, CUDA_R_64F, a, 4, NULL,
+                                         CUDA_R_64F, work, 1 << 20, NULL, 0, info));
     check(cudaStreamSynchronize(stream));
     check(cudaFree(a));
     check(cudaFree(work));
