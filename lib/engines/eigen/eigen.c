@@ -416,6 +416,7 @@ static td_run_status solve(run *r)
     td_run_status status = find_exponent(r, &a, &exponent);
     if (status == TD_RUN_DONE) status = solve_narrow(r, &a, exponent, r->m.a, r->m.x);
     if (status == TD_RUN_DONE) status = refine(r);
+    if (status == TD_RUN_BROKEN) return TD_RUN_FAILED; /* of the call's own memory */
     return status == TD_RUN_DONE ? put(r, exponent) : status;
 }
 

@@ -197,6 +197,7 @@ static td_run_status step(const run *r, const block *b, int64_t first)
     return status;
 }
 
+/* TD_RUN_FAILED if the block has written nothing: the first panel is the first to write. */
 static td_run_status factor_block(const run *r, const block *b)
 {
     if (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, r->problem->stream))
@@ -204,9 +205,9 @@ static td_run_status factor_block(const run *r, const block *b)
     td_run_status status = factor(r, b, b->factored.from);
     for (int64_t first = b->factored.from; first < b->factored.to && status == TD_RUN_DONE;
          first += r->cut.panel)
-        status = step(r, b, first);
+        if (step(r, b, first) != TD_RUN_DONE) status = TD_RUN_BROKEN;
     if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
-        return TD_RUN_FAILED;
+        return TD_RUN_BROKEN;
     return status;
 }
 
@@ -228,6 +229,7 @@ static td_run_status run_blocks(const run *r)
     for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
         const block b = block_of(r, i);
         status = factor_block(r, &b);
+        if (status == TD_RUN_FAILED && i == 0) return status;
         if (status == TD_RUN_DONE && i + 1 < blocks) status = update_behind(r, i);
     }
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;

@@ -61,7 +61,7 @@ static td_run_status form(const run *r, const td_qr_panel *panel, int64_t first)
         td_reflector_apply(&r->reflectors, &by, TD_OP_N, others, p->n - behind, behind, p->stream);
     if (status == TD_RUN_DONE) status = td_reflector_form(&r->reflectors, panel, p->stream);
     if (status != TD_RUN_DONE) return status;
-    return unit(r, first, panel->columns, first, first) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return unit(r, first, panel->columns, first, first) ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 static td_run_status apply(const run *r, const td_qr_panel *panel, int64_t first)
@@ -92,7 +92,8 @@ static td_run_status take(const run *r, int64_t turn)
     if (r->reflectors.ahead &&
         !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, r->problem->stream))
         return TD_RUN_FAILED;
-    return td_reflector_take(&r->reflectors, &panel, r->reflectors.stream);
+    const td_run_status status = td_reflector_take(&r->reflectors, &panel, r->reflectors.stream);
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_FAILED; /* in memory of the call's own */
 }
 
 static td_run_status step(const run *r, int64_t turn)
@@ -107,24 +108,33 @@ static td_run_status step(const run *r, int64_t turn)
     return r->problem->kind == TD_FORM_Q ? form(r, &panel, first) : apply(r, &panel, first);
 }
 
-/* Columns of Q that no reflector has changed. */
+/* Columns of Q that no reflector changes. */
+static int64_t unchanged_columns(const td_problem *p)
+{
+    return p->kind == TD_FORM_Q ? p->n - p->k : 0;
+}
+
 static bool begin(const run *r)
 {
     const td_problem *p = r->problem;
+    const int64_t columns = unchanged_columns(p);
     return td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream)) &&
-           (p->kind != TD_FORM_Q || unit(r, p->k, p->n - p->k, p->m, p->k));
+           (columns == 0 || unit(r, p->k, columns, p->m, p->k));
 }
 
+/* TD_RUN_FAILED if nothing of A or C has been written. */
 static td_run_status run_steps(const run *r)
 {
     const int64_t panels = td_ceil_div(r->reflectors.count, r->reflectors.cut.panel);
-    if (!begin(r)) return TD_RUN_BROKEN;
+    int64_t turn = 0;
     td_run_status status = take(r, 0);
-    for (int64_t turn = 0; turn < panels && status == TD_RUN_DONE; turn++) status = step(r, turn);
+    if (status == TD_RUN_DONE && !begin(r)) status = TD_RUN_FAILED;
+    for (; turn < panels && status == TD_RUN_DONE; turn++) status = step(r, turn);
+    const bool is_written = turn > 1 || (turn == 1 && unchanged_columns(r->problem) > 0);
     if (r->reflectors.ahead &&
         !td_ahead_wait(r->problem->stream, r->reflectors.ahead->panel, r->reflectors.stream))
         return TD_RUN_BROKEN;
-    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+    return status != TD_RUN_DONE && is_written ? TD_RUN_BROKEN : status;
 }
 
 td_run_status td_factor_q(const td_problem *p, const td_factor_products *products,

@@ -70,13 +70,15 @@ static td_run_status reflect(const run *r, const td_reflection *by, int64_t from
 
 /* ---- steps ---- */
 
+/* TD_RUN_FAILED if nothing of the panel has been written. */
 static td_run_status factor(const run *r, int64_t first)
 {
     const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
-    for (int at = 0; at < panel.columns; at += td_qr_leaf(&panel))
-        if (!td_cuda_ok(td_qr_leaf_run(&panel, at, r->reflectors.stream)) ||
-            !td_cuda_ok(td_qr_reflect_run(&panel, at, r->reflectors.stream)))
-            return TD_RUN_FAILED;
+    for (int at = 0; at < panel.columns; at += td_qr_leaf(&panel)) {
+        if (!td_cuda_ok(td_qr_leaf_run(&panel, at, r->reflectors.stream)))
+            return at == 0 ? TD_RUN_FAILED : TD_RUN_BROKEN;
+        if (!td_cuda_ok(td_qr_reflect_run(&panel, at, r->reflectors.stream))) return TD_RUN_BROKEN;
+    }
     return TD_RUN_DONE;
 }
 
@@ -114,6 +116,7 @@ static td_run_status step(const run *r, const block *b, int64_t first)
     return status;
 }
 
+/* TD_RUN_FAILED if the block has written nothing: the first panel is the first to write. */
 static td_run_status factor_block(const run *r, const block *b)
 {
     const td_reflectors *of = &r->reflectors;
@@ -122,9 +125,9 @@ static td_run_status factor_block(const run *r, const block *b)
     td_run_status status = factor(r, b->first);
     for (int64_t first = b->first; first < b->behind && status == TD_RUN_DONE;
          first += of->cut.panel)
-        status = step(r, b, first);
+        if (step(r, b, first) != TD_RUN_DONE) status = TD_RUN_BROKEN;
     if (of->ahead && !td_ahead_wait(r->problem->stream, of->ahead->panel, of->stream))
-        return TD_RUN_FAILED;
+        return TD_RUN_BROKEN;
     return status;
 }
 
@@ -144,6 +147,7 @@ static td_run_status run_blocks(const run *r)
     for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
         const block b = block_of(r, i);
         status = factor_block(r, &b);
+        if (status == TD_RUN_FAILED && i == 0) return status;
         if (status == TD_RUN_DONE && !b.is_last) status = update_behind(r, &b);
     }
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;

@@ -187,9 +187,8 @@ td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by
     if (status == TD_RUN_DONE)
         status =
             multiply(r, k, (operand){by->t, op}, as_is(w), tw, (sizes){k, n, k}, false, stream);
-    if (status == TD_RUN_DONE)
-        status = multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, true, stream);
-    return status;
+    if (status != TD_RUN_DONE) return TD_RUN_FAILED;
+    return multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, true, stream);
 }
 
 td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
@@ -203,10 +202,8 @@ td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflecti
     if (status == TD_RUN_DONE)
         status =
             multiply(r, k, as_is(w), (operand){by->t, op}, wt, (sizes){m, k, k}, false, stream);
-    if (status == TD_RUN_DONE)
-        status =
-            multiply(r, k, as_is(wt), transposed(r, by->v), c, (sizes){m, rows, k}, true, stream);
-    return status;
+    if (status != TD_RUN_DONE) return TD_RUN_FAILED;
+    return multiply(r, k, as_is(wt), transposed(r, by->v), c, (sizes){m, rows, k}, true, stream);
 }
 
 /* ---- blocks ---- */
@@ -290,8 +287,9 @@ td_run_status td_reflector_form(const td_reflectors *r, const td_qr_panel *panel
     const td_matrix w = product_at(r, 0, 0), a = {.data = panel->a, .ld = panel->ld};
     if (!td_cuda_ok(td_qr_unit_run(is_complex(r), panel->a, panel->ld, panel->rows, k, 0, stream)))
         return TD_RUN_FAILED;
-    const td_run_status status =
+    td_run_status status =
         multiply(r, k, as_is(x.t), transposed(r, x.v), w, (sizes){k, k, k}, false, stream);
-    if (status != TD_RUN_DONE) return status;
-    return multiply(r, k, as_is(x.v), as_is(w), a, (sizes){x.rows, k, k}, true, stream);
+    if (status == TD_RUN_DONE)
+        status = multiply(r, k, as_is(x.v), as_is(w), a, (sizes){x.rows, k, k}, true, stream);
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }

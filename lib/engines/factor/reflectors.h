@@ -60,15 +60,17 @@ td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel
 
 /* C, n columns of as many rows as V has, becomes (I - V op(T) V') C: the transpose
  * (td_qr_transpose) of T stands for that of what the reflectors make. Of what is applied at a time,
- * each has a place of n vectors from `at` on. */
+ * each has a place of n vectors from `at` on. TD_RUN_DONE; TD_RUN_BROKEN; or, if nothing of C has
+ * been written, another one. */
 td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream);
 
-/* C, m rows of as many columns as V has rows, becomes C (I - V op(T) V'). */
+/* C, m rows of as many columns as V has rows, becomes C (I - V op(T) V'). The same of failures. */
 td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
                                        td_matrix c, int64_t m, cudaStream_t stream);
 
-/* The panel's columns of A become (I - V T V') times those of the unit matrix. */
+/* The panel's columns of A become (I - V T V') times those of the unit matrix. TD_RUN_DONE;
+ * TD_RUN_BROKEN; or TD_RUN_FAILED, if nothing of them has been written. */
 td_run_status td_reflector_form(const td_reflectors *r, const td_qr_panel *panel,
                                 cudaStream_t stream);
 

@@ -119,9 +119,11 @@ static td_run_status invert(const run *r)
 {
     td_run_status status = invert_factor(r);
     if (status != TD_RUN_DONE) return status;
-    for (int64_t i = 0; i < td_inverse_products(r->problem) && status == TD_RUN_DONE; i++)
+    for (int64_t i = 0; i < td_inverse_products(r->problem) && status == TD_RUN_DONE; i++) {
         status = multiply(r, i);
-    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+        if (status != TD_RUN_DONE && i > 0) return TD_RUN_BROKEN;
+    }
+    return status;
 }
 
 td_run_status td_factor_solution(const td_problem *p, const td_solve_products *products,
