@@ -114,6 +114,12 @@ static td_decision heed_site(const td_options *o, const td_question *q, const td
     return d;
 }
 
+/* True if what the call begins with has other bits on every device, in any mode. */
+static bool has_bits_of_device(const td_options *o, const td_question *q)
+{
+    return o->strategy == TD_STRATEGY_REPRODUCIBLE && !q->method->is_large;
+}
+
 /* The mode by sizes and the accuracy alone: the same on every device. */
 static td_decision choose_reproducibly(const td_options *o, const td_question *q)
 {
@@ -193,8 +199,8 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
     const int64_t terms = q->method->terms(q);
     const double bits = td_policy_bits(o->accuracy, terms);
     if (bits > q->method->most_bits(terms)) return td_policy_native(td_reason_accuracy);
-    if (is_reproducible(o))
-        return q->method->is_large ? choose_reproducibly(o, q) : td_policy_native(td_reason_narrow);
+    if (has_bits_of_device(o, q)) return td_policy_native(td_reason_narrow);
+    if (is_reproducible(o)) return choose_reproducibly(o, q);
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
     const td_way *way = td_ways(&count);
@@ -254,6 +260,7 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
 /* By the arithmetic of a mode. */
 static td_decision answer(const td_options *o, const td_question *q, const td_model *model)
 {
+    if (has_bits_of_device(o, q)) return td_policy_native(td_reason_narrow);
     if (!o->mode.engine->is_choice && !is_performant(o)) return take_mode(o, q);
     if (!model && !is_reproducible(o)) return td_policy_native(td_reason_device);
     if (td_problem_only_scales(q->called)) return td_policy_native(td_reason_scales);

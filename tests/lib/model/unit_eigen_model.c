@@ -117,4 +117,6 @@ TEST(reproducible_stays_native)
     const td_problem p = vectors(8192);
     set_option(&o, TD_OPTION_STRATEGY, "reproducible");
     assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_narrow);
+    set_option(&o, TD_OPTION_MODE, "fp64");
+    assert_ptr_equal(decide_call(&o, &p, &model).reason, td_reason_narrow);
 }
