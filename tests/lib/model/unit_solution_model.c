@@ -142,6 +142,26 @@ TEST(auto_takes_what_is_faster)
     assert_ptr_equal(decide_call(&o, &wrong, &fast).reason, td_reason_routine);
 }
 
+/* A card with little binary64 takes longer for the operations of an inverse than an H200 for all
+ * of it. */
+TEST(inverses_take_no_less_than_their_operations)
+{
+    const td_options o = options_of_auto();
+    const td_model model = model_of(RTX4090);
+    td_way_forecast by_way[TD_MOST_WAYS];
+    for (int64_t n = 1024; n <= 16384; n *= 2) {
+        const td_problem p = call(TD_CHOLESKY_INVERT, TD_BINARY64, n, 0),
+                         z = call(TD_CHOLESKY_INVERT, TD_COMPLEX_BINARY64, n, 0);
+        const double operations = 2.0 / 3.0 * (double)n * (double)n * (double)n;
+        td_model_predict_solution(&model, &p, by_way);
+        assert_true(by_way[0].seconds >= operations / model.rates.matrix64);
+        td_model_predict_solution(&model, &z, by_way);
+        assert_true(by_way[0].seconds >= 4.0 * operations / model.rates.matrix64);
+    }
+    const td_problem inverse = call(TD_CHOLESKY_INVERT, TD_BINARY64, 8192, 0);
+    assert_string_equal(decide_call(&o, &inverse, &model).text, "ozaki2");
+}
+
 /* A call without an info is for cuSOLVER to refuse. */
 TEST(calls_that_cusolver_refuses_are_its_own)
 {
