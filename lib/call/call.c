@@ -70,16 +70,23 @@ static void stop_time(td_call *call)
     td_timer_stop(call->timer, call->stream, call->record);
 }
 
+/* True if somebody wants to know of calls: most of what a call costs the host is for them. */
+static bool is_looked_at(const td_options *o)
+{
+    return td_report_is_on() || o->verify || td_range_is_watched();
+}
+
 td_call td_call_begin(const td_options *o, const td_question *q, const td_decision *decision,
                       td_device *device, int ordinal)
 {
+    td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
+                    .maker = td_entry_maker(q->entry),
+                    .stream = q->called->stream};
+    if (!is_looked_at(o)) return call;
     const td_promise promise = td_promised(q, decision);
     const td_report_key key =
         td_report_key_of(q->entry, q->called, decision, promise.bound, ordinal);
-    td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
-                    .maker = td_entry_maker(q->entry),
-                    .record = td_report_find(&key),
-                    .stream = q->called->stream};
+    call.record = td_report_find(&key);
     if (call.record) name_device(ordinal);
     if (call.record && decision->forecast.mode) name_figures(ordinal);
     if (decision->reason == td_reason_invalid || decision->reason == td_reason_stream) return call;

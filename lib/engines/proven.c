@@ -175,23 +175,34 @@ td_sample_bound td_proven_solve(const td_engine *engine, td_parameter parameter,
 /* Roundings of a panel: of a chain over its columns, and two of a quotient. */
 static double of_panel(int64_t columns) { return ((double)columns + 3.0) * UNIT; }
 
+/* What one product of so many terms adds in a panel: the mode's, or cuBLAS's if they are few. */
+static double of_columns(const td_engine *engine, td_parameter parameter, td_solve_cut by,
+                         int64_t terms, int parts)
+{
+    return of_update(terms < by.least_terms ? td_engines[0] : engine, parameter, terms, parts);
+}
+
 /* What is left of an element before a part is taken away is at most the products that are still to
- * come, so that each part's error counts for |L||U| once, and the largest once more. A solve's
- * residual counts for what is left of the element and for its own products. */
+ * come, so that each part's error counts for |L||U| once, and the largest once more. Parts are
+ * counted as if each piece of a panel were one, and panels of several pieces have a solve. A
+ * solve's residual counts for what is left of the element and for its own products. */
 td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, const td_problem *p,
                              const td_lu_cut *cut, td_solve_cut by)
 {
     const int parts = p->type == TD_COMPLEX_BINARY64 ? 2 : 1;
-    const int64_t between = td_lu_blocks(p, cut) - 1, within = td_ceil_div(cut->block, cut->panel);
-    const td_engine *const small = cut->panel < by.least_terms ? td_engines[0] : engine;
-    const double of_block = of_update(engine, parameter, cut->block, parts),
-                 of_columns = of_update(small, parameter, cut->panel, parts);
+    const double chains = parts == 2 ? 4.0 : 1.0;
+    const int64_t between = td_lu_blocks(p, cut) - 1, panel = cut->of_many.panel,
+                  piece = td_lu_least_piece(cut), within = td_ceil_div(cut->block, piece);
+    const double between_blocks = of_update(engine, parameter, cut->block, parts),
+                 of_panels = of_columns(engine, parameter, by, panel, parts),
+                 of_pieces = of_columns(engine, parameter, by, piece, parts);
     double sum =
-        of_panel(parts * cut->panel) * (parts == 2 ? 4.0 : 1.0) + (double)(within + 1) * of_columns;
+        of_panel(parts * panel) * chains + (double)(within + 1) * fmax(of_panels, of_pieces);
     if (!p->pivots) return (td_sample_bound){.relative = (double)INFINITY};
+    if (piece < panel) sum += 2.0 * of_block(parts * panel) * chains;
     if (between > 0) {
         const td_problem solve = td_lu_block_solve(p, cut, 0);
-        sum += (double)(between + 1) * of_block +
+        sum += (double)(between + 1) * between_blocks +
                2.0 * td_proven_solve(engine, parameter, &solve, by.block_rows).relative;
     }
     return (td_sample_bound){.relative = sum,

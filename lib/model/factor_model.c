@@ -73,27 +73,28 @@ static void predict_between(const td_model *model, const td_problem *p,
     }
 }
 
-/* Seconds of the products that panels make within their blocks, by every way. Of many, so many
+/* Seconds of the products that panels make within their blocks, by every way. Of many columns a few
  * stand for all. */
 static void predict_within(const td_model *model, const td_problem *p, double seconds[TD_MOST_WAYS])
 {
-    enum { MOST_LOOKED_AT = 16 };
+    enum { LOOKED_AT = 16 };
     const td_lu_cut cut = td_lu_cut_of(p);
-    const int64_t panels = td_ceil_div(order_of(p), cut.panel),
-                  looked_at = td_smaller(panels, MOST_LOOKED_AT);
+    const int64_t order = order_of(p), least = td_lu_least_piece(&cut),
+                  looked_at = td_smaller(td_ceil_div(order, least), LOOKED_AT);
     double part[TD_MOST_WAYS];
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     for (int64_t at = 0; at < looked_at; at++) {
-        const int64_t first = (2 * at + 1) * panels / (2 * looked_at) * cut.panel,
+        const int64_t first = (2 * at + 1) * order / (2 * looked_at) / least * least,
                       block = first / cut.block, behind = td_lu_block_at(p, &cut, block + 1);
         const bool is_last = block + 1 == td_lu_blocks(p, &cut);
-        const int64_t columns = td_smaller(cut.panel, behind - first);
+        const int64_t columns =
+            td_smaller(td_lu_panel_cut_of(&cut, p->m - first).panel, behind - first);
         const td_product product =
             td_lu_panel_product(p, first, columns, first + columns, is_last ? p->n : behind);
         const td_real_product real = real_of(&product);
         if (real.m <= 0 || real.n <= 0) continue;
         td_model_predict(model, &real, part);
-        add(seconds, part, (double)panels / (double)looked_at);
+        add(seconds, part, (double)order / (double)(looked_at * columns));
     }
 }
 

@@ -4,15 +4,23 @@
 
 static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
 
+/* Rows of a panel from its diagonal on. Clusters of blocks keep up to FEW rows in one register of a
+ * thread for each column, and up to MANY in two. */
+enum { FEW = 4096, MANY = 8192 };
+
 /* THE table of cuts, by the most columns that a matrix may have for them, or rows if these are
- * fewer: columns of a panel, and some of a block; 0: all columns are one. Emulated complex products
- * gain with fewer terms than real ones do (docs/factor.md). */
+ * fewer: some columns of a block, 0 for all; and panels and pieces of many, some and few rows.
+ * Emulated complex products gain with fewer terms than real ones do (docs/factor.md). */
 static const struct {
     td_type type;
-    int64_t most, panel, block;
-} cuts[] = {{TD_BINARY64, 2048, 64, 0},         {TD_BINARY64, 4096, 96, 0},
-            {TD_BINARY64, 9215, 128, 0},        {TD_BINARY64, INT64_MAX, 128, 4096},
-            {TD_COMPLEX_BINARY64, 4095, 64, 0}, {TD_COMPLEX_BINARY64, INT64_MAX, 64, 2048}};
+    int64_t most, block;
+    td_lu_panel_cut of_many, of_some, of_few;
+} cuts[] = {{TD_BINARY64, 2048, 0, {64, 64}, {64, 64}, {64, 64}},
+            {TD_BINARY64, 4096, 0, {96, 96}, {96, 96}, {96, 96}},
+            {TD_BINARY64, 9215, 0, {256, 64}, {256, 64}, {128, 128}},
+            {TD_BINARY64, INT64_MAX, 4096, {256, 64}, {256, 64}, {128, 128}},
+            {TD_COMPLEX_BINARY64, 4095, 0, {64, 64}, {64, 64}, {64, 64}},
+            {TD_COMPLEX_BINARY64, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}}};
 
 /* Blocks are as alike as panels allow. */
 td_lu_cut td_lu_cut_of(const td_problem *p)
@@ -20,9 +28,24 @@ td_lu_cut td_lu_cut_of(const td_problem *p)
     const int64_t order = order_of(p);
     int i = 0;
     while (cuts[i].type != p->type || cuts[i].most < order) i++;
-    const int64_t some = cuts[i].block, blocks = some > 0 ? (order + some / 2) / some : 1;
-    return (td_lu_cut){td_round_up(td_larger(1, td_ceil_div(order, blocks)), cuts[i].panel),
-                       cuts[i].panel};
+    const int64_t some = cuts[i].block, blocks = some > 0 ? (order + some / 2) / some : 1,
+                  even = td_larger(1, td_ceil_div(order, blocks));
+    return (td_lu_cut){td_round_up(even, cuts[i].of_many.panel),
+                       FEW,
+                       MANY,
+                       cuts[i].of_many,
+                       cuts[i].of_some,
+                       cuts[i].of_few};
+}
+
+td_lu_panel_cut td_lu_panel_cut_of(const td_lu_cut *cut, int64_t rows)
+{
+    return rows > cut->many ? cut->of_many : rows > cut->few ? cut->of_some : cut->of_few;
+}
+
+int64_t td_lu_least_piece(const td_lu_cut *cut)
+{
+    return td_smaller(cut->of_many.piece, td_smaller(cut->of_some.piece, cut->of_few.piece));
 }
 
 int64_t td_lu_blocks(const td_problem *p, const td_lu_cut *cut)
@@ -41,21 +64,27 @@ td_matrix td_lu_part(const td_problem *p, int64_t row, int64_t column)
     return (td_matrix){.data = (char *)p->a.data + (row + column * p->a.ld) * bytes, .ld = p->a.ld};
 }
 
-td_problem td_lu_block_solve(const td_problem *p, const td_lu_cut *cut, int64_t i)
+td_problem td_lu_panel_solve(const td_problem *p, int64_t first, int64_t behind, int64_t from,
+                             int64_t to)
 {
-    const int64_t first = td_lu_block_at(p, cut, i), behind = td_lu_block_at(p, cut, i + 1);
     return (td_problem){.kind = TD_TRIANGULAR_SOLVE,
                         .type = p->type,
                         .side = TD_LEFT,
                         .triangle = TD_LOWER,
                         .diagonal = TD_UNIT_DIAGONAL,
                         .m = behind - first,
-                        .n = p->n - behind,
+                        .n = to - from,
                         .alpha = td_scalar_of(p->type, 1.0),
                         .a = td_lu_part(p, first, first),
-                        .b = td_lu_part(p, first, behind),
+                        .b = td_lu_part(p, first, from),
                         .batch = 1,
                         .stream = p->stream};
+}
+
+td_problem td_lu_block_solve(const td_problem *p, const td_lu_cut *cut, int64_t i)
+{
+    const int64_t first = td_lu_block_at(p, cut, i), behind = td_lu_block_at(p, cut, i + 1);
+    return td_lu_panel_solve(p, first, behind, behind, p->n);
 }
 
 /* What `columns` columns from the diagonal on take away from columns from..to - 1 below. */

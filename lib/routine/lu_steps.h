@@ -12,13 +12,27 @@
 
 #include "product.h"
 
-/* Columns of a block, and of a panel. */
+/* Columns of a panel, which all columns behind it meet in one product, and of a piece of it, which
+ * is factored at a time. */
 typedef struct {
-    int64_t block, panel;
+    int64_t panel, piece;
+} td_lu_panel_cut;
+
+/* Columns of a block; and its panels where the matrix has more than `few` rows from the panel's
+ * diagonal on, more than `many`, or no more. No panel is wider than the first. */
+typedef struct {
+    int64_t block, few, many;
+    td_lu_panel_cut of_many, of_some, of_few;
 } td_lu_cut;
 
-/* A column of a narrow panel takes less time, and a wide one leaves longer products. */
+/* A column of a narrow piece takes less time, and a wide panel leaves longer products. */
 td_lu_cut td_lu_cut_of(const td_problem *p);
+
+/* The panel that has so many rows from its diagonal on. */
+td_lu_panel_cut td_lu_panel_cut_of(const td_lu_cut *cut, int64_t rows);
+
+/* The columns of the narrowest piece. */
+int64_t td_lu_least_piece(const td_lu_cut *cut);
 
 /* The blocks of a matrix with elements, 1 or more. */
 int64_t td_lu_blocks(const td_problem *p, const td_lu_cut *cut);
@@ -32,7 +46,11 @@ int64_t td_lu_block_at(const td_problem *p, const td_lu_cut *cut, int64_t i);
 td_problem td_lu_block_solve(const td_problem *p, const td_lu_cut *cut, int64_t i);
 td_product td_lu_block_product(const td_problem *p, const td_lu_cut *cut, int64_t i);
 
-/* The product that the panel at column `first` of block i takes away from columns from..to - 1. */
+/* The solve beside columns first..behind - 1 for columns from..to - 1; it may be cut no further. */
+td_problem td_lu_panel_solve(const td_problem *p, int64_t first, int64_t behind, int64_t from,
+                             int64_t to);
+
+/* The product that `columns` columns from `first` on take away from columns from..to - 1. */
 td_product td_lu_panel_product(const td_problem *p, int64_t first, int64_t columns, int64_t from,
                                int64_t to);
 

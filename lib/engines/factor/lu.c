@@ -1,8 +1,8 @@
 /* lu.c - a block of columns after the other (lu_steps.h). Within a block a panel of columns is
- * factored, and the block's columns behind it are updated: first those of the next panel, then all
- * others. On devices whose panels are factored by a cluster of blocks, what the next panel waits
- * for goes ahead in a stream beside the program's (ahead.h): it is factored while the others are
- * updated, and while rows are exchanged in the columns beside the block.
+ * factored, piece by piece, and the block's columns behind it are updated: first those of the next
+ * panel, then all others. On devices whose pieces are factored by a cluster of blocks, what the
+ * next panel waits for goes ahead in a stream beside the program's (ahead.h): it is factored while
+ * the others are updated, and while rows are exchanged in the columns beside the block.
  *
  *     ahead     panel 0 | next 0 | panel 1 ............ | next 1 | panel 2 ......
  *     program                    | others 0 | beside 0           | others 1 | beside 1
@@ -37,8 +37,9 @@ typedef struct {
 static cudaError_t load(int which)
 {
     (void)which;
-    const cudaError_t error = td_one_block_prepare();
-    return error == cudaSuccess ? td_cluster_prepare() : error;
+    cudaError_t error = td_one_block_prepare();
+    if (error == cudaSuccess) error = td_cluster_prepare();
+    return error == cudaSuccess ? td_solve_prepare() : error;
 }
 
 const char *td_factor_lu_refusal(const td_problem *p)
@@ -65,8 +66,21 @@ static block block_of(const run *r, int64_t i)
     return (block){{first, behind}, {first, is_last ? p->n : behind}};
 }
 
-/* The panel that begins at column `first` of a block. */
-static td_one_block_panel panel_at(const run *r, const block *b, int64_t first)
+/* A panel: columns first..behind - 1, of which a piece is factored at a time. */
+typedef struct {
+    int64_t first, behind, piece;
+} panel;
+
+static panel panel_at(const run *r, const block *b, int64_t first)
+{
+    const td_lu_panel_cut cut = td_lu_panel_cut_of(&r->cut, r->problem->m - first);
+    return (panel){first, td_smaller(first + cut.panel, b->factored.to), cut.piece};
+}
+
+static bool is_one_piece(const panel *of) { return of->first + of->piece >= of->behind; }
+
+/* The piece of a panel that begins at column `first`. */
+static td_one_block_panel piece_at(const run *r, const panel *of, int64_t first)
 {
     const td_problem *p = r->problem;
     const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
@@ -75,7 +89,7 @@ static td_one_block_panel panel_at(const run *r, const block *b, int64_t first)
         .a = td_lu_part(p, first, first).data,
         .ld = p->a.ld,
         .rows = p->m - first,
-        .columns = td_smaller(r->cut.panel, b->factored.to - first),
+        .columns = td_smaller(of->piece, of->behind - first),
         .before = first,
         .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
         .has_wide_pivots = p->has_wide_pivots,
@@ -83,19 +97,19 @@ static td_one_block_panel panel_at(const run *r, const block *b, int64_t first)
     };
 }
 
-/* While a panel is factored, columns left of it still go by the order of the panel before the last
- * one. */
-enum { ORDERS = 3 };
+/* While a panel is factored, columns left of it still go by the orders of the panel before the last
+ * one; three panels have so many pieces at most. */
+enum { ORDERS = 12 };
 
 static size_t order_bytes(const td_problem *p)
 {
     return td_cluster_order_bytes(p->type == TD_COMPLEX_BINARY64);
 }
 
-/* What a panel leaves for other columns. */
+/* What a piece leaves for other columns. */
 static void *order_at(const run *r, int64_t first)
 {
-    const size_t number = (size_t)(first / r->cut.panel % ORDERS);
+    const size_t number = (size_t)(first / td_lu_least_piece(&r->cut) % ORDERS);
     return r->orders.memory ? (char *)r->orders.memory + number * order_bytes(r->problem) : NULL;
 }
 
@@ -112,100 +126,147 @@ static td_run_status solve(const run *r, int64_t i)
     return td_solve_run(&call, &with, at->device, at->workspace_limit, at->counters);
 }
 
-/* Takes the panel's products away from columns from..to - 1 below it. */
-static td_run_status update(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
+/* Takes the products of columns first..behind - 1 away from columns from..to - 1 below them. */
+static td_run_status update(const run *r, int64_t first, int64_t behind, int64_t from, int64_t to,
                             cudaStream_t stream)
 {
-    td_product product = td_lu_panel_product(r->problem, panel->before, panel->columns, from, to);
+    td_product product = td_lu_panel_product(r->problem, first, behind - first, from, to);
     product.stream = stream;
     return product.m > 0 ? td_factor_multiply(&r->place, &product) : TD_RUN_DONE;
 }
 
 /* ---- columns beside a panel ---- */
 
-/* Rows of columns from..to - 1 go to their places; then, if `solves`, those beside the panel become
+/* Rows of columns from..to - 1 go to their places; then, if `solves`, those beside the piece become
  * U's. */
-static td_run_status exchange(const run *r, const td_one_block_panel *panel, int64_t from,
+static td_run_status exchange(const run *r, const td_one_block_panel *piece, int64_t from,
                               int64_t to, bool solves, cudaStream_t stream)
 {
-    if (from >= to) return TD_RUN_DONE;
-    void *const columns = td_lu_part(r->problem, panel->before, from).data;
+    if (from >= to || (!solves && !r->problem->pivots)) return TD_RUN_DONE;
+    void *const columns = td_lu_part(r->problem, piece->before, from).data;
     const cudaError_t error =
-        r->orders.memory ? td_cluster_exchange_run(panel, order_at(r, panel->before), columns,
+        r->orders.memory ? td_cluster_exchange_run(piece, order_at(r, piece->before), columns,
                                                    to - from, solves, stream)
-                         : td_one_block_exchange_run(panel, columns, to - from, solves, stream);
+                         : td_one_block_exchange_run(piece, columns, to - from, solves, stream);
     return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
+/* As all pieces of a panel say. */
+static td_run_status exchange_all(const run *r, const panel *of, int64_t from, int64_t to,
+                                  bool solves, cudaStream_t stream)
+{
+    td_run_status status = TD_RUN_DONE;
+    for (int64_t at = of->first; at < of->behind && status == TD_RUN_DONE; at += of->piece) {
+        const td_one_block_panel piece = piece_at(r, of, at);
+        status = exchange(r, &piece, from, to, solves, stream);
+    }
+    return status;
+}
+
+/* U's rows of columns from..to - 1 beside a panel of several pieces. */
+static td_run_status solve_beside(const run *r, const panel *of, int64_t from, int64_t to,
+                                  cudaStream_t stream)
+{
+    const td_problem solve = td_lu_panel_solve(r->problem, of->first, of->behind, from, to);
+    const td_solve_block whole = td_solve_block_of(&solve, solve.m, 0);
+    return td_cuda_ok(td_solve_block_run(&whole, stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
 /* All that a panel does to columns from..to - 1 behind it. */
-static td_run_status apply(const run *r, const td_one_block_panel *panel, int64_t from, int64_t to,
+static td_run_status apply(const run *r, const panel *of, int64_t from, int64_t to,
                            cudaStream_t stream)
 {
-    const td_run_status status = exchange(r, panel, from, to, true, stream);
-    return status == TD_RUN_DONE && from < to ? update(r, panel, from, to, stream) : status;
+    if (from >= to) return TD_RUN_DONE;
+    td_run_status status = exchange_all(r, of, from, to, is_one_piece(of), stream);
+    if (status == TD_RUN_DONE && !is_one_piece(of)) status = solve_beside(r, of, from, to, stream);
+    return status == TD_RUN_DONE ? update(r, of->first, of->behind, from, to, stream) : status;
 }
 
 /* ---- steps ---- */
 
-static td_run_status factor(const run *r, const block *b, int64_t first)
+static td_run_status factor_piece(const run *r, const td_one_block_panel *piece, bool is_first)
 {
-    const td_one_block_panel panel = panel_at(r, b, first);
     const cudaError_t error =
-        r->orders.memory ? td_cluster_factor_run(&panel, order_at(r, first),
-                                                 r->ahead ? r->ahead->begun : NULL, r->stream)
-                         : td_one_block_factor_run(&panel, r->stream);
+        r->orders.memory
+            ? td_cluster_factor_run(piece, order_at(r, piece->before),
+                                    r->ahead && is_first ? r->ahead->begun : NULL, r->stream)
+            : td_one_block_factor_run(piece, r->stream);
     return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
-/* The next panel is begun; the program's stream goes on as soon as it has its places on the device,
- * which it would have to wait for behind a large product. */
+/* What a piece does to the other columns of its panel. */
+static td_run_status apply_within(const run *r, const panel *of, const td_one_block_panel *piece)
+{
+    const int64_t first = piece->before, behind = first + piece->columns;
+    td_run_status status = exchange(r, piece, of->first, first, false, r->stream);
+    if (behind >= of->behind || status != TD_RUN_DONE) return status;
+    status = exchange(r, piece, behind, of->behind, true, r->stream);
+    return status == TD_RUN_DONE ? update(r, first, behind, behind, of->behind, r->stream) : status;
+}
+
+/* TD_RUN_FAILED: nothing of the panel has been written. */
+static td_run_status factor(const run *r, const panel *of)
+{
+    td_run_status status = TD_RUN_DONE;
+    for (int64_t at = of->first; at < of->behind && status == TD_RUN_DONE; at += of->piece) {
+        const td_one_block_panel piece = piece_at(r, of, at);
+        status = factor_piece(r, &piece, at == of->first);
+        if (status != TD_RUN_DONE && at == of->first) return status;
+        if (status == TD_RUN_DONE) status = apply_within(r, of, &piece);
+    }
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+}
+
+/* The next panel is begun; the program's stream goes on as soon as its first piece has its places
+ * on the device, which it would have to wait for behind a large product. */
 static td_run_status factor_next(const run *r, const block *b, int64_t first)
 {
     cudaStream_t stream = r->problem->stream;
     if (r->ahead && !td_ahead_wait(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
     if (first >= b->factored.to) return TD_RUN_DONE;
-    const td_run_status status = factor(r, b, first);
+    const panel next = panel_at(r, b, first);
+    const td_run_status status = factor(r, &next);
     if (status != TD_RUN_DONE || !r->ahead) return status;
     return td_cuda_ok(cudaStreamWaitEvent(stream, r->ahead->begun, 0)) ? TD_RUN_DONE
                                                                        : TD_RUN_FAILED;
 }
 
 /* Rows of all columns that the panel does not update at once. */
-static td_run_status exchange_beside(const run *r, const block *b, const td_one_block_panel *panel)
+static td_run_status exchange_beside(const run *r, const block *b, const panel *of)
 {
     const td_problem *p = r->problem;
-    if (!p->pivots) return TD_RUN_DONE;
-    const td_run_status status = exchange(r, panel, 0, panel->before, false, p->stream);
-    return status == TD_RUN_DONE ? exchange(r, panel, b->updated.to, p->n, false, p->stream)
+    const td_run_status status = exchange_all(r, of, 0, of->first, false, p->stream);
+    return status == TD_RUN_DONE ? exchange_all(r, of, b->updated.to, p->n, false, p->stream)
                                  : status;
 }
 
-/* The panel at `first` is enqueued. */
-static td_run_status step(const run *r, const block *b, int64_t first)
+/* The panel is enqueued. */
+static td_run_status step(const run *r, const block *b, const panel *of)
 {
     const td_problem *p = r->problem;
-    const td_one_block_panel panel = panel_at(r, b, first);
-    const int64_t behind = first + panel.columns,
-                  next = td_smaller(behind + r->cut.panel, b->updated.to);
-    td_run_status status = apply(r, &panel, behind, next, r->stream);
+    const int64_t behind = of->behind, next = behind < b->factored.to
+                                                  ? panel_at(r, b, behind).behind
+                                                  : td_smaller(behind + of->piece, b->updated.to);
+    td_run_status status = apply(r, of, behind, next, r->stream);
     if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, b, behind);
-    if (status == TD_RUN_DONE) status = apply(r, &panel, next, b->updated.to, p->stream);
+    if (status == TD_RUN_DONE) status = apply(r, of, next, b->updated.to, p->stream);
     if (status == TD_RUN_DONE && r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream))
         status = TD_RUN_FAILED;
-    if (status == TD_RUN_DONE) status = exchange_beside(r, b, &panel);
+    if (status == TD_RUN_DONE) status = exchange_beside(r, b, of);
     if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, b, behind);
     return status;
 }
 
-/* TD_RUN_FAILED if the block has written nothing: the first panel is the first to write. */
 static td_run_status factor_block(const run *r, const block *b)
 {
     if (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, r->problem->stream))
         return TD_RUN_FAILED;
-    td_run_status status = factor(r, b, b->factored.from);
-    for (int64_t first = b->factored.from; first < b->factored.to && status == TD_RUN_DONE;
-         first += r->cut.panel)
-        if (step(r, b, first) != TD_RUN_DONE) status = TD_RUN_BROKEN;
+    panel of = panel_at(r, b, b->factored.from);
+    td_run_status status = factor(r, &of);
+    while (of.first < b->factored.to && status == TD_RUN_DONE) {
+        if (step(r, b, &of) != TD_RUN_DONE) status = TD_RUN_BROKEN;
+        of = panel_at(r, b, of.behind);
+    }
     if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
         return TD_RUN_BROKEN;
     return status;
@@ -242,7 +303,8 @@ static td_run_status prepare(run *r)
 {
     const td_problem *p = r->problem;
     const block whole = block_of(r, 0);
-    const td_one_block_panel first = panel_at(r, &whole, 0);
+    const panel of = panel_at(r, &whole, 0);
+    const td_one_block_panel first = piece_at(r, &of, 0);
     size_t bytes = ORDERS * order_bytes(p);
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;

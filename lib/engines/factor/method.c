@@ -124,19 +124,40 @@ static bool sample(const td_question *q, td_product *product)
     return true;
 }
 
-/* Of the products that panels make within a block: of the next panel's columns, and of all
- * others. */
-static int64_t tiles_within(const td_problem *p, const td_lu_cut *cut, int64_t block)
+/* Products of fewer terms are cuBLAS's. */
+static int64_t tiles_of(const td_product *product, td_solve_cut by)
 {
-    const int64_t behind = td_lu_block_at(p, cut, block + 1),
-                  end = block + 1 == td_lu_blocks(p, cut) ? p->n : behind;
+    return product->k < by.least_terms ? 0 : td_tiles_of_product(product);
+}
+
+/* Of the products that the pieces of a panel make within it. */
+static int64_t tiles_of_pieces(const td_problem *p, int64_t first, int64_t behind, int64_t piece,
+                               td_solve_cut by)
+{
     int64_t tiles = 0;
-    for (int64_t first = td_lu_block_at(p, cut, block); first < behind; first += cut->panel) {
-        const int64_t columns = td_smaller(cut->panel, behind - first), from = first + columns,
-                      next = td_smaller(from + cut->panel, end);
-        const td_product ahead = td_lu_panel_product(p, first, columns, from, next),
-                         others = td_lu_panel_product(p, first, columns, next, end);
-        tiles += td_tiles_of_product(&ahead) + td_tiles_of_product(&others);
+    for (int64_t at = first + piece; at < behind; at += piece) {
+        const td_product within = td_lu_panel_product(p, at - piece, piece, at, behind);
+        tiles += tiles_of(&within, by);
+    }
+    return tiles;
+}
+
+/* Of all products within a block: of pieces, of the next panel's columns, and of all others. */
+static int64_t tiles_within(const td_problem *p, const td_lu_cut *cut, int64_t block,
+                            td_solve_cut by)
+{
+    const int64_t end = td_lu_block_at(p, cut, block + 1),
+                  to = block + 1 == td_lu_blocks(p, cut) ? p->n : end;
+    int64_t tiles = 0;
+    for (int64_t first = td_lu_block_at(p, cut, block), behind; first < end; first = behind) {
+        const td_lu_panel_cut panel = td_lu_panel_cut_of(cut, p->m - first);
+        behind = td_smaller(first + panel.panel, end);
+        const int64_t width = td_lu_panel_cut_of(cut, p->m - behind).panel,
+                      next = td_smaller(behind + width, to);
+        const td_product ahead = td_lu_panel_product(p, first, behind - first, behind, next),
+                         others = td_lu_panel_product(p, first, behind - first, next, to);
+        tiles += tiles_of_pieces(p, first, behind, panel.piece, by) + tiles_of(&ahead, by) +
+                 tiles_of(&others, by);
     }
     return tiles;
 }
@@ -149,7 +170,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     const int64_t blocks = td_lu_blocks(p, &cut);
     int64_t tiles = 0;
     for (int64_t i = 0; i < blocks; i++) {
-        if (cut.panel >= by.least_terms) tiles += tiles_within(p, &cut, i);
+        tiles += tiles_within(p, &cut, i, by);
         if (i + 1 == blocks) continue;
         const td_problem solve = td_lu_block_solve(p, &cut, i);
         const td_product product = td_lu_block_product(p, &cut, i);

@@ -34,6 +34,7 @@ typedef struct {
     const char *data;
     uint64_t seed;
     int block; /* columns of a block; 0: as many as the sizes have it */
+    bool has_pieces;
 } matrix;
 
 static int least_of(const matrix *x) { return x->m < x->n ? x->m : x->n; }
@@ -277,11 +278,14 @@ typedef struct {
     int info;
 } factors;
 
-/* Small matrices are cut into blocks, too. */
-static td_lu_cut cut_of(const td_problem *p, int block)
+/* Small matrices are cut into blocks, and their panels into pieces, too. */
+static td_lu_cut cut_of(const td_problem *p, const matrix *x)
 {
-    const td_lu_cut cut = td_lu_cut_of(p);
-    return block ? (td_lu_cut){block, cut.panel} : cut;
+    const int64_t block = x->block ? x->block : 1 << 20;
+    if (x->has_pieces) return (td_lu_cut){block, 100, 200, {128, 32}, {96, 48}, {64, 64}};
+    td_lu_cut cut = td_lu_cut_of(p);
+    if (x->block) cut.block = block;
+    return cut;
 }
 
 static factors run(const matrix *x, const double *a, const td_engine *engine)
@@ -304,7 +308,7 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
                           .info = device_info,
                           .batch = 1};
     const td_factor_products by = {
-        .engine = engine, .cut = {td_solve_most_rows(p.type), 0}, .panels = cut_of(&p, x->block)};
+        .engine = engine, .cut = {td_solve_most_rows(p.type), 0}, .panels = cut_of(&p, x)};
     td_device *device = td_device_current();
     const td_run_status status = td_factor_lu(&p, &by, device, td_device_limit(device, 0), NULL);
     CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(x), (int)status);
@@ -369,7 +373,7 @@ TEST(panels_are_plain_chains)
                                         : test_takes((int)r / 2 + k + p, PIVOT_KINDS))
                         check_bits(&(matrix){rows[r], columns[c], rows[r] + (int)(c % 3),
                                              (pivot_kind)p, kinds[(r + c + (size_t)k) % KINDS].name,
-                                             fresh_seed(), 0});
+                                             fresh_seed(), 0, false});
 }
 
 /* Columns that no panel has are U's. */
@@ -381,7 +385,7 @@ TEST(wide_matrices_are_plain_chains)
             for (int k = 0; k < KINDS; k++)
                 if (kinds[k].is_regular)
                     check_bits(&(matrix){rows[r], columns[c], rows[r] + 1, PIVOTS, kinds[k].name,
-                                         fresh_seed(), 0});
+                                         fresh_seed(), 0, false});
 }
 
 /* More rows than blocks of small clusters have. */
@@ -392,7 +396,7 @@ TEST(tall_panels_are_plain_chains)
         for (int k = 0; k < KINDS; k += device_is_host() ? 4 : 1)
             if (!device_is_host() || rows[r] <= 4097)
                 check_bits(&(matrix){rows[r], k % 2 ? 64 : 51, rows[r] + k % 2, PIVOTS,
-                                     kinds[k].name, fresh_seed(), 0});
+                                     kinds[k].name, fresh_seed(), 0, false});
 }
 
 /* ---- residuals ---- */
@@ -449,7 +453,7 @@ TEST(residuals_are_small)
             if (!kinds[k].is_regular || (device_is_host() && n > 300)) continue;
             if (test_is_brief() && ((int)i + k) % 3) continue;
             check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed(), 0},
+                                      fresh_seed(), 0, false},
                             k % 4 == 3 ? NULL : &td_engine_fp64);
         }
 }
@@ -464,9 +468,43 @@ TEST(blocks_have_small_residuals)
             const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
             if (!kinds[k].is_regular || (test_is_brief() && ((int)i + k) % 3)) continue;
             check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed(), blocks[(i + (size_t)k) % 3]},
+                                      fresh_seed(), blocks[(i + (size_t)k) % 3], false},
                             engines[k % 3]);
         }
+}
+
+/* Panels of several pieces, which tall matrices have. */
+TEST(pieces_have_small_residuals)
+{
+    const int orders[] = {65, 129, 200, 300, 385}, blocks[] = {128, 0, 256};
+    const td_engine *const engines[] = {&td_engine_fp64, NULL, &td_engine_ozaki2};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        for (int k = 0; k < KINDS; k++) {
+            const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
+            if (!kinds[k].is_regular || (test_is_brief() && ((int)i + k) % 4)) continue;
+            check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
+                                      fresh_seed(), blocks[(i + (size_t)k) % 3], true},
+                            engines[k % 3]);
+        }
+}
+
+/* Pivots are those of a plain loop wherever these do not hang on a rounding, and info is. */
+TEST(pieces_have_the_same_pivots)
+{
+    for (int k = 0; k < PIVOT_KINDS; k++) {
+        const matrix x = {300, 290, 301, (pivot_kind)k, "permuted", fresh_seed(), 0, true};
+        double *a = make(&x), *want = make(&x);
+        int64_t *pivots = malloc((size_t)least_of(&x) * sizeof *pivots);
+        const int info = factor(&x, want, pivots);
+        factors f = run(&x, a, &td_engine_fp64);
+        CHECK(f.info == info, "%s: info %d, not %d", text_of(&x), f.info, info);
+        for (int i = 0; f.pivots && i < least_of(&x); i++)
+            CHECK(f.pivots[i] == pivots[i], "%s: pivot %d", text_of(&x), i);
+        free_factors(&f);
+        free(pivots);
+        free(want);
+        free(a);
+    }
 }
 
 /* Sizes that are cut so by themselves. */
@@ -474,9 +512,9 @@ TEST(large_matrices_have_small_residuals)
 {
     const int sizes[][2] = {{9300, 9300}, {12000, 9300}, {9300, 12000}};
     for (size_t i = 0; !device_is_host() && i < sizeof sizes / sizeof *sizes; i++)
-        check_residuals(
-            &(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random", fresh_seed(), 0},
-            i == 1 ? NULL : &td_engine_ozaki2);
+        check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random",
+                                  fresh_seed(), 0, false},
+                        i == 1 ? NULL : &td_engine_ozaki2);
 }
 
 /* ---- the same bits everywhere ---- */
@@ -498,15 +536,18 @@ TEST(bits_are_the_same_everywhere)
         const td_engine *engine;
         uint64_t hash, complex_hash;
         int block;
-    } golden[] = {{300, 300, &td_engine_fp64, 0x712334ef053750d7, 0x26cc346bcec00189, 0},
-                  {500, 260, &td_engine_fp64, 0xc2e676a5e061e15e, 0x3bbfe3628f86195e, 0},
-                  {130, 400, &td_engine_fp64, 0xc18bc5734acea12b, 0xb1b5bfd4f028b3a1, 0},
-                  {300, 300, &td_engine_ozaki2, 0x6b8dbb52958cd96d, 0x37ca60e1738adb8e, 0},
-                  {500, 420, &td_engine_fp64, 0x08ff42bd381a22b0, 0xbdb674d75b68c24a, 128},
-                  {420, 500, &td_engine_ozaki2, 0xe90d7d1e1d1c0752, 0x34bc25c63fc38f76, 192}};
+        bool has_pieces;
+    } golden[] = {{300, 300, &td_engine_fp64, 0x712334ef053750d7, 0x26cc346bcec00189, 0, false},
+                  {500, 260, &td_engine_fp64, 0xc2e676a5e061e15e, 0x3bbfe3628f86195e, 0, false},
+                  {130, 400, &td_engine_fp64, 0xc18bc5734acea12b, 0xb1b5bfd4f028b3a1, 0, false},
+                  {300, 300, &td_engine_ozaki2, 0x6b8dbb52958cd96d, 0x37ca60e1738adb8e, 0, false},
+                  {500, 420, &td_engine_fp64, 0x08ff42bd381a22b0, 0xbdb674d75b68c24a, 128, false},
+                  {420, 500, &td_engine_ozaki2, 0xe90d7d1e1d1c0752, 0x34bc25c63fc38f76, 192, false},
+                  {430, 410, &td_engine_fp64, 0xc85fad651c8fd9a4, 0xf2b9b0626df01dcf, 0, true},
+                  {410, 430, &td_engine_ozaki2, 0x091911baf8a4235c, 0x24bc33ddb72557aa, 256, true}};
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        const matrix x = {golden[i].m, golden[i].n, golden[i].m,    PIVOTS,
-                          "random",    1 + i,       golden[i].block};
+        const matrix x = {golden[i].m, golden[i].n, golden[i].m,     PIVOTS,
+                          "random",    1 + i,       golden[i].block, golden[i].has_pieces};
         double *a = make(&x);
         factors f = run(&x, a, golden[i].engine);
         const uint64_t hash = hash_of(&f, reals_of(&x));

@@ -120,7 +120,7 @@ TEST(blocks_are_all_columns)
             const td_problem p = factors(TD_BINARY64, m, n);
             const td_lu_cut cut = td_lu_cut_of(&p);
             const int64_t blocks = td_lu_blocks(&p, &cut);
-            assert_int_equal(cut.block % cut.panel, 0);
+            assert_int_equal(cut.block % cut.of_many.panel, 0);
             assert_int_equal(td_lu_block_at(&p, &cut, 0), 0);
             assert_int_equal(td_lu_block_at(&p, &cut, blocks), m < n ? m : n);
             for (int64_t i = 0; i < blocks; i++)
@@ -157,12 +157,15 @@ TEST(auto_takes_complex_factors_where_they_gain)
     assert_non_null(decide_call(&o, &small, &model).reason);
 }
 
-/* Panels of complex matrices have at most as many columns as a cluster takes. */
-TEST(complex_panels_are_narrow)
+/* Pieces of complex matrices have at most as many columns as a cluster takes. */
+TEST(complex_pieces_are_narrow)
 {
     for (int64_t order = 1; order < 20000; order = order * 3 / 2 + 1) {
         const td_problem p = factors(TD_COMPLEX_BINARY64, order, order);
-        assert_int_equal(td_lu_cut_of(&p).panel, TD_CLUSTER_COMPLEX_COLUMNS);
+        const td_lu_cut cut = td_lu_cut_of(&p);
+        assert_true(cut.of_many.piece <= TD_CLUSTER_COMPLEX_COLUMNS &&
+                    cut.of_some.piece <= TD_CLUSTER_COMPLEX_COLUMNS &&
+                    cut.of_few.piece <= TD_CLUSTER_COMPLEX_COLUMNS);
     }
 }
 
