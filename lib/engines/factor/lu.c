@@ -98,8 +98,12 @@ static td_one_block_panel piece_at(const run *r, const panel *of, int64_t first)
 }
 
 /* While a panel is factored, columns left of it still go by the orders of the panel before the last
- * one; three panels have so many pieces at most. */
-enum { ORDERS = 12 };
+ * one. */
+static int64_t orders_of(const td_lu_cut *cut)
+{
+    const int64_t panels = 3;
+    return panels * cut->of_many.panel / td_lu_least_piece(cut);
+}
 
 static size_t order_bytes(const td_problem *p)
 {
@@ -109,7 +113,7 @@ static size_t order_bytes(const td_problem *p)
 /* What a piece leaves for other columns. */
 static void *order_at(const run *r, int64_t first)
 {
-    const size_t number = (size_t)(first / td_lu_least_piece(&r->cut) % ORDERS);
+    const size_t number = (size_t)(first / td_lu_least_piece(&r->cut) % orders_of(&r->cut));
     return r->orders.memory ? (char *)r->orders.memory + number * order_bytes(r->problem) : NULL;
 }
 
@@ -305,7 +309,7 @@ static td_run_status prepare(run *r)
     const block whole = block_of(r, 0);
     const panel of = panel_at(r, &whole, 0);
     const td_one_block_panel first = piece_at(r, &of, 0);
-    size_t bytes = ORDERS * order_bytes(p);
+    const size_t bytes = (size_t)orders_of(&r->cut) * order_bytes(p);
     r->stream = p->stream;
     if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
     const td_run_status status = td_workspace_acquire_beside(&r->orders, r->place.device, p->stream,

@@ -53,8 +53,9 @@ static double *make_matrix(const call *c)
 static td_run_status factor(const call *c, const td_problem *p, size_t limit)
 {
     td_device *device = td_device_current();
-    const td_factor_products by = {
-        .engine = c->engine, .cut = {td_solve_most_rows(c->type), 0}, .panels = {128, 64}};
+    const td_factor_products by = {.engine = c->engine,
+                                   .cut = {td_solve_most_rows(c->type), 0},
+                                   .panels = {128, 100, 200, {128, 32}, {96, 48}, {64, 64}}};
     switch (c->kind) {
     case TD_FACTOR_LU:
         return td_factor_lu(p, &by, device, limit, NULL);
