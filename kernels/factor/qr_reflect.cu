@@ -6,6 +6,7 @@
 #include "qr.h"
 
 #include "../arithmetic/float32.h"
+#include "../device/async_copy.h"
 #include "../device/dmma.h"
 #include "qr_order.h"
 
@@ -196,62 +197,67 @@ static __global__ void __launch_bounds__(THREADS, 2)
 
 /* ---- sums of the pieces ---- */
 
-enum { ADDED = 4 }; /* others of a block */
+enum { ADDED = 2 }; /* others of a block */
 
-/* ---- chains over numbers in memory, `step` apart, of which many are read at a time: all threads
- * meet behind that, as the compiler would else read most of the numbers one after the other. Those
- * that do not count are replaced by what changes no sum ---- */
+/* What the block reads of them, all at a time; T's columns lie in different banks. */
+template <int leaf> struct added_shared {
+    enum { PIECES = 2 * TD_QR_ROWS / PIECE * 16 / leaf, NUMBERS = ADDED * leaf, LD = leaf + 2 };
+    alignas(16) double of[PIECES][NUMBERS], t[leaf][LD];
+    double sum[ADDED][leaf];
+};
+static_assert(2 * (int)QR_WIDE_ROWS <= 2 * (int)TD_QR_ROWS / 32 * 16,
+              "leaves of 32 have more rows");
 
-TD_DEVICE double sum_of(const double *from, int count, int64_t step)
+/* `numbers` are there of each piece: others may end within the block. */
+template <int leaf>
+TD_DEVICE void fetch(const reflection &of, added_shared<leaf> &shared, int pieces, int other,
+                     int numbers)
 {
-    enum { AT_ONCE = 32 };
-    double sum = 0.0, x[AT_ONCE];
-    TD_ROLLED
-    for (int first = 0; first < count; first += AT_ONCE) {
-        TD_UNROLL
-        for (int i = 0; i < AT_ONCE; i++) x[i] = from[min(first + i, count - 1) * step];
-        __syncthreads();
-        TD_UNROLL
-        for (int i = 0; i < AT_ONCE; i++) sum = td_add64(sum, first + i < count ? x[i] : -0.0);
+    typedef added_shared<leaf> shape;
+    const double *const from = of.pieces + (int64_t)other * leaf, *const t =
+                                                                      of.t + of.first +
+                                                                      of.first * TD_QR_COLUMNS;
+    for (int e = 2 * (int)threadIdx.x; e < pieces * shape::NUMBERS; e += 2 * THREADS) {
+        const int piece = e / shape::NUMBERS, number = e % shape::NUMBERS;
+        if (number < numbers)
+            td_async_copy16(&shared.of[piece][number],
+                            from + (int64_t)piece * others_of(of) * leaf + number);
     }
-    return sum;
-}
-
-/* sum + a[0] b[0] + ..., of which numbers from..to - 1 of the first `most` count. */
-template <int most>
-TD_DEVICE double chain(double sum, const double *a, int64_t step, const double *b, int from, int to)
-{
-    double x[most];
-    TD_UNROLL
-    for (int l = 0; l < most; l++) x[l] = a[l * step];
-    __syncwarp();
-    TD_UNROLL
-    for (int l = 0; l < most; l++) {
-        const bool counts = from <= l && l < to;
-        sum = td_fma64(counts ? x[l] : -0.0, counts ? b[l] : 1.0, sum);
-    }
-    return sum;
+    for (int e = 2 * (int)threadIdx.x; e < leaf * leaf; e += 2 * THREADS)
+        td_async_copy16(&shared.t[e / leaf][e % leaf], t + e % leaf + e / leaf * TD_QR_COLUMNS);
+    td_async_copy_commit();
+    td_async_copy_wait<0>();
+    __syncthreads();
 }
 
 /* Grid: ADDED others each. Products of V go to their place beside T; others become W = T'W. */
 template <int leaf>
-static __global__ void __launch_bounds__(leaf *ADDED)
-    add_kernel(TD_PARAMETER reflection of, int pieces)
+static __global__ void __launch_bounds__(THREADS) add_kernel(TD_PARAMETER reflection of, int pieces)
 {
     td_begin_kernel();
-    TD_SHARED(double, shared, [ADDED][leaf]);
-    const int count = others_of(of), at = (int)threadIdx.x / leaf, column = (int)threadIdx.x % leaf,
-              other = (int)blockIdx.x * ADDED + at;
-    const double *const column_of_t = of.t + of.first + (of.first + column) * TD_QR_COLUMNS;
-    const double sum = sum_of(of.pieces + (int64_t)min(other, count - 1) * leaf + column, pieces,
-                              (int64_t)count * leaf);
-    shared[at][column] = sum;
+    typedef added_shared<leaf> shared_memory;
+    TD_SHARED(shared_memory, shared, );
+    const int at = (int)threadIdx.x / leaf, column = (int)threadIdx.x % leaf,
+              first = (int)blockIdx.x * ADDED, other = first + at,
+              there = min((int)ADDED, others_of(of) - first);
+    fetch(of, shared, pieces, first, there * leaf);
+    double sum = 0.0;
+    if (at < there) {
+        TD_UNROLL_N(16)
+        for (int i = 0; i < pieces; i++) sum = td_add64(sum, shared.of[i][threadIdx.x]);
+        shared.sum[at][column] = sum;
+    }
     __syncthreads();
-    const double w = chain<leaf>(0.0, column_of_t, 1, shared[at], 0, (column | of.odd) + 1);
-    if (other < of.first)
+    if (at >= there) return;
+    if (other < of.first) {
         of.products[other + (of.first + column) * TD_QR_COLUMNS] = sum;
-    else if (other < count)
-        of.w[other * leaf + column] = w;
+        return;
+    }
+    double w = 0.0;
+    TD_UNROLL_N(8)
+    for (int l = 0; l <= (column | of.odd); l++)
+        w = td_fma64(shared.t[column][l], shared.sum[at][l], w);
+    of.w[other * leaf + column] = w;
 }
 
 /* ---- A -= V W, and T ---- */
@@ -332,6 +338,25 @@ template <int leaf> TD_DEVICE void take_off(const reflection &of, int strip, int
 
 #endif
 
+/* sum + a[0] b[0] + ..., of which numbers from..to - 1 of the first `most` count; the others are
+ * replaced by what changes no sum. a's numbers are in memory, `step` apart, and all are read at a
+ * time: all lanes meet behind that, as the compiler would else read most of them one after the
+ * other. */
+template <int most>
+TD_DEVICE double chain(double sum, const double *a, int64_t step, const double *b, int from, int to)
+{
+    double x[most];
+    TD_UNROLL
+    for (int l = 0; l < most; l++) x[l] = a[l * step];
+    __syncwarp();
+    TD_UNROLL
+    for (int l = 0; l < most; l++) {
+        const bool counts = from <= l && l < to;
+        sum = td_fma64(counts ? x[l] : -0.0, counts ? b[l] : 1.0, sum);
+    }
+    return sum;
+}
+
 /* The leaf's column of T: above the leaf's own part it is -T (V'V T), of what stands before the
  * leaf and the leaf's. Threads that have no row do the last one's work. */
 template <int leaf> TD_DEVICE void extend(const reflection &of, int column)
@@ -399,7 +424,7 @@ template <int leaf> static cudaError_t reflect(const reflection &of, cudaStream_
                                        dim3(THREADS), 0, stream, of, width);
     if (error != cudaSuccess) return error;
     error = TD_LAUNCH_NEXT(add_kernel<leaf>, dim3((unsigned)((others + ADDED - 1) / ADDED)),
-                           dim3(leaf * ADDED), 0, stream, of, pieces);
+                           dim3(THREADS), 0, stream, of, pieces);
     if (error != cudaSuccess) return error;
     return TD_LAUNCH_NEXT(take_off_kernel<leaf>,
                           dim3((unsigned)(columns + shares_of(of.behind, width_of_a) * strips)),
