@@ -13,7 +13,9 @@ static td_run_status multiply(const td_factor_place *place, const td_product *pr
         return td_engine_run(by->engine, product, by->parameter, place->device,
                              place->workspace_limit, place->counters);
     const td_problem call = td_call_of_product(product);
-    return td_cublas_run(place->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_cublas_run(place->device, &call, product->lent.memory, product->lent.bytes)
+               ? TD_RUN_DONE
+               : TD_RUN_FAILED;
 }
 
 td_run_status td_factor_multiply(const td_factor_place *place, const td_product *product)

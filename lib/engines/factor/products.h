@@ -24,8 +24,8 @@ typedef struct {
     td_counters *counters;
 } td_factor_place;
 
-/* As td_engine_run; a mode that cannot make the product has mode fp64 in its place, as matrices
- * have been written by then. */
+/* As td_engine_run; cuBLAS has the memory that is lent to the product. A mode that cannot make the
+ * product has mode fp64 in its place, as matrices have been written by then. */
 td_run_status td_factor_multiply(const td_factor_place *place, const td_product *product);
 
 #endif

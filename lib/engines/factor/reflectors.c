@@ -1,10 +1,11 @@
 #include "reflectors.h"
 
+#include "../../routine/parts.h"
 #include "../../routine/sizes.h"
 
-/* ---- memory: panels, what they share, V and T of a block, and two products with V ---- */
+/* ---- memory: panels, what they share, V and T of a block, two products with V, cuBLAS's ---- */
 
-enum { PANELS = 2, PRODUCTS = 2, EVEN_ROWS = 16 };
+enum { PANELS = 2, PRODUCTS = 2, STREAMS = 2, EVEN_ROWS = 16, ALIGNMENT = 256 };
 
 _Static_assert((int)TD_QR_WIDEST == (int)TD_QR_COLUMNS, "steps are of other panels");
 
@@ -45,18 +46,31 @@ static size_t product_bytes(const td_reflectors *r)
     return (size_t)(td_larger(r->vectors, widest(r)) * widest(r) * element(r));
 }
 
-/* A panel may be applied while the next one is made. */
-static size_t all_bytes(const td_reflectors *r)
+/* Of cuBLAS in each stream: V'C has few elements, whose long sums blocks share where they have
+ * memory for that. A mode that makes all products needs none. */
+static size_t cublas_bytes(const td_reflectors *r)
 {
-    return bytes_of_panels(r) + bytes_of_block(r) + PRODUCTS * product_bytes(r);
+    const td_factor_products *by = r->place.by;
+    return !by->engine || by->cut.least_terms > 0 ? TD_CUBLAS_WORKSPACE : 0;
 }
+
+static size_t cublas_at(const td_reflectors *r)
+{
+    const size_t bytes = bytes_of_panels(r) + bytes_of_block(r) + PRODUCTS * product_bytes(r);
+    return (size_t)td_round_up((int64_t)bytes, ALIGNMENT);
+}
+
+/* A panel may be applied while the next one is made. */
+static size_t all_bytes(const td_reflectors *r) { return cublas_at(r) + STREAMS * cublas_bytes(r); }
 
 td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program)
 {
     const td_run_status status = td_workspace_acquire_beside(
         &r->workspace, r->place.device, program, all_bytes(r), &r->place.workspace_limit);
     r->stream = program;
-    if (status != TD_RUN_DONE || td_stream_is_capturing(program)) return status;
+    if (status != TD_RUN_DONE) return status;
+    r->cublas = (char *)r->workspace.memory + cublas_at(r);
+    if (td_stream_is_capturing(program)) return TD_RUN_DONE;
     r->ahead = td_ahead_take(r->place.device);
     if (r->ahead) r->stream = r->ahead->stream;
     return TD_RUN_DONE;
@@ -109,8 +123,11 @@ static td_matrix v_of(const td_qr_panel *panel)
 
 td_reflection td_reflection_of(const td_qr_panel *panel)
 {
-    return (td_reflection){
-        v_of(panel), {.data = td_qr_t(panel), .ld = TD_QR_COLUMNS}, panel->rows, panel->columns};
+    return (td_reflection){v_of(panel),
+                           {.data = td_qr_t(panel), .ld = TD_QR_COLUMNS},
+                           panel->rows,
+                           panel->columns,
+                           panel->is_complex};
 }
 
 /* The part of a matrix from an element on. */
@@ -124,7 +141,7 @@ td_reflection td_reflector_block(const td_reflectors *r, int64_t first, int64_t 
     const td_matrix v = {.data = behind_panels(r), .ld = block_ld(r)};
     td_matrix t = from(r, v, 0, r->cut.block);
     t.ld = r->cut.block;
-    return (td_reflection){v, t, r->rows - first, columns};
+    return (td_reflection){v, t, r->rows - first, columns, false};
 }
 
 /* ---- products ---- */
@@ -165,23 +182,36 @@ static td_product product_of(td_type type, operand a, operand b, td_matrix c, si
                         .stream = stream};
 }
 
+static td_loan cublas_memory(const td_reflectors *r, cudaStream_t stream)
+{
+    const size_t bytes = cublas_bytes(r);
+    return (td_loan){.memory = r->cublas + (stream == r->stream ? 0 : bytes), .bytes = bytes};
+}
+
+static const td_factor_products by_cublas = {.engine = NULL};
+
+/* True if the mode makes what so many reflectors at a time have to do with. */
+static bool is_by_mode(const td_reflectors *r, int64_t reflectors)
+{
+    return r->place.by->engine && reflectors >= r->place.by->cut.least_terms;
+}
+
 /* What so many reflectors at a time have to do with. */
 static td_run_status multiply(const td_reflectors *r, int64_t reflectors, operand a, operand b,
                               td_matrix c, sizes of, bool takes_off, cudaStream_t stream)
 {
-    static const td_factor_products by_cublas = {.engine = NULL};
-    const td_product product = product_of(r->type, a, b, c, of, takes_off, stream);
+    td_product product = product_of(r->type, a, b, c, of, takes_off, stream);
     td_factor_place place = r->place;
-    if (reflectors < place.by->cut.least_terms) place.by = &by_cublas;
+    if (!is_by_mode(r, reflectors)) place.by = &by_cublas;
+    product.lent = cublas_memory(r, stream);
     return td_factor_multiply(&place, &product);
 }
 
-td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
-                                 td_matrix c, int64_t n, int64_t at, cudaStream_t stream)
+/* C <- (I - V op(T) V') C, by way of W = V'C and T W. */
+static td_run_status apply(const td_reflectors *r, const td_reflection *by, td_op op, td_matrix c,
+                           td_matrix w, td_matrix tw, int64_t n, cudaStream_t stream)
 {
     const int64_t rows = by->rows, k = by->columns;
-    const td_matrix w = product_at(r, 0, at), tw = product_at(r, 1, at);
-    if (n <= 0) return TD_RUN_DONE;
     td_run_status status =
         multiply(r, k, transposed(r, by->v), as_is(c), w, (sizes){k, n, rows}, false, stream);
     if (status == TD_RUN_DONE)
@@ -189,6 +219,32 @@ td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by
             multiply(r, k, (operand){by->t, op}, as_is(w), tw, (sizes){k, n, k}, false, stream);
     if (status != TD_RUN_DONE) return TD_RUN_FAILED;
     return multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, true, stream);
+}
+
+/* A matrix of complex columns as one of real columns, of twice as many numbers. */
+static td_matrix as_real(td_matrix x) { return (td_matrix){.data = x.data, .ld = 2 * x.ld}; }
+
+/* The same by real products, with V and T as they are embedded (qr.h). */
+static td_run_status apply_as_real(const td_reflectors *r, const td_reflection *by, td_op op,
+                                   td_matrix c, td_matrix w, td_matrix tw, int64_t n,
+                                   cudaStream_t stream)
+{
+    const td_reflection embedded = {by->v, by->t, 2 * by->rows, 2 * by->columns, false};
+    td_reflectors real = *r;
+    real.type = TD_BINARY64;
+    real.place.by = &by_cublas;
+    return apply(&real, &embedded, op == TD_OP_N ? TD_OP_N : TD_OP_T, as_real(c), as_real(w),
+                 as_real(tw), n, stream);
+}
+
+td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
+                                 td_matrix c, int64_t n, int64_t at, cudaStream_t stream)
+{
+    const td_matrix w = product_at(r, 0, at), tw = product_at(r, 1, at);
+    const bool by_real = by->is_embedded && r->multiplies_real && !is_by_mode(r, by->columns);
+    if (n <= 0) return TD_RUN_DONE;
+    return by_real ? apply_as_real(r, by, op, c, w, tw, n, stream)
+                   : apply(r, by, op, c, w, tw, n, stream);
 }
 
 td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
@@ -269,9 +325,9 @@ td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel
     const int64_t parts = is_complex(r) ? 2 : 1, columns = parts * panel->columns;
     const td_matrix v = v_of(panel),
                     products = {.data = td_qr_products(panel), .ld = TD_QR_COLUMNS};
-    const td_product product =
-        product_of(TD_BINARY64, (operand){v, TD_OP_T}, as_is(v), products,
-                   (sizes){columns, columns, parts * panel->rows}, false, stream);
+    td_product product = product_of(TD_BINARY64, (operand){v, TD_OP_T}, as_is(v), products,
+                                    (sizes){columns, columns, parts * panel->rows}, false, stream);
+    product.lent = cublas_memory(r, stream);
     if (!td_cuda_ok(td_qr_take_run(panel, stream))) return TD_RUN_FAILED;
     const td_run_status status = td_factor_multiply(&r->place, &product);
     if (status != TD_RUN_DONE) return status;

@@ -18,9 +18,12 @@ typedef struct {
     int64_t ld, rows, count;
     td_qr_cut cut;
     int64_t vectors; /* most columns, or rows, that a panel is applied to */
+    /* cuBLAS's real products, where its complex ones are slower, apply complex panels */
+    bool multiplies_real;
 
     /* From td_reflector_begin to td_reflector_end. */
     td_workspace workspace;
+    char *cublas;        /* the part of it that cuBLAS has */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
     cudaStream_t stream; /* in which panels are made, while others are applied */
 } td_reflectors;
@@ -36,6 +39,7 @@ void td_reflector_end(td_reflectors *r, cudaStream_t program);
 typedef struct {
     td_matrix v, t;
     int64_t rows, columns;
+    bool is_embedded; /* V and T are complex, in real matrices (../../../kernels/factor/qr.h) */
 } td_reflection;
 
 /* The panel that begins at column `first`, a multiple of a panel's columns; and what it has
