@@ -160,8 +160,7 @@ TD_DEVICE void store_part(const block_task &task, const lane_tile &own, int numb
         store_elements(target, row, column, place_of_pairs(target, own, number), pairs);
 }
 
-/* Which lanes' octets are deferred, whose residues are stored. Rows past the end are zeros, of
- * which it is never sure. */
+/* Which lanes' octets are deferred, whose residues are stored. */
 template <int moduli>
 TD_DEVICE unsigned defer_octets(const block_task &task, const lane_tile &own, int number,
                                 bool are_sure, const uint32_t (&words)[2][moduli])
@@ -187,7 +186,7 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
     const octet_place beside = octet_of(0, number, 0);
     const uint32_t scale_b = own.scale[1][beside.column];
     uint32_t words[2][moduli];
-    bool are_sure = own.is_usual;
+    unsigned unsure = 0;
     double x[OCTET];
     TD_UNROLL
     for (int i = 0; i < 2; i++) {
@@ -198,9 +197,15 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         bool is_sure[TD_SUBTILE];
         td_round_quad<td_first_moduli<moduli>>(words[i], scales.of, scale_b, x + TD_SUBTILE * i,
                                                is_sure);
+        unsigned of_quad = 0;
         TD_UNROLL
-        for (int e = 0; e < TD_SUBTILE; e++) are_sure &= is_sure[e];
+        for (int e = 0; e < TD_SUBTILE; e++) of_quad |= is_sure[e] ? 0u : 1u << e;
+        if (of_quad)
+            of_quad = td_without_zeros<td_first_moduli<moduli>>(words[i], of_quad,
+                                                                x + TD_SUBTILE * i);
+        unsure |= of_quad;
     }
+    const bool are_sure = own.is_usual && unsure == 0;
     const unsigned deferred = defer_octets(task, own, number, are_sure, words);
     if (lane_of_warp() == own.before + number) own.deferred = deferred;
     shared_pairs pairs = {{}, deferred >> (lane_of_warp() & ~(TOGETHER - 1))};
