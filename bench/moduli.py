@@ -185,11 +185,23 @@ def least_moduli(m, n, k):
     return LEAST + (m * n <= 1 << 22 and k > 2048)
 
 
+def tiles(m, n):
+    return -(-m // 64) * -(-n // 64)
+
+
+def is_thin(m, n, k):
+    """True if all is left to binary64 whatever the data."""
+    return (m * n * k >= 1 << 24 and tiles(m, n) >= 64
+            and 200 * 1024 // m + 200 * 1024 // n >= 1024)
+
+
 def skips_estimate(m, n, k):
     """True if all is left to binary64 where the fewest moduli do not do by lines."""
-    if m * n * k < 1 << 24 or (m * n <= 1 << 19 and k > 2048):
+    if is_thin(m, n, k):
+        return True
+    if m * n * k < 1 << 24 or (tiles(m, n) <= 96 and k > 2048):
         return False
-    return 525 * 1024 // m + 525 * 1024 // n + 350 * 1024 // k >= 1024
+    return 660 * 1024 // m + 660 * 1024 // n + 440 * 1024 // k >= 1024
 
 
 def estimate_of(a, b, finer=0):
@@ -293,6 +305,8 @@ def spread_of(s):
 def by_lines(a, b):
     """The moduli of which lines alone tell that they do; 0 if none."""
     k = a.x.shape[1]
+    if is_thin(len(a.x), len(b.x), k):
+        return 0
     log_k, least = log_below(k)[0], least_moduli(len(a.x), len(b.x), k)
     most = []
     for s in (a, b):

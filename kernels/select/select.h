@@ -21,7 +21,7 @@ typedef struct {
     int peak_limit; /* TD_SCALE_BY_PEAK: td_scaling.peak_limit */
 
     /* 1 candidate: it is taken. More: the first of candidates_of_lines that certifies all pairs of
-     * lines, else what the estimate finds. */
+     * lines, else what the estimate finds. With 0 of them lines choose nothing. */
     int candidates, candidates_of_lines;
     td_choice candidate[TD_CHOICES];
 

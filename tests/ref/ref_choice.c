@@ -25,19 +25,36 @@ static int least_moduli(const ref_work *w)
  * take half the time. */
 static int binary64_cost(const ref_work *w) { return w->ozaki->is_complex ? 48 : 24; }
 
+static int64_t tiles_of(const ref_work *w)
+{
+    return (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
+}
+
+/* True if residues take too long beside all of C in binary64: where C is thin, but for products of
+ * few terms, and those of fewer than 64 tiles. */
+static bool is_too_thin(const ref_work *w)
+{
+    const int64_t m = w->p->m, n = w->p->n, k = w->p->k,
+                  share = w->ozaki->is_complex ? 100 * 1024 / (m / 2) + 100 * 1024 / n
+                                               : 200 * 1024 / m + 200 * 1024 / n;
+    return m * n * k >= 1 << 24 && tiles_of(w) >= 64 && share >= 1024;
+}
+
 /* True if an estimate takes too long beside all of C in binary64: where C or k is small, but for
- * products of few terms, and those of few elements and many terms. */
+ * products of few terms, and those of up to 96 tiles and many terms. */
 static bool is_too_small(const ref_work *w)
 {
-    const int parts = w->ozaki->is_complex ? 2 : 1;
     const int64_t m = w->p->m, n = w->p->n, k = w->p->k,
-                  share = 525 * 1024 / (m / parts) + 525 * 1024 / n + 350 * 1024 / (k / parts);
-    return m * n * k >= 1 << 24 && (m * n > 1 << 19 || k <= 2048) && share >= 1024;
+                  share = w->ozaki->is_complex
+                              ? 525 * 1024 / (m / 2) + 525 * 1024 / n + 350 * 1024 / (k / 2)
+                              : 660 * 1024 / m + 660 * 1024 / n + 440 * 1024 / k;
+    return m * n * k >= 1 << 24 && (tiles_of(w) > 96 || k <= 2048) && share >= 1024;
 }
 
 bool ref_is_estimated_by_sizes(const ref_work *w)
 {
-    return w->ozaki->scheme != REF_RESIDUES || w->ozaki->parameter || !is_too_small(w);
+    const bool data_decide = w->ozaki->scheme == REF_RESIDUES && !w->ozaki->parameter;
+    return !data_decide || (!is_too_thin(w) && !is_too_small(w));
 }
 
 /* Slices */
@@ -133,7 +150,7 @@ static int moduli_by_lines(const ref_work *w)
     const int64_t spread = larger(largest_spread(w, 0, true) + largest_spread(w, 1, false),
                                   largest_spread(w, 0, false) + largest_spread(w, 1, true));
     const int least = least_moduli(w), more = !ref_is_estimated_by_sizes(w) ? 0 : k <= 2048 ? 2 : 1;
-    for (int count = least; count <= least + more; count++)
+    for (int count = least; !is_too_thin(w) && count <= least + more; count++)
         if (spread <
             ref_level(w->ozaki->is_complex, count, k) - 52 * LOG + ref_floor_div(3 * log_k, 2))
             return count;
@@ -350,7 +367,7 @@ static void leave_all(ref_work *w)
 /* The number that costs least. */
 static int choose_moduli(ref_work *w)
 {
-    const int64_t tiles = (w->p->m + TILE - 1) / TILE * ((w->p->n + TILE - 1) / TILE);
+    const int64_t tiles = tiles_of(w);
     const int by_lines = without_more(w, moduli_by_lines(w));
     int64_t least = 64 * tiles * FEW * binary64_cost(w), modulus;
     int best = 0;

@@ -136,14 +136,17 @@ static void choose_fewer(td_parameter parameter, int64_t k, td_rule *rule)
 }
 
 /* What mode auto does not do. One modulus more than the fewest is worth less than the estimate
- * alone, and so is none where nothing is estimated. */
+ * alone, and so is none where nothing is estimated. Where residues are not worth their time lines
+ * choose nothing. */
 static void choose_by_definition(const td_scheme_case *c, td_rule *rule)
 {
     const td_parameter parameter = c->parameter;
     rule->prices = parameter.is_complex ? complex_prices : defined_prices;
     if (parameter.is_given) return;
     rule->skips_estimate = !td_is_worth_estimating(c->m, c->n, c->k, parameter.is_complex);
-    if (rule->skips_estimate) rule->candidates_of_lines = 1;
+    if (rule->skips_estimate)
+        rule->candidates_of_lines =
+            td_is_worth_residues(c->m, c->n, c->k, parameter.is_complex) ? 1 : 0;
 }
 
 static void choose(const td_scheme_case *c, td_rule *rule)

@@ -415,7 +415,8 @@ static unsigned long long moduli_taken(const product *of)
 }
 
 /* From 2^24 terms on data that the fewest moduli do not certify by lines are left to binary64 where
- * C is small, and nothing is shifted; unless C has few elements and k is long. */
+ * C is small, and nothing is shifted; unless C has few tiles and k is long. Where C is thin and has
+ * 64 tiles all data are. */
 TEST(sizes_leave_data_to_binary64)
 {
     static const struct {
@@ -425,7 +426,8 @@ TEST(sizes_leave_data_to_binary64)
     } cases[] = {{"zeros", 255, 256, 256, false},       {"zeros", 256, 256, 256, true},
                  {"rising", 257, 260, 260, true},       {"both signs", 256, 256, 256, false},
                  {"zeros", 96, 96, 2049, false},        {"wide 2", 270, 250, 280, true},
-                 {"far crossing", 260, 270, 250, true}, {"subnormal", 270, 250, 260, true}};
+                 {"far crossing", 260, 270, 250, true}, {"both signs", 33, 4060, 130, true},
+                 {"both signs", 33, 4020, 130, false},  {"subnormal", 270, 250, 260, true}};
     if (!mode_exists("ozaki2")) return;
     const int count = sizeof cases / sizeof *cases;
     for (int i = test_is_brief() ? count - 1 : 0; i < count; i++) {
