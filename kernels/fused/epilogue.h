@@ -201,8 +201,8 @@ TD_DEVICE void finish_octets(const block_task &task, const quad (&residues)[modu
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) of_quad |= is_sure[e] ? 0u : 1u << e;
         if (of_quad)
-            of_quad = td_without_zeros<td_first_moduli<moduli>>(words[i], of_quad,
-                                                                x + TD_SUBTILE * i);
+            of_quad =
+                td_without_zeros<td_first_moduli<moduli>>(words[i], of_quad, x + TD_SUBTILE * i);
         unsure |= of_quad;
     }
     const bool are_sure = own.is_usual && unsure == 0;

@@ -84,14 +84,17 @@ TD_DEVICE void each_tile(const td_target &target, int step, function work)
 }
 
 /* Calls work(tile) for the tiles of few masked elements, each block in turn, then for the dense
- * ones, whichever block is free. All threads take part. */
-template <class function> TD_DEVICE void each_masked_tile(const td_target &target, function work)
+ * ones, whichever block is free; or for one kind of these alone. All threads take part. */
+template <class function>
+TD_DEVICE void each_masked_tile(const td_target &target, td_open_tiles open, function work)
 {
     TD_SHARED(int, next, );
     const int64_t tiles = (int64_t)td_tiles(target.m) * td_tiles(target.n);
     td_open_counts *const counts = target.open_count ? target.open_count + blockIdx.z : NULL;
-    const int few = td_uniform(counts ? counts->few : (int)tiles),
-              dense = td_uniform(counts ? counts->dense : 0);
+    const int few = td_uniform(open == TD_OPEN_DENSE ? 0
+                               : counts              ? counts->few
+                                                     : (int)tiles),
+              dense = td_uniform(counts && open != TD_OPEN_FEW ? counts->dense : 0);
     const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
     TD_ROLLED
     for (int i = (int)blockIdx.x;; i += (int)gridDim.x) {
@@ -371,6 +374,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         double *const slabs = td_first_box(dynamic);
         const int tiles = p.binary64.tiles;
         const int room = td_uniform(td_room_for_all(p.target));
+        if (p.open == TD_OPEN_FEW && room != TD_ROOM_UNKNOWN) return;
         if (room == TD_MADE || (p.has_whole && room == TD_ROOM))
             count_member(p);
         else if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
@@ -380,7 +384,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                 repair_tile<passage>(p, boxes, place_of_all(p.target, tile, tiles), shared, slabs);
             });
         else
-            each_masked_tile(p.target, [&](int tile) {
+            each_masked_tile(p.target, p.open, [&](int tile) {
                 repair_tile<typename passage::single>(p, boxes, place_of(p.target, tile, shared),
                                                       shared, slabs);
             });

@@ -4,6 +4,7 @@
 #define TD_REPAIR_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 
 #include "../measure/line.h"
 #include "../measure/scan.h"
@@ -22,6 +23,20 @@ extern "C" {
  * 2^-1022. */
 typedef enum { TD_REPAIR_BINARY64, TD_REPAIR_EXACT } td_repair_kind;
 
+/* The open tiles that a launch of sums in binary64 is for: all; those of few masked elements; or
+ * the dense ones, and members of which binary64 makes every element. */
+typedef enum { TD_OPEN_ALL, TD_OPEN_FEW, TD_OPEN_DENSE } td_open_tiles;
+
+/* Where copies of operands are made whose elements cannot be copied in boxes as they are: of all
+ * lines of all members, rows of memory being multiples of 16 bytes apart. Sums in binary64 of dense
+ * tiles and of whole members are made from them. An operand that needs no copy has itself for
+ * one. */
+typedef struct {
+    bool is_made; /* false: all sums are made from the operands */
+    td_view of[2];
+    td_binary64_launch binary64; /* one that serves for the copies */
+} td_aligned_lines;
+
 /* The masked elements of C from the operands. Those that are made exactly are taken out of the
  * masks. */
 typedef struct {
@@ -30,6 +45,8 @@ typedef struct {
     td_repair_kind kind;
     const td_range *range[2];     /* of all lines, [batch][padded lines], for TD_REPAIR_BINARY64 */
     td_binary64_launch binary64;  /* one that serves on the current device */
+    td_open_tiles open;           /* of td_binary64_run alone */
+    td_aligned_lines aligned;     /* of td_repair_run alone */
     int takes_dense;              /* exact sums are for dense tiles, too */
     int is_bounded;               /* exact sums are for narrow lines alone (../measure/room.h) */
     unsigned long long *repaired; /* counts elements; NULL: not counted */

@@ -386,9 +386,7 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 
 /* ---- cases ---- */
 
-/* The tensor memory accelerator copies from addresses, and over steps, that are multiples of 16
- * bytes. */
-static bool is_aligned(const td_matrix *x, int64_t batch)
+bool td_route_is_aligned(const td_matrix *x, int64_t batch)
 {
     const int64_t stride = batch > 1 ? x->stride : 0;
     const uint64_t bytes =
@@ -401,7 +399,7 @@ td_route_terms td_route_terms_of(const td_real_product *p, td_parameter paramete
 {
     return (td_route_terms){
         .device = *device,
-        .is_aligned = is_aligned(&p->a, p->batch) && is_aligned(&p->b, p->batch),
+        .is_aligned = td_route_is_aligned(&p->a, p->batch) && td_route_is_aligned(&p->b, p->batch),
         .without = parameter.without_routes,
     };
 }

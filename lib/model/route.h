@@ -53,9 +53,13 @@ typedef struct td_route {
 /* What the routes of all parts of a product have in common. */
 typedef struct {
     td_traits device;
-    bool is_aligned;  /* the tensor memory accelerator can copy from both operands */
+    bool is_aligned;  /* both operands are aligned (td_route_is_aligned) */
     uint64_t without; /* td_parameter.without_routes */
 } td_route_terms;
+
+/* True if the tensor memory accelerator can copy from an operand of so many members: from
+ * addresses, and over steps, that are multiples of 16 bytes. */
+bool td_route_is_aligned(const td_matrix *x, int64_t batch);
 
 td_route_terms td_route_terms_of(const td_real_product *p, td_parameter parameter,
                                  const td_traits *device);

@@ -272,6 +272,55 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
                          (size_t)td_smaller((int64_t)plan->plane_bytes, TD_CUBLAS_WORKSPACE));
 }
 
+/* Where a copy of an operand's lines of so many members lies, rows of it being multiples of 16
+ * bytes apart. The members' number begins with that of the part's first one. */
+static td_view aligned_copy(const td_view *of, const td_part *piece, char *memory)
+{
+    enum { ALIGNED_TO = 16 };
+    const bool along = of->k_step == 1;
+    const int64_t rows = along ? of->lines : of->k,
+                  step = td_round_up(along ? of->k : of->lines, ALIGNED_TO), member = rows * step;
+    td_view copy = *of;
+    copy.matrix = (td_matrix){.data = memory, .ld = step, .stride = member};
+    copy.offset = -piece->z * member;
+    *(along ? &copy.line_step : &copy.k_step) = step;
+    return copy;
+}
+
+static size_t bytes_of_copy(const td_view *copy, const td_part *piece)
+{
+    return (size_t)copy->matrix.stride * (size_t)piece->batch * sizeof(double);
+}
+
+/* Copies of operands that the tensor memory accelerator cannot copy from, in the place of the
+ * planes, which have been multiplied; none where there is no room, or where it would not be used.
+ */
+static td_aligned_lines aligned_lines(const td_ozaki_product *product, const td_part *piece,
+                                      const td_scheme_part *s)
+{
+    const td_real_product *p = product->p;
+    const td_matrix *const matrix[2] = {&p->a, &p->b};
+    td_route_terms terms = product->terms;
+    td_aligned_lines lines = {.is_made = false};
+    size_t end = 0;
+    if (terms.is_aligned || td_ozaki_strips(&product->plan) > 1 ||
+        s->finish.defers_tiles != TD_DEFERS_TO_BINARY64)
+        return lines;
+    terms.is_aligned = true;
+    lines.binary64 = td_route_binary64(piece->m, piece->n, p->k, piece->batch, &terms);
+    for (int o = 0; o < 2; o++) {
+        const td_view *const own = &s->fixed.operand[o];
+        lines.of[o] = *own;
+        if (td_route_is_aligned(matrix[o], p->batch)) continue;
+        lines.of[o] = aligned_copy(own, piece, s->workspace + end);
+        end += bytes_of_copy(&lines.of[o], piece);
+    }
+    const td_binary64_route route = lines.binary64.route;
+    lines.is_made = end <= product->plan.plane_bytes &&
+                    (route == TD_BINARY64_TMA || route == TD_BINARY64_TMA_PAIR);
+    return lines;
+}
+
 /* A part, or a strip of one, from numbers that can be multiplied to C. cuBLAS's own routine, if it
  * makes all of C, has run or not with the first strip, as *has_whole says. */
 static cudaError_t make_piece(const td_ozaki_product *product, const td_part *piece,
@@ -292,6 +341,7 @@ static cudaError_t make_piece(const td_ozaki_product *product, const td_part *pi
         .kind = TD_REPAIR_EXACT,
         .binary64 =
             td_route_binary64(piece->m, piece->n, product->p->k, piece->batch, &product->terms),
+        .aligned = aligned_lines(product, piece, s),
         .takes_dense = has_second,
         .is_bounded = s->finish.defers_tiles == TD_DEFERS_TO_BINARY64,
         .repaired = repaired,
