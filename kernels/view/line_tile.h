@@ -68,11 +68,14 @@ TD_DEVICE void td_copy_tile_by(const td_view &o, const double *data, int line0, 
         for (int s = 0; s < tile::steps; s++, from += step) td_async_copy<8>(later(s), from);
         return;
     }
-    TD_UNROLL_N(1)
-    for (int s = 0; s < tile::steps; s++) {
-        const bool inside =
-            along ? line + s * APART < o.lines && l < end : line < o.lines && l + s * APART < end;
-        td_async_copy_inside<8>(later(s), inside ? from + s * step : data, inside);
+    const int64_t own_end = along ? o.lines : end, first_own = along ? line : l;
+    const int own_left = (along ? l < end : line < o.lines)
+                             ? (int)min((int64_t)tile::size, max((int64_t)0, own_end - first_own))
+                             : 0; /* rows of memory from the thread's first on */
+    TD_UNROLL_N(4)
+    for (int s = 0; s < tile::steps; s++, from += step) {
+        const bool inside = s * APART < own_left;
+        td_async_copy_inside<8>(later(s), inside ? from : data, inside);
     }
 }
 
