@@ -422,7 +422,10 @@ TD_DEVICE bool certifies(const td_choice &candidate, const td_line &a, const td_
 
 /* ---- the verdict ---- */
 
-enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 }; /* as in certify.h */
+/* What stays of the price of moduli where all blocks are zeros: more than certify.h has by
+ * definition. Residues are made, read and finished all the same, and tiles of products are larger
+ * than the subtiles that are looked at. */
+enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 40 };
 
 /* The price of residues for all tiles that were looked at, each of TD_FEW units. */
 TD_DEVICE uint64_t cost_of(const td_probe &p, const probe_counts &counts, int candidate,
