@@ -294,14 +294,18 @@ TD_DEVICE int64_t row_in_factors(const td_sample &s, int64_t row)
     return at >= 0 && at < s.m ? at : row;
 }
 
-/* L U - P A is to be 0. */
+TD_DEVICE double size_of_number(td_term x) { return td_add64(fabs(x.re), fabs(x.im)); }
+
+/* L U - P A is to be 0. The element in the smaller of its row and its column on the diagonal of the
+ * second factor is what the one in its place in a factor was divided by, if it was. */
 TD_DEVICE void set_factored(const td_sample &s, element *at)
 {
+    const int64_t own = min(at->row, at->col);
     set_multipliers(td_term_of(1.0, 0.0), at->part, at->by);
     set_multipliers(td_term_of(-1.0, -0.0), at->part, at->beta);
     at->has_scalars = false;
     at->sums = s.is_complex ? 2 : 1;
-    at->diagonal = 1.0;
+    at->diagonal = size_of_number(load_stored(s, 1, at->member, own, own));
     at->k = s.k;
     at->after = 0.0;
 }
@@ -320,8 +324,7 @@ TD_DEVICE void set_residual(const td_sample &s, td_term x, element *at)
     at->diagonal = 1.0;
     at->k = 0;
     if (is_zero(alpha)) return;
-    const td_term diagonal = load_stored(s, !is_left, at->member, own, own);
-    at->diagonal = td_add64(fabs(diagonal.re), fabs(diagonal.im));
+    at->diagonal = size_of_number(load_stored(s, !is_left, at->member, own, own));
     at->k = s.k;
     const double nought = td_sub64(td_sub64(x.re, x.re), td_sub64(x.im, x.im));
     at->after = nought; /* or NaN */

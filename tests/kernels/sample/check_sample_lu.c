@@ -14,7 +14,7 @@
 #include "sampled.h"
 
 typedef enum { INT, INT64, NONE } pivots_kind;
-typedef enum { RANDOM, SPECIAL, GRADED, TINY, GROWTH, PERMUTED, KINDS } data_kind;
+typedef enum { RANDOM, SPECIAL, GRADED, TINY, GROWTH, PERMUTED, UNEVEN, KINDS } data_kind;
 
 typedef struct {
     td_type type;
@@ -33,7 +33,8 @@ static size_t bytes_of(const factors *f)
 }
 
 /* Part of an element, from a random number: GROWTH is Wilkinson's, whose U has the largest growth,
- * and PERMUTED a triangle whose rows are in another order. */
+ * PERMUTED a triangle whose rows are in another order, and of UNEVEN most quotients are far below
+ * the least number. */
 static double number_of(const factors *f, int i, int j, double x)
 {
     switch (f->data) {
@@ -45,6 +46,8 @@ static double number_of(const factors *f, int i, int j, double x)
         return j == f->n - 1 || i == j ? 1.0 : i > j ? -1.0 : 0.0;
     case PERMUTED:
         return (i * 7 + 3) % f->m > j ? 0.0 : x;
+    case UNEVEN:
+        return ldexp(x, (i * 613 + j * 1009) % 1900 - 950);
     default:
         return x;
     }
