@@ -1,5 +1,6 @@
 /* block.c - runs the blocks of a launch on one OS thread: starts their threads, switches between
  * them, barriers. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -99,6 +100,7 @@ static void finish_thread(hostgpu_worker *w)
     w->exited++;
     w->warp[w->place->rank / HOSTGPU_WARP_SIZE].live &= ~(1u << w->place->rank % HOSTGPU_WARP_SIZE);
     if (!hostgpu_is_race_check) w->idle[w->idle_count++] = fiber;
+    w->idle_turns = 0;
 
     if (w->exited == w->thread_count) {
         hostgpu_fiber_switch(fiber, &w->scheduler);
@@ -141,6 +143,7 @@ hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site sit
     char *race = &w->race_barrier[w->barrier_count % 2];
 
     HOSTGPU_RELEASE(race);
+    w->idle_turns = 0;
     t->state = THREAD_AT_BARRIER;
     t->site = site;
     w->votes += predicate != 0;
@@ -152,8 +155,14 @@ hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site sit
     return w->outcome;
 }
 
+/* Where all threads that can run have only yielded, the block waits for another one: its worker
+ * then leaves the processor, which may be the one that the other block's worker lacks. */
 void hostgpu_yield(hostgpu_worker *w)
 {
+    if (w->idle_turns++ > w->ready_count) {
+        w->idle_turns = 0;
+        sched_yield();
+    }
     hostgpu_make_ready(w, w->place->rank);
     hostgpu_wait(w);
 }

@@ -13,6 +13,7 @@ static const char *op_name(hostgpu_warp_op op)
         [HOSTGPU_SHUFFLE] = "a shuffle",
         [HOSTGPU_BALLOT] = "a ballot",
         [HOSTGPU_MATCH] = "__match_any_sync",
+        [HOSTGPU_JOIN] = "td_warp_join",
         [HOSTGPU_ADD] = "__reduce_add_sync",
         [HOSTGPU_AND] = "__reduce_and_sync",
         [HOSTGPU_OR] = "__reduce_or_sync",

@@ -40,6 +40,7 @@ typedef enum {
     HOSTGPU_SHUFFLE, /* each lane gets the value of the lane it names */
     HOSTGPU_BALLOT,  /* bit l: lane l's value is not 0 */
     HOSTGPU_MATCH,   /* bit l: lane l's value equals the caller's */
+    HOSTGPU_JOIN,    /* what a function makes of the values of all 32 lanes */
     HOSTGPU_ADD,     /* the reductions are on unsigned 32 bits ... */
     HOSTGPU_AND,
     HOSTGPU_OR,
@@ -86,6 +87,13 @@ hostgpu_votes hostgpu_barrier(struct hostgpu_worker *worker, int predicate, host
 /* A warp operation of the lanes in mask. source: for shuffles, the lane to read. */
 uint64_t hostgpu_warp(struct hostgpu_worker *worker, hostgpu_warp_op op, unsigned mask,
                       uint64_t value, unsigned source, hostgpu_site site);
+
+/* Leaves in the first of a warp's 32 values what all of them are joined to. */
+typedef void hostgpu_join_function(uint64_t *values);
+
+/* The same of all 32 lanes of a warp: returns what `join` makes of their values, in every lane. */
+uint64_t hostgpu_warp_join(struct hostgpu_worker *worker, hostgpu_join_function *join,
+                           uint64_t value, hostgpu_site site);
 
 /* Lets the other threads of the block run; for loops that wait for another thread. */
 void hostgpu_yield(struct hostgpu_worker *worker);

@@ -180,6 +180,30 @@ HOSTGPU_REDUCE(or, unsigned, HOSTGPU_OR)
 HOSTGPU_REDUCE(xor, unsigned, HOSTGPU_XOR)
 #undef HOSTGPU_REDUCE
 
+/* ---- joins of a warp's values (kernels/device/warp.h) ---- */
+
+namespace hostgpu
+{
+
+/* The order of shuffles between lanes 16, 8, 4, 2 and 1 apart, after which all lanes have the same
+ * value. */
+template <typename Join, typename T> void join_values(uint64_t *values)
+{
+    T x[32];
+    for (int lane = 0; lane < 32; lane++) x[lane] = from_bits<T>(values[lane]);
+    for (int apart = 16; apart > 0; apart /= 2)
+        for (int lane = 0; lane < apart; lane++) x[lane] = Join()(x[lane], x[lane + apart]);
+    values[0] = to_bits(x[0]);
+}
+
+template <typename Join, typename T> HOSTGPU_DEVICE T warp_join(T value, HOSTGPU_HERE)
+{
+    return from_bits<T>(
+        hostgpu_warp_join(hostgpu_here.worker, join_values<Join, T>, to_bits(value), {file, line}));
+}
+
+} // namespace hostgpu
+
 /* ---- launch ---- */
 
 namespace hostgpu

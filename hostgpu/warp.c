@@ -66,6 +66,13 @@ static void shuffle(hostgpu_worker *w, cuda_warp *warp, unsigned mask)
     }
 }
 
+static uint64_t join(hostgpu_worker *w, cuda_warp *warp, unsigned mask)
+{
+    if (mask != ~0u) hostgpu_fault(w, "of a warp's lanes only 0x%08x join their values", mask);
+    warp->join(warp->value);
+    return warp->value[0];
+}
+
 static void compute(hostgpu_worker *w, cuda_warp *warp, hostgpu_warp_op op, unsigned mask)
 {
     uint64_t common = 0;
@@ -76,6 +83,8 @@ static void compute(hostgpu_worker *w, cuda_warp *warp, hostgpu_warp_op op, unsi
     }
     if (op == HOSTGPU_BALLOT)
         common = match(warp, mask, 1);
+    else if (op == HOSTGPU_JOIN)
+        common = join(w, warp, mask);
     else if (op >= HOSTGPU_ADD)
         common = reduce(warp, op, mask);
     for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++)
@@ -134,6 +143,7 @@ uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint
 
     mask &= warp->present; /* a full mask is right for the last, incomplete warp too */
     check_caller(w, warp, mask, site);
+    w->idle_turns = 0;
     t->state = THREAD_AT_WARP_OP;
     t->site = site;
     t->op = op;
@@ -150,4 +160,11 @@ uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint
     hostgpu_wait(w);
     HOSTGPU_ACQUIRE(&warp->race_leave[lane]);
     return warp->result[lane];
+}
+
+uint64_t hostgpu_warp_join(hostgpu_worker *w, hostgpu_join_function *join, uint64_t value,
+                           hostgpu_site site)
+{
+    w->warp[w->place->rank / HOSTGPU_WARP_SIZE].join = join;
+    return hostgpu_warp(w, HOSTGPU_JOIN, ~0u, value, 0, site);
 }

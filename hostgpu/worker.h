@@ -37,6 +37,7 @@ typedef struct {
     unsigned arrived; /* waiting at a warp operation */
     unsigned source[HOSTGPU_WARP_SIZE];
     uint64_t value[HOSTGPU_WARP_SIZE], result[HOSTGPU_WARP_SIZE];
+    hostgpu_join_function *join;                     /* of HOSTGPU_JOIN */
     char race_arrive, race_leave[HOSTGPU_WARP_SIZE]; /* addresses for ThreadSanitizer */
 } cuda_warp;
 
@@ -73,6 +74,7 @@ typedef struct hostgpu_worker {
     unsigned ready[HOSTGPU_MAX_THREADS]; /* ring of ranks */
     unsigned ready_first, ready_count;
     unsigned long long switches; /* by this worker, since it was made */
+    unsigned idle_turns;         /* yields since a thread did anything else */
 
     hostgpu_fiber fiber[HOSTGPU_MAX_THREADS];
     hostgpu_fiber *idle[HOSTGPU_MAX_THREADS]; /* between threads: may be given another */

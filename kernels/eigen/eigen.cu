@@ -3,7 +3,7 @@
 #include "eigen.h"
 
 #include "../arithmetic/float32.h"
-#include "../device/portable.h"
+#include "../device/warp.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 2048, TILE = 32 };
 
@@ -32,9 +32,7 @@ static __global__ void __launch_bounds__(THREADS)
         const uint64_t one = td_bits64(td_abs64(a.data[i + column * a.ld]));
         if (one > largest) largest = one;
     }
-    TD_UNROLL
-    for (int step = 16; step > 0; step /= 2)
-        largest = max(largest, __shfl_xor_sync(~0u, largest, step));
+    largest = td_warp_join<td_largest>(largest);
     if (threadIdx.x % 32 == 0) atomicMax(bits, largest);
 }
 

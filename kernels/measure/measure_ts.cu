@@ -1,5 +1,6 @@
 /* measure_ts.cu - records of lines of triple-single numbers. */
 #include "../arithmetic/logarithm.h"
+#include "../device/warp.h"
 #include "../view/access.h"
 #include "measure_ts.h"
 
@@ -18,8 +19,7 @@ TD_DEVICE void measure_along(const td_view &o, const tandem_ts *data, int line0,
         if (line0 + line < o.lines)
             for (int64_t l = lane; l < o.k; l += 32)
                 largest = max(largest, magnitude_of(&data[td_view_at(o, line0 + line, l)]));
-        for (int step = 16; step; step /= 2)
-            largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
+        largest = td_warp_max(largest);
         if (lane < WARPS) seen[lane][line] = largest;
     }
 }

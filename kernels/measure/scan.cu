@@ -1,4 +1,5 @@
 /* scan.cu - the exponent range of every line of two operands. */
+#include "../device/warp.h"
 #include "../view/access.h"
 #include "range.h"
 
@@ -51,12 +52,8 @@ TD_DEVICE void scan_along(const td_view &o, const double *data, int line0, int64
         if (line0 + line < o.lines)
             for (int64_t l = first + lane; l < end; l += 32)
                 magnitudes_add(&m, td_bits64(td_view_load(o, data, line0 + line, l)));
-        for (int step = td_skips(line0 + line >= o.lines) ? 0 : 16; step; step /= 2) {
-            uint64_t largest = __shfl_xor_sync(0xffffffffu, m.largest, step);
-            uint64_t smallest = __shfl_xor_sync(0xffffffffu, m.smallest, step);
-            m.largest = largest > m.largest ? largest : m.largest;
-            m.smallest = smallest < m.smallest ? smallest : m.smallest;
-        }
+        if (!td_skips(line0 + line >= o.lines))
+            m = {td_warp_join<td_largest>(m.largest), td_warp_join<td_least>(m.smallest)};
         if (lane == 0) seen[0][line] = m;
     }
 }

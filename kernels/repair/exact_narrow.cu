@@ -1,6 +1,7 @@
 /* exact_narrow.cu - exact elements of lines whose bits span little: these become whole numbers of a
  * few digits, and sums stay in registers. Where few elements of a group are masked, the threads
  * share each of them. */
+#include "../device/warp.h"
 #include "exact_group.h"
 
 enum { THREADS = SIDE * SIDE, K_STEP = SIDE };
@@ -352,9 +353,7 @@ TD_DEVICE void add_up(const int64_t (&column)[2 * count], narrow_shared &shared,
     int64_t total = 0;
     TD_UNROLL
     for (int i = 0; i < THREADS; i += WARP) total += shared.part[c][i + tid % WARP];
-    TD_UNROLL
-    for (int step = WARP / 2; step > 0; step /= 2)
-        total += __shfl_xor_sync(0xffffffffu, total, step);
+    total = td_warp_add_long(total);
     if (tid % WARP == 0) s->column[c] = total;
 }
 

@@ -103,9 +103,7 @@ TD_DEVICE double add_magnitude(double a, double b, int high, double sum)
 /* The sum of all threads' sums; valid in every thread. */
 TD_DEVICE double add_magnitudes(double sum, sample_shared &shared)
 {
-    TD_UNROLL
-    for (int step = WARP / 2; step > 0; step /= 2)
-        sum = td_add64(sum, __shfl_xor_sync(~0u, sum, step));
+    sum = td_warp_join<td_sum64>(sum);
     if (threadIdx.x % WARP == 0) shared.magnitude[threadIdx.x / WARP] = sum;
     __syncthreads();
     sum = 0.0;

@@ -1,8 +1,7 @@
 /* verify.cu - norms of columns, scaled columns, the identity, and faults of a symmetric matrix. */
 #include "verify.h"
 
-#include "../arithmetic/float32.h"
-#include "../device/portable.h"
+#include "../device/warp.h"
 
 enum { WARP = 32, NORM_WARPS = 4, FILL_THREADS = 256 };
 
@@ -15,10 +14,7 @@ TD_DEVICE uint64_t largest_of_column(const double *x, int rows, int lane)
 {
     uint64_t largest = 0;
     for (int i = lane; i < rows; i += WARP) largest = max(largest, magnitude_of(x[i]));
-    TD_UNROLL
-    for (int step = WARP / 2; step > 0; step /= 2)
-        largest = max(largest, __shfl_xor_sync(~0u, largest, step));
-    return largest;
+    return td_warp_join<td_largest>(largest);
 }
 
 /* Elements times 2^-exponent are below 2; what underflows then is off by 2^-1074 at most. */
@@ -31,10 +27,7 @@ TD_DEVICE double squares_of_column(const double *x, int rows, int exponent, int 
         const double scaled = td_mul64(td_mul64(x[i], first), second);
         sum = td_fma64(scaled, scaled, sum);
     }
-    TD_UNROLL
-    for (int step = WARP / 2; step > 0; step /= 2)
-        sum = td_add64(sum, __shfl_xor_sync(~0u, sum, step));
-    return sum;
+    return td_warp_join<td_sum64>(sum);
 }
 
 /* A warp has a column; spare warps compute the last one again, and write nothing. */

@@ -220,6 +220,20 @@ TEST(test_warp_votes)
     cudaFree(out);
 }
 
+/* A join has the bits of the shuffles that a device makes. */
+TEST(test_joins)
+{
+    double *out = acquire(64 * 3 * sizeof *out, 0);
+
+    expect_success(launch_joins(out));
+    for (unsigned i = 0; i < 64; i++) {
+        assert_memory_equal(&out[3 * i + 1], &out[3 * i], sizeof *out);
+        assert_true(out[3 * i + 2] == 1.0 / (i / 32 * 32 + 31 + 3));
+    }
+    assert_true(out[0] > 2.618 && out[0] < 2.619);
+    cudaFree(out);
+}
+
 /* ---- atomics, order, waiting ---- */
 
 TEST(test_atomics)

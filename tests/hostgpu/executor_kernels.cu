@@ -1,4 +1,5 @@
 #include "../../kernels/device/portable.h"
+#include "../../kernels/device/warp.h"
 
 #include "executor_kernels.h"
 
@@ -190,6 +191,18 @@ static __global__ void warp_votes(unsigned *out)
     own[11] = __reduce_xor_sync(full, 1u << i % 32);
 }
 
+static __global__ void joins(double *out)
+{
+    const double own = 1.0 / (threadIdx.x + 3);
+    double sum = own;
+
+    for (int apart = 16; apart > 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    out[3 * threadIdx.x] = sum;
+    out[3 * threadIdx.x + 1] = td_warp_join<td_sum64>(own);
+    out[3 * threadIdx.x + 2] = td_warp_join<td_least>(own);
+}
+
+cudaError_t launch_joins(double *out) { return TD_LAUNCH(joins, 1, 64, 0, 0, out); }
 cudaError_t launch_shuffles(int *out) { return TD_LAUNCH(shuffles, 1, 64, 0, 0, out); }
 cudaError_t launch_shuffle_double(double *out)
 {
@@ -337,6 +350,13 @@ static __global__ void missing_lane(int *out)
     out[threadIdx.x] = 1;
 }
 
+static __global__ void join_in_part(int *out)
+{
+    const bool is_bad = blockIdx.x == gridDim.x - 1;
+
+    out[threadIdx.x] = is_bad || threadIdx.x < 32 ? td_warp_join<td_sum>(1) : 0;
+}
+
 static __global__ void trap(int *out)
 {
     if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 33) __trap();
@@ -373,6 +393,8 @@ cudaError_t launch_fault(fault kind, unsigned blocks, int *out)
         return TD_LAUNCH(different_warp_ops, blocks, 64, 0, 0, out);
     case FAULT_MISSING_LANE:
         return TD_LAUNCH(missing_lane, blocks, 64, 0, 0, out);
+    case FAULT_JOIN_IN_PART:
+        return TD_LAUNCH(join_in_part, blocks, 48, 0, 0, out);
     case FAULT_TRAP:
         return TD_LAUNCH(trap, blocks, 64, 0, 0, out);
     case FAULT_STATIC_SHARED:

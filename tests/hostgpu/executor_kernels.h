@@ -39,6 +39,10 @@ enum { VOTE_KINDS = 12 };
 /* 64 threads; out[VOTE_KINDS * rank + kind]. */
 cudaError_t launch_warp_votes(unsigned *out);
 
+/* 64 threads; out[3 * rank ...]: the sum of the lanes' 1 / (rank + 3), by shuffles and by a join,
+ * and the least of them. */
+cudaError_t launch_joins(double *out);
+
 /* out[0]: count; [1]: max; [2]: min; [3]: or; [4]: by CAS; [5]: exchanged. */
 cudaError_t launch_atomics(unsigned blocks, unsigned threads, unsigned long long *out);
 cudaError_t launch_atomic_doubles(unsigned blocks, unsigned threads, double *sum, float *sum32);
@@ -65,6 +69,7 @@ typedef enum {
     FAULT_SOURCE_OUTSIDE_MASK,
     FAULT_DIFFERENT_WARP_OPS,
     FAULT_MISSING_LANE,
+    FAULT_JOIN_IN_PART,
     FAULT_TRAP,
     FAULT_STATIC_SHARED,
     FAULT_COUNT
