@@ -410,7 +410,8 @@ static cudaError_t measure_strips(const td_measure *p, bool again, cudaStream_t 
 
 cudaError_t td_measure_clear(const td_measure *p, cudaStream_t stream)
 {
-    enum { BLOCKS_OF_CLEAR = 64 };
+    /* One on the host device, where each thread takes its own time. */
+    enum { BLOCKS_OF_CLEAR = TD_HAS_CUDA_DEVICE ? 64 : 1 };
     return p->begins_early ? TD_LAUNCH_NEXT(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p)
                            : TD_LAUNCH(clear_kernel, BLOCKS_OF_CLEAR, THREADS, 0, stream, *p);
 }

@@ -10,7 +10,8 @@
 #include "../unfold/folded.h"
 #include "sample.h"
 
-enum { WARP = 32, THREADS = 512 };
+/* Few on the host device, where each thread takes its own time. */
+enum { WARP = 32, THREADS = TD_HAS_CUDA_DEVICE ? 512 : 64 };
 
 struct element {
     int64_t place, row, col, member;
