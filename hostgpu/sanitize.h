@@ -1,6 +1,6 @@
 /* sanitize.h - what AddressSanitizer and ThreadSanitizer must be told about fibers. Nothing without
- * them. HOSTGPU_TSAN comes from the build: the executor itself is never instrumented for
- * ThreadSanitizer, since its own memory traffic is no part of a kernel. */
+ * them. HOSTGPU_ASAN and HOSTGPU_TSAN come from the build: the executor itself is instrumented for
+ * neither, since its own memory traffic is no part of a kernel. */
 #ifndef HOSTGPU_SANITIZE_H
 #define HOSTGPU_SANITIZE_H
 
