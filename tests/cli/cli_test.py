@@ -623,6 +623,7 @@ class Calibrate(Case):
         self.assertRegex(done.stdout, r'(?m)^MEASURED\(.*, "native:dtrsm",$')
         self.assertFalse((self.folder / 'cache').exists())
 
+    @unittest.skipIf('TEST_BRIEF' in os.environ, 'the next test takes the same paths')
     def test_selftest(self):
         """All is tested on the host device, and no figure of its time is in the report."""
         done = self.on_host('selftest', '--output', 'report.txt')

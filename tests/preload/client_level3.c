@@ -167,41 +167,69 @@ typedef struct {
 static double size_of(number x) { return fabs(creal(x)) + fabs(cimag(x)); }
 
 /* The compiler's own product looks for infinities, of which there are none, and takes three times
- * as long. Real numbers, which half of the routines have, take one product of the four. */
+ * as long. */
 static void add(total *t, number x, number y)
 {
     const long double a = creal(x), b = cimag(x), c = creal(y), d = cimag(y);
-    t->re += a * c;
-    if (b != 0.0L || d != 0.0L) {
-        t->re -= b * d;
-        t->im += a * d + b * c;
-    }
+    t->re += a * c - b * d;
+    t->im += a * d + b * c;
     t->size += size_of(x) * size_of(y);
 }
 
-/* The sum that makes an element of C, before it is multiplied by alpha, and the sum of the other
- * order where both orders of two matrices are added. */
+/* The factors of a call's product, without its scalars: row i of the first one from i * LD on, and
+ * column j of the second one from j * LD on. */
 typedef struct {
-    total plain, swapped;
-} sums;
+    number row[SIZE], column[SIZE];
+} factors;
 
-static void add_term(const routine *r, const call *x, int i, int l, int j, sums *s)
+/* Of syr2k and her2k the product of the other order, too. */
+static factors plain, swapped;
+
+static void take_sided(const routine *r, const call *x, int rows, int cols, int terms)
+{
+    const number *const other = r->kind == TRSM ? after : host_b;
+    for (int l = 0; l < terms; l++) {
+        for (int i = 0; i < rows; i++)
+            plain.row[i * LD + l] = x->side == 0 ? sided(r, x, i, l) : other[i + l * x->ldb];
+        for (int j = 0; j < cols; j++)
+            plain.column[j * LD + l] = x->side == 0 ? other[l + j * x->ldb] : sided(r, x, l, j);
+    }
+}
+
+static void take_updating(const routine *r, const call *x, const number *first, int ld_first,
+                          const number *second, int ld_second, factors *to)
+{
+    for (int i = 0; i < x->n; i++)
+        for (int l = 0; l < x->k; l++) {
+            const number y = with_op(x, second, ld_second, i, l);
+            to->row[i * LD + l] = with_op(x, first, ld_first, i, l);
+            to->column[i * LD + l] = r->is_hermitian ? conj(y) : y;
+        }
+}
+
+static void take_factors(const routine *r, const call *x)
 {
     if (has_side(r)) {
-        const number *const other = r->kind == TRSM ? after : host_b;
-        if (x->side == 0)
-            add(&s->plain, sided(r, x, i, l), other[l + j * x->ldb]);
-        else
-            add(&s->plain, other[i + l * x->ldb], sided(r, x, l, j));
-        return;
+        take_sided(r, x, x->m, x->n, x->side == 0 ? x->m : x->n);
+    } else if (r->kind == SYRK) {
+        take_updating(r, x, host_a, x->lda, host_a, x->lda, &plain);
+    } else {
+        take_updating(r, x, host_a, x->lda, host_b, x->ldb, &plain);
+        take_updating(r, x, host_b, x->ldb, host_a, x->lda, &swapped);
     }
-    const number *const y = r->kind == SYRK ? host_a : host_b;
-    const int ldy = r->kind == SYRK ? x->lda : x->ldb;
-    const number ai = with_op(x, host_a, x->lda, i, l), yj = with_op(x, y, ldy, j, l);
-    add(&s->plain, ai, r->is_hermitian ? conj(yj) : yj);
-    if (r->kind != SYR2K) return;
-    const number aj = with_op(x, host_a, x->lda, j, l), yi = with_op(x, y, ldy, i, l);
-    add(&s->swapped, yi, r->is_hermitian ? conj(aj) : aj);
+}
+
+/* Element (i, j) of a product. Of a real one, whose other parts are zeros, a fourth of the work. */
+static total product_of(const routine *r, const factors *f, int i, int j, int terms)
+{
+    const number *const row = f->row + i * LD, *const column = f->column + j * LD;
+    total t = {0};
+    for (int l = 0; l < terms && r->type == 'Z'; l++) add(&t, row[l], column[l]);
+    for (int l = 0; l < terms && r->type == 'D'; l++) {
+        t.re += (long double)creal(row[l]) * creal(column[l]);
+        t.size += fabs(creal(row[l]) * creal(column[l]));
+    }
+    return t;
 }
 
 static number scalar(const double *x, bool is_real) { return is_real ? x[0] : x[0] + I * x[1]; }
@@ -227,10 +255,9 @@ static double relative(const total *off)
 static double residual_of(const routine *r, const call *x, int i, int j)
 {
     const int terms = x->side == 0 ? x->m : x->n;
-    sums s = {0};
+    const total product = product_of(r, &plain, i, j, terms);
     total off = {0};
-    for (int l = 0; l < terms; l++) add_term(r, x, i, l, j, &s);
-    add_scaled(&off, -1.0, &s.plain);
+    add_scaled(&off, -1.0, &product);
     add(&off, scalar(x->alpha, r->type == 'D'), before[i + j * x->ldc]);
     return relative(&off);
 }
@@ -243,13 +270,13 @@ static double error_of(const routine *r, const call *x, int i, int j)
                  beta = scalar(x->beta, is_real || (r->is_hermitian && updates));
     const bool reads_c = r->kind != TRMM && beta != 0.0,
                is_diagonal = r->is_hermitian && updates && i == j;
-    const int terms = updates ? x->k : x->side == 0 ? x->m : x->n;
+    const int terms = alpha == 0.0 ? 0 : updates ? x->k : x->side == 0 ? x->m : x->n;
     const number old = is_diagonal ? creal(before[i + j * x->ldc]) : before[i + j * x->ldc];
-    sums s = {0};
+    const total product = product_of(r, &plain, i, j, terms),
+                other = product_of(r, &swapped, i, j, r->kind == SYR2K ? terms : 0);
     total off = {0};
-    for (int l = 0; l < terms && alpha != 0.0; l++) add_term(r, x, i, l, j, &s);
-    add_scaled(&off, alpha, &s.plain);
-    add_scaled(&off, r->is_hermitian ? conj(alpha) : alpha, &s.swapped);
+    add_scaled(&off, alpha, &product);
+    add_scaled(&off, r->is_hermitian ? conj(alpha) : alpha, &other);
     if (reads_c) add(&off, beta, old);
     const number got = after[i + j * x->ldc];
     if (is_diagonal) off.im = 0.0L;
@@ -350,6 +377,7 @@ static void check(const routine *r, form f, const call *x)
     fill(r, x);
     const cublasStatus_t status = run(r, f, x);
     download(r, after, c);
+    if (status == CUBLAS_STATUS_SUCCESS) take_factors(r, x);
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->ldc, j = e / x->ldc;
         if (status != CUBLAS_STATUS_SUCCESS || !is_written(r, x, i, j)) {
