@@ -100,10 +100,14 @@ TD_DEVICE double sum_of_block(double x, double (&sums)[THREADS])
 {
     __syncthreads();
     sums[threadIdx.x] = x;
-    for (int half = THREADS / 2; half > 0; half /= 2) {
+    for (int half = THREADS / 2; half >= 32; half /= 2) {
         __syncthreads();
         if ((int)threadIdx.x < half)
             sums[threadIdx.x] = td_add64(sums[threadIdx.x], sums[threadIdx.x + half]);
+    }
+    if (threadIdx.x < 32) {
+        const double sum = td_warp_join<td_sum64>(sums[threadIdx.x]);
+        if (threadIdx.x == 0) sums[0] = sum;
     }
     __syncthreads();
     return sums[0];
