@@ -82,21 +82,29 @@ static number sum_of_lane(const leaf *x, int first, int step, int count, int col
     return sum;
 }
 
+/* Zero of rows that are all past the end. */
+static number sum_of_warp(const leaf *x, int first, int step, int count, int column, int other)
+{
+    const int lanes = 32 / x->sharing;
+    number of_lanes[32];
+    if (first >= x->rows) return (number){0.0, 0.0};
+    for (int lane = 0; lane < lanes; lane++)
+        of_lanes[lane] = sum_of_lane(x, first + lane, step, count, column, other);
+    return halve(of_lanes, lanes);
+}
+
 /* The product of two columns below the diagonal of the first. */
 static number product_of(const leaf *x, int column, int other)
 {
     const int lanes = 32 / x->sharing;
     int warps, each;
-    number of_blocks[BLOCKS], of_warps[2 * WARPS], of_lanes[32];
+    number of_blocks[BLOCKS], of_warps[2 * WARPS];
     share_rows(x, &warps, &each);
     const int step = warps * lanes;
     for (int block = 0; block < BLOCKS; block++) {
-        for (int warp = 0; warp < warps; warp++) {
-            for (int lane = 0; lane < lanes; lane++)
-                of_lanes[lane] = sum_of_lane(x, block * each * step + warp * lanes + lane, step,
-                                             each, column, other);
-            of_warps[warp] = halve(of_lanes, lanes);
-        }
+        for (int warp = 0; warp < warps; warp++)
+            of_warps[warp] =
+                sum_of_warp(x, block * each * step + warp * lanes, step, each, column, other);
         of_blocks[block] = halve(of_warps, warps);
     }
     return halve(of_blocks, BLOCKS);
@@ -198,6 +206,11 @@ static void factor_leaf(leaf *x)
 
 static int parts_of(const leaf *x) { return x->is_complex ? 2 : 1; }
 
+/* Which number a real row or column is of, and which part: shifts, as quotients took most of the
+ * time of this test. */
+static int number_of(const leaf *x, int real) { return real >> x->is_complex; }
+static int rest_of(const leaf *x, int real) { return real & x->is_complex; }
+
 static double part_of(number x, int row, int column)
 {
     return row == column ? x.re : row < column ? -x.im : x.im;
@@ -206,21 +219,21 @@ static double part_of(number x, int row, int column)
 /* A real row and column of V, and of T. */
 static double v_of(const leaf *x, int row, int column)
 {
-    const int parts = parts_of(x), i = row / parts, k = column / parts;
+    const int i = number_of(x, row), k = number_of(x, column);
     const number v = i < k ? (number){0.0, 0.0} : i == k ? (number){1.0, 0.0} : x->a[i + k * x->ld];
-    return part_of(v, row % parts, column % parts);
+    return part_of(v, rest_of(x, row), rest_of(x, column));
 }
 
 static double t_of(const leaf *x, int row, int column)
 {
-    const int parts = parts_of(x);
-    return part_of(x->t[row / parts][column / parts], row % parts, column % parts);
+    return part_of(x->t[number_of(x, row)][number_of(x, column)], rest_of(x, row),
+                   rest_of(x, column));
 }
 
 static double *real_row(const leaf *x, number *a, int row)
 {
-    number *const at = a + row / parts_of(x);
-    return row % parts_of(x) == 0 ? &at->re : &at->im;
+    number *const at = a + number_of(x, row);
+    return rest_of(x, row) == 0 ? &at->re : &at->im;
 }
 
 /* v'a, v being real column k of V. */
