@@ -318,7 +318,7 @@ static void *launch_many(void *failures)
     int *out = NULL;
 
     cudaMalloc((void **)&out, BLOCKS * 256 * sizeof *out);
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < test_cases(100); round++) {
         int bad = launch_reverse_static(BLOCKS, out) != cudaSuccess;
 
         for (int i = 0; i < BLOCKS * 256; i++) bad |= out[i] != i / 256 * 256 + 255 - i % 256;
