@@ -42,14 +42,15 @@ TD_DEVICE exchange_of_rows load_exchange(const td_row_exchange &x, int64_t i)
     return {(int)i, load_pivot(x, i)};
 }
 
-/* Where the row that is at `at` after a warp's exchanges was before them. */
-TD_DEVICE int go_back(const exchange_of_rows &own, int at)
+/* Where the row that is at `at` after a warp's exchanges, of rows from `first` on, was before
+ * them. */
+TD_DEVICE int go_back(const exchange_of_rows &own, int first, int at)
 {
     unsigned before = ~0u; /* the exchanges that are still to be looked at */
     for (;;) {
         const unsigned meet = __ballot_sync(~0u, own.meets(at)) & before;
         if (meet == 0) return at;
-        const int last = WARP - 1 - __clz((int)meet), row = __shfl_sync(~0u, own.row, last),
+        const int last = WARP - 1 - __clz((int)meet), row = first + last,
                   pivot = __shfl_sync(~0u, own.pivot, last);
         at = at == row ? pivot : row;
         before = (1u << last) - 1;
@@ -71,7 +72,9 @@ TD_DEVICE int find_source(const td_row_exchange &x, int at)
         }
         if (!__any_sync(~0u, meets)) continue;
         TD_UNROLL
-        for (int g = GROUP - 1; g >= 0; g--) at = go_back(own[g], at);
+        for (int g = GROUP - 1; g >= 0; g--)
+            if (!td_skips(first + g * WARP >= x.rows))
+                at = go_back(own[g], (int)first + g * WARP, at);
     }
     return at;
 }
