@@ -62,10 +62,18 @@ static uint64_t read_number(const char *name, uint64_t low, uint64_t high, uint6
     return fallback;
 }
 
+/* Two on a machine with one core: a block may wait for another one of its kernel, as those of
+ * Cholesky do. */
+static unsigned usual_workers(void)
+{
+    const unsigned cores = hostgpu_core_count();
+    return cores < 2 ? 2 : cores;
+}
+
 static void read_settings(void)
 {
     settings.page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    settings.workers = (unsigned)read_number("HOSTGPU_WORKERS", 1, 1024, hostgpu_core_count());
+    settings.workers = (unsigned)read_number("HOSTGPU_WORKERS", 1, 1024, usual_workers());
     settings.stack_bytes = (size_t)read_number("HOSTGPU_STACK", 16 << 10, 64 << 20, 64 << 10);
     settings.stack_bytes &= ~(size_t)4095;
     settings.seed = read_number("HOSTGPU_SEED", 0, UINT64_MAX, 0);

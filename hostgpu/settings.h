@@ -10,7 +10,7 @@
 enum { HOSTGPU_MAX_DEVICES = 64 };
 
 typedef struct {
-    unsigned workers;   /* HOSTGPU_WORKERS: OS threads that run blocks; default: the cores */
+    unsigned workers;   /* HOSTGPU_WORKERS: OS threads that run blocks; cores by default, or 2 */
     size_t page_bytes;  /* of the system's memory: 4 KiB, on Arm up to 64 KiB */
     size_t stack_bytes; /* HOSTGPU_STACK: of one CUDA thread; default 64 KiB */
     uint64_t seed;      /* HOSTGPU_SEED: shuffles the order of threads and blocks; 0: in order */
