@@ -3,15 +3,11 @@
 #ifndef TD_WARP_H
 #define TD_WARP_H
 
-#include "../arithmetic/float32.h"
 #include "portable.h"
 
 /* Ways to join two numbers. */
 struct td_sum {
     template <class number> TD_INSIDE number operator()(number a, number b) const { return a + b; }
-};
-struct td_sum64 {
-    TD_INSIDE double operator()(double a, double b) const { return td_add64(a, b); }
 };
 struct td_largest {
     template <class number> TD_INSIDE number operator()(number a, number b) const

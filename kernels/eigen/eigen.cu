@@ -2,7 +2,7 @@
  * between: one block a column, or a thread an element. */
 #include "eigen.h"
 
-#include "../arithmetic/float32.h"
+#include "../arithmetic/join.h"
 #include "../device/warp.h"
 
 enum { THREADS = 256, MOST_BLOCKS = 2048, TILE = 32 };

@@ -4,6 +4,7 @@
 #ifndef TD_SAMPLE_SUMS_H
 #define TD_SAMPLE_SUMS_H
 
+#include "../arithmetic/join.h"
 #include "../device/warp.h"
 #include "element.h"
 #include "scaled.h"

@@ -1,6 +1,7 @@
 /* verify.cu - norms of columns, scaled columns, the identity, and faults of a symmetric matrix. */
 #include "verify.h"
 
+#include "../arithmetic/join.h"
 #include "../device/warp.h"
 
 enum { WARP = 32, NORM_WARPS = 4, FILL_THREADS = 256 };

@@ -103,10 +103,16 @@ static struct {
 } table[PLACES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Bytes between fields count: at worst a decision is made once more. */
+static bool is_same(const void *one, const void *other)
+{
+    return memcmp(one, other, sizeof(key)) == 0;
+}
+
 static bool recall(const key *k, size_t place, td_decision *decision)
 {
     if (pthread_mutex_trylock(&lock) != 0) return false;
-    const bool is_known = memcmp(&table[place].of, k, sizeof table[place].of) == 0;
+    const bool is_known = is_same(&table[place].of, k);
     if (is_known) *decision = table[place].decision;
     pthread_mutex_unlock(&lock);
     return is_known;

@@ -1,3 +1,4 @@
+#include "../../kernels/arithmetic/join.h"
 #include "../../kernels/device/portable.h"
 #include "../../kernels/device/warp.h"
 
