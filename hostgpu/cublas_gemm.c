@@ -204,16 +204,9 @@ static void pack(int16_t *packed, int64_t padded, const vectors *v, int64_t firs
     memset(packed + v->count * k, 0, (size_t)((padded - v->count) * k) * sizeof *packed);
 }
 
-/* What reads packed elements alone is not sanitised, so that the compiler makes vectors of it. */
-#ifdef __SANITIZE_ADDRESS__
-#define UNCHECKED __attribute__((no_sanitize("address", "undefined"), optimize("O3")))
-#else
-#define UNCHECKED
-#endif
-
 /* Products of ROWS rows x with COLUMNS columns y, k elements each: below 2^24 for k to K_BLOCK. */
-UNCHECKED static void multiply_tile(const int16_t *x, const int16_t *y, int64_t k,
-                                    int32_t tile[ROWS][COLUMNS])
+static void multiply_tile(const int16_t *x, const int16_t *y, int64_t k,
+                          int32_t tile[ROWS][COLUMNS])
 {
     int32_t s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
 
