@@ -10,7 +10,6 @@ in units of LAPACK's n 2^-53 |operands|. The end counts what took more than 1.02
 native's time. An error above 30, where LAPACK's own tests fail, is an error.
 """
 
-import argparse
 import contextlib
 import math
 import statistics
@@ -216,13 +215,7 @@ def summary(found):
 
 def run(names, small, csv):
     found = []
-    for name in names:
-        try:
-            framework = FRAMEWORKS[name]()
-        except ImportError as reason:
-            print(f"{name}: left out ({reason})")
-            continue
-        print(f"{name} {framework.version}")
+    for framework in programs.installed(names, FRAMEWORKS):
         for line in lines(framework, small):
             found.append(line)
             print("{:6} {:28} {:10.3f} {:10.3f} ms {:7.3f}  errors {:8.4f} {:8.4f}".format(*line),
@@ -236,20 +229,12 @@ def run(names, small, csv):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--small", action="store_true", help="small orders")
-    parser.add_argument("--csv", help="write the table there, too")
-    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help=", ".join(FRAMEWORKS))
-    arguments = parser.parse_args()
-    unknown = set(arguments.frameworks) - set(FRAMEWORKS)
-    if unknown:
-        parser.error(f"unknown framework {', '.join(unknown)}; allowed: {', '.join(FRAMEWORKS)}")
-    names = arguments.frameworks or list(FRAMEWORKS)
+    arguments = programs.arguments_of(__doc__, FRAMEWORKS)
     if not arguments.csv:
-        return run(names, arguments.small, None)
+        return run(arguments.frameworks, arguments.small, None)
     with open(arguments.csv, "w", encoding="utf-8") as csv:
         print(",".join(FIELDS), file=csv)
-        return run(names, arguments.small, csv)
+        return run(arguments.frameworks, arguments.small, csv)
 
 
 if __name__ == "__main__":

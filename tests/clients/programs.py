@@ -332,7 +332,9 @@ def run(framework, small, csv):
     return worst
 
 
-def main(text, known):
+def arguments_of(text, known):
+    """What the command line says: `small`, `csv`, and `frameworks`, which are all that are known if
+    it names none."""
     parser = argparse.ArgumentParser(description=text.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--small", action="store_true", help="small sizes")
     parser.add_argument("--csv", help="write the table there, too")
@@ -341,17 +343,29 @@ def main(text, known):
     unknown = set(arguments.frameworks) - set(known)
     if unknown:
         parser.error(f"unknown framework {', '.join(unknown)}; allowed: {', '.join(known)}")
-    csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
-    if csv:
-        print("framework,work,ms,error", file=csv)
-    worst = 0.0
-    for name in arguments.frameworks or known:
+    arguments.frameworks = arguments.frameworks or list(known)
+    return arguments
+
+
+def installed(names, known):
+    """The frameworks that are here; says their versions, and what is left out."""
+    for name in names:
         try:
             framework = known[name]()
         except ImportError as reason:
             print(f"{name}: left out ({reason})")
             continue
         print(f"{name} {framework.version}")
+        yield framework
+
+
+def main(text, known):
+    arguments = arguments_of(text, known)
+    csv = open(arguments.csv, "w", encoding="utf-8") if arguments.csv else None
+    if csv:
+        print("framework,work,ms,error", file=csv)
+    worst = 0.0
+    for framework in installed(arguments.frameworks, known):
         worst = max(worst, run(framework, arguments.small, csv))
     if csv:
         csv.close()
