@@ -458,34 +458,34 @@ TEST(residuals_are_small)
         }
 }
 
+/* Kinds of matrices of an order by turns of blocks and engines; of these one in `brief` in a brief
+ * test. */
+static void check_cuts(int n, int turn, const int blocks[3], bool has_pieces, int brief)
+{
+    const td_engine *const engines[] = {&td_engine_fp64, NULL, &td_engine_ozaki2};
+    for (int k = 0; k < KINDS; k++) {
+        const int m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
+        if (!kinds[k].is_regular || (test_is_brief() && (turn + k) % brief)) continue;
+        check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
+                                  fresh_seed(), blocks[(turn + k) % 3], has_pieces},
+                        engines[k % 3]);
+    }
+}
+
 /* Blocks of columns with a solve and a product behind each, which large matrices have. */
 TEST(blocks_have_small_residuals)
 {
     const int orders[] = {65, 129, 192, 300}, blocks[] = {64, 128, 192};
-    const td_engine *const engines[] = {&td_engine_fp64, NULL, &td_engine_ozaki2};
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        for (int k = 0; k < KINDS; k++) {
-            const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
-            if (!kinds[k].is_regular || (test_is_brief() && ((int)i + k) % 3)) continue;
-            check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed(), blocks[(i + (size_t)k) % 3], false},
-                            engines[k % 3]);
-        }
+    for (int i = 0; i < (int)(sizeof orders / sizeof *orders); i++)
+        check_cuts(orders[i], i, blocks, false, 3);
 }
 
 /* Panels of several pieces, which tall matrices have. */
 TEST(pieces_have_small_residuals)
 {
     const int orders[] = {65, 129, 200, 300, 385}, blocks[] = {128, 0, 256};
-    const td_engine *const engines[] = {&td_engine_fp64, NULL, &td_engine_ozaki2};
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        for (int k = 0; k < KINDS; k++) {
-            const int n = orders[i], m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
-            if (!kinds[k].is_regular || (test_is_brief() && ((int)i + k) % 4)) continue;
-            check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed(), blocks[(i + (size_t)k) % 3], true},
-                            engines[k % 3]);
-        }
+    for (int i = 0; i < (int)(sizeof orders / sizeof *orders); i++)
+        check_cuts(orders[i], i, blocks, true, 4);
 }
 
 /* Pivots are those of a plain loop wherever these do not hang on a rounding, and info is. */
