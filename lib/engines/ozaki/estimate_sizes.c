@@ -1,5 +1,7 @@
 #include "estimate_sizes.h"
 
+#include "../../routine/sizes.h"
+
 /* Finding out that lines do not suffice, and an estimate with what follows, take as long as so many
  * terms in binary64 for each element of op(A) and op(B), and for each element of C. Where that is
  * as long as all of C in binary64, or longer, bad data would take more than three times native's
@@ -24,7 +26,7 @@ static bool is_exceeded(terms by, int64_t m, int64_t n, int64_t k)
 static int64_t tiles_of(int64_t m, int64_t n)
 {
     const int64_t tile = 64;
-    return (m + tile - 1) / tile * ((n + tile - 1) / tile);
+    return td_ceil_div(m, tile) * td_ceil_div(n, tile);
 }
 
 /* Kernels of products of few terms begin and end, whatever they do. */
