@@ -168,6 +168,7 @@ static bool begin(const td_options *o, td_entry entry, td_library *library, cubl
         return decide(call);
     }
     td_wrap_set_scalars(p, alpha, beta, mode == CUBLAS_POINTER_MODE_DEVICE);
+    if (td_dispatch_is_idle(o, entry, p)) return td_wrap_pass(entry, call);
     td_wrap_find_loan(handle, p);
     *call = td_dispatch(o, entry, p);
     if (call->outcome == TD_CALL_NATIVE && (p->asks_emulation || p->allows_emulation))
@@ -186,15 +187,23 @@ bool td_wrap_begin(td_entry entry, td_library *library, cublasHandle_t handle, c
     return must_run;
 }
 
+static bool begin_with_stream(const td_options *o, td_entry entry, bool stream_known,
+                              const td_problem *p, td_call *call)
+{
+    if (stream_known && td_dispatch_is_idle(o, entry, p)) return td_wrap_pass(entry, call);
+    *call =
+        stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
+    return decide(call);
+}
+
 bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p, td_call *call)
 {
     const td_options *o = options_for(entry);
     if (!o) return td_wrap_pass(entry, call);
     const int state = td_wrap_hold_off_cancellation();
-    *call =
-        stream_known ? td_dispatch(o, entry, p) : td_dispatch_native(entry, p, td_reason_stream);
+    const bool must_run = begin_with_stream(o, entry, stream_known, p, call);
     td_wrap_allow_cancellation(state);
-    return decide(call);
+    return must_run;
 }
 
 bool td_wrap_is_seen(td_entry entry) { return options_for(entry) != NULL; }

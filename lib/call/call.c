@@ -70,8 +70,8 @@ static void stop_time(td_call *call)
     td_timer_stop(call->timer, call->stream, call->record);
 }
 
-/* True if somebody wants to know of calls: most of what a call costs the host is for them. */
-static bool is_looked_at(const td_options *o)
+/* Most of what a call costs the host is for these. */
+bool td_call_is_looked_at(const td_options *o)
 {
     return td_report_is_on() || o->verify || td_range_is_watched();
 }
@@ -82,7 +82,7 @@ td_call td_call_begin(const td_options *o, const td_question *q, const td_decisi
     td_call call = {.outcome = decision->engine ? TD_CALL_EMULATED : TD_CALL_NATIVE,
                     .maker = td_entry_maker(q->entry),
                     .stream = q->called->stream};
-    if (!is_looked_at(o)) return call;
+    if (!td_call_is_looked_at(o)) return call;
     const td_promise promise = td_promised(q, decision);
     const td_report_key key =
         td_report_key_of(q->entry, q->called, decision, promise.bound, ordinal);

@@ -33,6 +33,9 @@ typedef struct {
     td_library *library;
 } td_call;
 
+/* True if somebody wants to know of calls: a report, TANDEM_VERIFY or a profiler. */
+bool td_call_is_looked_at(const td_options *o);
+
 /* Finds the call's record, keeps what verifying needs, and starts the call's time. device: NULL
  * if Tandem cannot use it, or has no need to; ordinal: its number, or -1. */
 td_call td_call_begin(const td_options *o, const td_question *q, const td_decision *decision,

@@ -139,9 +139,29 @@ static td_decision decide(const td_options *in_force, const td_options *o, const
     return d;
 }
 
+/* True if it is remembered that a call stays native, and why. */
+static bool is_known_native(const td_options *o, td_entry entry, const td_problem *p,
+                            td_decision *known)
+{
+    if (o->rules.text[0] || !td_policy_predicts(o)) return false;
+    const td_device *device = td_device_current();
+    const td_model *model = device ? td_device_model(device->ordinal) : NULL;
+    return model && td_known_find(o, entry, p, model, known) && !known->engine;
+}
+
+bool td_dispatch_is_idle(const td_options *o, td_entry entry, const td_problem *p)
+{
+    td_decision known;
+    if (td_call_is_looked_at(o) || td_log_is_on(TD_LOG_DEBUG)) return false;
+    return is_known_native(o, entry, p, &known) &&
+           !(known.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream));
+}
+
 td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     td_question q;
+    td_decision known;
+    if (is_known_native(in_force, entry, p, &known)) return known;
     td_ask(entry, p, &q);
     const td_options *o = options_of_call(in_force, &q);
     if (!o) return td_policy_native(td_reason_rules);

@@ -13,6 +13,10 @@ void td_dispatch_open(const td_options *o);
 /* True if calls of this entry have to be looked at: an arithmetic is asked for, or a report. */
 bool td_dispatch_wants(const td_options *o, td_entry entry);
 
+/* True if td_dispatch is known to leave p to the original function, and nobody wants to hear of it:
+ * all that it would do is to find that out once more. */
+bool td_dispatch_is_idle(const td_options *o, td_entry entry, const td_problem *p);
+
 /* Runs p if the options ask for it and the device can, and counts it in the report. */
 td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p);
 

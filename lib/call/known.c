@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "../engines/native_knows.h"
 #include "../routine/mix.h"
 
 /* ---- what decides ---- */
@@ -11,8 +12,8 @@ typedef struct {
     const td_options *options;
     const td_model *model;
     td_entry entry;
-    bool lacks_branch;
-    td_problem call; /* with addresses that stand for those of the program */
+    bool lost_branch; /* which td_ask gives the call: its stream is captured */
+    td_problem call;  /* with addresses that stand for those of the program */
 } key;
 
 enum { MATRICES = 4, EVEN_BYTES = 256 };
@@ -60,14 +61,14 @@ static void replace_others(td_problem *p)
 
 /* Bytes between fields, too, are 0, unless the caller's call has others there: then the key is
  * found for such calls alone. */
-static void make_key(key *k, const td_options *o, const td_question *q, const td_model *model)
+static void make_key(key *k, const td_options *o, td_entry entry, const td_problem *p,
+                     const td_model *model)
 {
     memset(k, 0, sizeof *k);
     k->options = o;
     k->model = model;
-    k->entry = q->entry;
-    k->lacks_branch = q->lacks_branch;
-    memcpy(&k->call, q->called, sizeof k->call);
+    k->entry = entry;
+    memcpy(&k->call, p, sizeof k->call);
     replace_matrices(&k->call);
     replace_others(&k->call);
 }
@@ -85,7 +86,7 @@ static uint64_t hash_of(const key *k)
         (uint64_t)p->b.ld,
         (uint64_t)p->c.ld,
         (uint64_t)k->entry | (uint64_t)p->kind << 16 | (uint64_t)p->type << 24 |
-            (uint64_t)p->op_a << 28 | (uint64_t)p->op_b << 32 | (uint64_t)k->lacks_branch << 36,
+            (uint64_t)p->op_a << 28 | (uint64_t)p->op_b << 32 | (uint64_t)k->lost_branch << 36,
     };
     uint64_t hash = (uint64_t)(uintptr_t)k->options ^ (uint64_t)(uintptr_t)k->model;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = td_mix(hash, words[i]);
@@ -126,11 +127,20 @@ static void keep(const key *k, size_t place, const td_decision *decision)
     pthread_mutex_unlock(&lock);
 }
 
+bool td_known_find(const td_options *o, td_entry entry, const td_problem *p, const td_model *model,
+                   td_decision *decision)
+{
+    key k;
+    make_key(&k, o, entry, p, model);
+    return recall(&k, hash_of(&k) % PLACES, decision);
+}
+
 td_decision td_known_decide(const td_options *o, const td_question *q, const td_model *model)
 {
     key k;
     td_decision decision;
-    make_key(&k, o, q, model);
+    make_key(&k, o, q->entry, q->called, model);
+    k.lost_branch = q->lacks_branch && td_native_knows(q->called);
     const size_t place = hash_of(&k) % PLACES;
     if (recall(&k, place, &decision)) return decision;
     decision = td_policy_decide(o, q, model);

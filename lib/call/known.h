@@ -12,4 +12,9 @@
  * memory and what `enqueue` is called with do not count. May be called by all threads. */
 td_decision td_known_decide(const td_options *options, const td_question *q, const td_model *model);
 
+/* True if td_known_decide knows what it would say of the question that td_ask makes of a call, which
+ * nobody has to ask then: that takes longer than to remember. */
+bool td_known_find(const td_options *options, td_entry entry, const td_problem *p,
+                   const td_model *model, td_decision *decision);
+
 #endif

@@ -109,13 +109,16 @@ TEST(what_is_known_is_what_the_policy_says)
         const td_options *o = &options[random_below(2)];
         const td_model *model = &models[random_below(2)];
         td_question first = asked(&call), second = asked(&other);
-        first.lacks_branch = second.lacks_branch = random_below(2);
+        const td_decision unasked = td_policy_decide(o, &first, model);
+        if (random_below(2)) first.lacks_branch = second.lacks_branch = true;
         const td_decision expected = td_policy_decide(o, &first, model);
         const td_question *const questions[] = {&first, &first, &second};
         for (int k = 0; k < 3; k++) {
             const td_decision found = td_known_decide(o, questions[k], model);
             assert_same(&found, &expected);
         }
+        td_decision found;
+        if (td_known_find(o, first.entry, &other, model, &found)) assert_same(&found, &unasked);
     }
 }
 
@@ -140,9 +143,15 @@ TEST(a_call_that_comes_again_is_not_decided_again)
     assert_true(on_rtx > 2.0 * on_h200);
     assert_true(is_same_time(td_known_decide(&o, &q, &model).forecast.native, on_h200));
     assert_true(is_same_time(td_known_decide(&o, &again, &model).forecast.native, on_h200));
+    td_decision found;
+    assert_true(td_known_find(&o, q.entry, &elsewhere, &model, &found));
+    assert_true(is_same_time(found.forecast.native, on_h200));
+    assert_false(td_known_find(&o, q.entry + 1, &elsewhere, &model, &found));
+    assert_false(td_known_find(&o, q.entry, &odd, &model, &found));
     assert_true(td_known_decide(&o, &other, &model).forecast.native > 2.0 * on_h200);
     assert_true(td_known_decide(&o, &apart, &model).forecast.native > 2.0 * on_h200);
     assert_true(td_known_decide(&o, &without, &model).forecast.native > 2.0 * on_h200);
+    assert_false(td_known_find(&o, q.entry, &elsewhere, &model, &found));
 }
 
 static td_options of_threads;
