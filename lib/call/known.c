@@ -1,5 +1,6 @@
 #include "known.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -44,10 +45,28 @@ static void replace_matrices(td_problem *p)
     }
 }
 
+/* What stands for a part of a scalar. */
+static double part_stand_in(double x)
+{
+    const double other = 2.0;
+    return x == 0.0 || fabs(x) == 1.0 ? x : other;
+}
+
+/* No decision asks more of a scalar than whether its parts are 0, 1 or -1. Programs scale by what
+ * they compute. */
+static void replace_scalar(td_scalar *s, td_type type)
+{
+    s->device = only_stand_in(s->device);
+    if (type == TD_BINARY64) s->value.binary64 = part_stand_in(s->value.binary64);
+    if (type != TD_COMPLEX_BINARY64) return;
+    s->value.complex_binary64.re = part_stand_in(s->value.complex_binary64.re);
+    s->value.complex_binary64.im = part_stand_in(s->value.complex_binary64.im);
+}
+
 static void replace_others(td_problem *p)
 {
-    p->alpha.device = only_stand_in(p->alpha.device);
-    p->beta.device = only_stand_in(p->beta.device);
+    replace_scalar(&p->alpha, td_problem_type_of_alpha(p));
+    replace_scalar(&p->beta, td_problem_type_of_beta(p));
     p->pivots = only_stand_in(p->pivots);
     p->tau = only_stand_in(p->tau);
     p->values = only_stand_in(p->values);
@@ -85,6 +104,8 @@ static uint64_t hash_of(const key *k)
         (uint64_t)p->a.ld,
         (uint64_t)p->b.ld,
         (uint64_t)p->c.ld,
+        (uint64_t)(uintptr_t)p->a.data | (uint64_t)(uintptr_t)p->b.data << 16 |
+            (uint64_t)(uintptr_t)p->c.data << 32,
         (uint64_t)k->entry | (uint64_t)p->kind << 16 | (uint64_t)p->type << 24 |
             (uint64_t)p->op_a << 28 | (uint64_t)p->op_b << 32 | (uint64_t)k->lost_branch << 36,
     };
@@ -95,13 +116,19 @@ static uint64_t hash_of(const key *k)
 
 /* ---- memory ---- */
 
-/* A decision has one place; an empty one has no key's options. Nobody waits for another thread, as
- * that would take as long as to decide. */
-enum { PLACES = 256 };
-static struct {
+/* A decision has one of WAYS places, by its key's hash; an empty place has no key's options. Cut
+ * into panels, one factorisation alone has some hundred different calls. Nobody waits for another
+ * thread, as that would take as long as to decide. */
+enum { SETS = 256, WAYS = 4 };
+typedef struct {
+    uint64_t hash;
     key of;
     td_decision decision;
-} table[PLACES];
+} known;
+static struct {
+    known known[WAYS];
+    unsigned oldest; /* the next to be forgotten */
+} table[SETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Bytes between fields count: at worst a decision is made once more. */
@@ -110,20 +137,32 @@ static bool is_same(const void *one, const void *other)
     return memcmp(one, other, sizeof(key)) == 0;
 }
 
-static bool recall(const key *k, size_t place, td_decision *decision)
+/* Under the lock; NULL: the key is not there. */
+static known *find(const key *k, uint64_t hash)
 {
-    if (pthread_mutex_trylock(&lock) != 0) return false;
-    const bool is_known = is_same(&table[place].of, k);
-    if (is_known) *decision = table[place].decision;
-    pthread_mutex_unlock(&lock);
-    return is_known;
+    known *const set = table[hash % SETS].known;
+    for (int i = 0; i < WAYS; i++)
+        if (set[i].hash == hash && is_same(&set[i].of, k)) return &set[i];
+    return NULL;
 }
 
-static void keep(const key *k, size_t place, const td_decision *decision)
+static bool recall(const key *k, uint64_t hash, td_decision *decision)
+{
+    if (pthread_mutex_trylock(&lock) != 0) return false;
+    const known *const found = find(k, hash);
+    if (found) *decision = found->decision;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void keep(const key *k, uint64_t hash, const td_decision *decision)
 {
     if (pthread_mutex_trylock(&lock) != 0) return;
-    memcpy(&table[place].of, k, sizeof table[place].of);
-    table[place].decision = *decision;
+    known *place = find(k, hash);
+    if (!place) place = &table[hash % SETS].known[table[hash % SETS].oldest++ % WAYS];
+    place->hash = hash;
+    memcpy(&place->of, k, sizeof place->of);
+    place->decision = *decision;
     pthread_mutex_unlock(&lock);
 }
 
@@ -132,7 +171,7 @@ bool td_known_find(const td_options *o, td_entry entry, const td_problem *p, con
 {
     key k;
     make_key(&k, o, entry, p, model);
-    return recall(&k, hash_of(&k) % PLACES, decision);
+    return recall(&k, hash_of(&k), decision);
 }
 
 td_decision td_known_decide(const td_options *o, const td_question *q, const td_model *model)
@@ -141,9 +180,9 @@ td_decision td_known_decide(const td_options *o, const td_question *q, const td_
     td_decision decision;
     make_key(&k, o, q->entry, q->called, model);
     k.lost_branch = q->lacks_branch && td_native_knows(q->called);
-    const size_t place = hash_of(&k) % PLACES;
-    if (recall(&k, place, &decision)) return decision;
+    const uint64_t hash = hash_of(&k);
+    if (recall(&k, hash, &decision)) return decision;
     decision = td_policy_decide(o, q, model);
-    keep(&k, place, &decision);
+    keep(&k, hash, &decision);
     return decision;
 }

@@ -8,8 +8,9 @@
 /* As td_policy_decide, from memory if a call like this one was decided before: with the same
  * options and the same model, which must both be there and stay as they are for as long as the
  * process lives, and with an equal call. Of matrices count all but where they are; of addresses,
- * what is left of them modulo 256, and which of them are the same. The caller, the stream, lent
- * memory and what `enqueue` is called with do not count. May be called by all threads. */
+ * what is left of them modulo 256, and which of them are the same; of scalars, whether their parts
+ * are 0, 1 or -1. The caller, the stream, lent memory and what `enqueue` is called with do not
+ * count. May be called by all threads. */
 td_decision td_known_decide(const td_options *options, const td_question *q, const td_model *model);
 
 /* True if td_known_decide knows what it would say of the question that td_ask makes of a call, which
