@@ -330,6 +330,28 @@ static void emulated(void)
     stop(&w);
 }
 
+/* A call that is known to stay native is passed on without a question, until
+ * somebody asks for a count, or for another mode. */
+static void remembered(void)
+{
+    worker w = start();
+    OK(tandem.set_mode("auto"));
+    for (int i = 0; i < 3; i++) REQUIRE(is(multiply(&w), &native));
+    OK(tandem.push("df"));
+    REQUIRE(is(multiply(&w), &df));
+    OK(tandem.pop());
+    REQUIRE(is(multiply(&w), &native));
+    OK(tandem.count());
+    for (int i = 1; i < 4; i++) {
+        REQUIRE(is(multiply(&w), &native));
+        REQUIRE(counted("\"native\": ") == i);
+    }
+    CUBLAS(cublasSetMathMode(w.handle, CUBLAS_PEDANTIC_MATH));
+    REQUIRE(is(multiply(&w), &native));
+    REQUIRE(counted("\"native_reason\": \"the handle asks for plain arithmetic\"") == 0);
+    stop(&w);
+}
+
 /* With TANDEM_ENTRY=emulated. */
 static void answered(void)
 {
@@ -481,6 +503,7 @@ int main(int count, char **arguments)
                  {"process", process, NULL},
                  {"captured", captured, NULL},
                  {"emulated", emulated, NULL},
+                 {"remembered", remembered, NULL},
                  {"answered", answered, NULL},
                  {"by_environment", by_environment, NULL},
                  {"later", NULL, later},
