@@ -52,15 +52,21 @@ static double part_stand_in(double x)
     return x == 0.0 || fabs(x) == 1.0 ? x : other;
 }
 
-/* No decision asks more of a scalar than whether its parts are 0, 1 or -1. Programs scale by what
- * they compute. */
+/* No decision asks more of a scalar than whether its parts are 0, 1 or -1: programs scale by what
+ * they compute. Of its bytes only those of its type count. */
 static void replace_scalar(td_scalar *s, td_type type)
 {
-    s->device = only_stand_in(s->device);
-    if (type == TD_BINARY64) s->value.binary64 = part_stand_in(s->value.binary64);
-    if (type != TD_COMPLEX_BINARY64) return;
-    s->value.complex_binary64.re = part_stand_in(s->value.complex_binary64.re);
-    s->value.complex_binary64.im = part_stand_in(s->value.complex_binary64.im);
+    const td_scalar given = *s;
+    const td_complex_binary64 *const z = &given.value.complex_binary64;
+    memset(s, 0, sizeof *s);
+    s->device = only_stand_in(given.device);
+    if (type == TD_BINARY64)
+        s->value.binary64 = part_stand_in(given.value.binary64);
+    else if (type == TD_COMPLEX_BINARY64)
+        s->value.complex_binary64 =
+            (td_complex_binary64){part_stand_in(z->re), part_stand_in(z->im)};
+    else
+        s->value = given.value;
 }
 
 static void replace_others(td_problem *p)
@@ -78,8 +84,6 @@ static void replace_others(td_problem *p)
     p->enqueued_by_bytes = 0;
 }
 
-/* Bytes between fields, too, are 0, unless the caller's call has others there: then the key is
- * found for such calls alone. */
 static void make_key(key *k, const td_options *o, td_entry entry, const td_problem *p,
                      const td_model *model)
 {
@@ -131,7 +135,6 @@ static struct {
 } table[SETS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Bytes between fields count: at worst a decision is made once more. */
 static bool is_same(const void *one, const void *other)
 {
     return memcmp(one, other, sizeof(key)) == 0;

@@ -155,7 +155,10 @@ typedef struct {
 } td_eigen_solver;
 
 /* One call: a routine on each of `batch` problems. A plain call has batch 1; matrices of a batch
- * lie a stride apart, or where an array of pointers says. What a kind does not name is 0. */
+ * lie a stride apart, or where an array of pointers says. What a kind does not name is 0. No bytes
+ * lie between fields, where an initialiser leaves what it finds: calls are compared as bytes. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
 typedef struct {
     td_kind kind;
     td_type type; /* of matrices and scalars */
@@ -172,6 +175,16 @@ typedef struct {
     /* Of a product: the elements of A or B stand for their complex conjugates. */
     bool is_conjugate_a, is_conjugate_b;
 
+    /* Of a product: the matrix lies in rows. `c` or `addend` is its transpose in columns then. */
+    bool c_in_rows, addend_in_rows;
+    bool has_wide_pivots; /* they are int64_t, not int */
+    bool lacks_vectors;   /* of eigenvalues: nobody asks for vectors, and A may hold anything */
+    bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
+    /* cuBLAS is to emulate binary64 itself: the call asks for that by its compute type, or the
+     * handle's math mode allows it */
+    bool asks_emulation, allows_emulation;
+    bool unused;
+
     /* Where matrices are on the host: what copies take round the call if it is emulated, and what
      * cuBLAS's own take at the least, while it multiplies. */
     double copying_seconds, native_copying_seconds;
@@ -181,24 +194,16 @@ typedef struct {
     td_matrix a, b, c;
     /* what beta multiplies, where it is not C itself, of C's size; data NULL: C */
     td_matrix addend;
-    /* Of a product: the matrix lies in rows. `c` or `addend` is its transpose in columns then. */
-    bool c_in_rows, addend_in_rows;
     /* of factors, n for each member, or min(m, n) of an m x n matrix: rows as LAPACK numbers them,
      * from 1; NULL: no rows are exchanged */
     void *pivots;
-    bool has_wide_pivots; /* they are int64_t, not int */
-    void *tau;            /* of reflectors: as LAPACK has them, of the matrices' type */
-    void *values;         /* of eigenvalues: n of them */
-    bool lacks_vectors;   /* of eigenvalues: nobody asks for vectors, and A may hold anything */
+    void *tau;                     /* of reflectors: as LAPACK has them, of the matrices' type */
+    void *values;                  /* of eigenvalues: n of them */
     const td_eigen_solver *solver; /* of eigenvalues; NULL: there is none */
     /* of factorisations, one for each member, as LAPACK has it; NULL: the routine has none */
     int *info;
     int64_t batch;
     td_stream stream;
-    bool is_pedantic; /* the handle's math mode forbids other arithmetic than the matrices' own */
-    /* cuBLAS is to emulate binary64 itself: the call asks for that by its compute type, or the
-     * handle's math mode allows it */
-    bool asks_emulation, allows_emulation;
     td_loan lent;
     /* enqueues the call as the program made it, in a stream; NULL: it is one of cuBLAS's handles
      * (../engines/native_call.h) */
@@ -210,6 +215,7 @@ typedef struct {
     size_t enqueued_by_bytes;
     const void *caller; /* address in the program that the call returns to; NULL: not known */
 } td_problem;
+#pragma GCC diagnostic pop
 
 /* True if operations, sizes and leading dimensions are ones that cuBLAS accepts, and no operand
  * that the kind names is NULL (which cuBLAS accepts at times). Pivots and info are for the entry

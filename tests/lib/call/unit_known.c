@@ -182,6 +182,48 @@ TEST(a_call_that_comes_again_is_not_decided_again)
     assert_true(is_same_time(found.forecast.native, on_h200));
 }
 
+__attribute__((noinline)) static void fill_stack(int filling)
+{
+    volatile char below[8192];
+    for (size_t i = 0; i < sizeof below; i++) below[i] = (char)filling;
+}
+
+/* As a wrapper describes its arguments. */
+__attribute__((noinline)) static bool is_found_on_stack(const td_options *o, const td_model *model,
+                                                        int n)
+{
+    const double one = 1.0, zero = 0.0;
+    td_decision found;
+    td_problem p = {.kind = TD_PRODUCT,
+                    .type = TD_BINARY64,
+                    .m = n,
+                    .n = n,
+                    .k = n,
+                    .a = {.data = memory, .ld = n},
+                    .b = {.data = memory, .ld = n},
+                    .c = {.data = memory + 4096, .ld = n},
+                    .batch = 1};
+    memcpy(&p.alpha.value, &one, sizeof one);
+    memcpy(&p.beta.value, &zero, sizeof zero);
+    if (td_known_find(o, TD_ENTRY_cublasDgemm_v2, &p, model, &found)) return true;
+    const td_question q = asked(&p);
+    (void)td_known_decide(o, &q, model);
+    return false;
+}
+
+/* The stack of a program holds something else at each call. */
+TEST(what_lay_on_the_stack_does_not_count)
+{
+    static td_options o;
+    static td_model model;
+    o = options_of_auto();
+    model = model_of(H200);
+    for (int filling = 0; filling < 256; filling++) {
+        fill_stack(filling);
+        assert_int_equal(is_found_on_stack(&o, &model, 777), filling > 0);
+    }
+}
+
 static td_options of_threads;
 
 static void *decide_many(void *of)
