@@ -13,8 +13,8 @@
  * count. May be called by all threads. */
 td_decision td_known_decide(const td_options *options, const td_question *q, const td_model *model);
 
-/* True if td_known_decide knows what it would say of the question that td_ask makes of a call, which
- * nobody has to ask then: that takes longer than to remember. */
+/* True if td_known_decide knows what it would say of the question that td_ask makes of a call: then
+ * nobody has to ask, which takes longer than to remember. */
 bool td_known_find(const td_options *options, td_entry entry, const td_problem *p,
                    const td_model *model, td_decision *decision);
 
