@@ -148,8 +148,8 @@ TANDEM_API tandem_status tandem_pop(void);
  * mode takes at most 64 and a file name at most 4112; TANDEM_INVALID_VALUE if that is too few. */
 TANDEM_API tandem_status tandem_get(const char *option, char *value, size_t bytes);
 
-/* Has intercepted calls counted from now on, if they are not counted already for TANDEM_REPORT or
- * verify. It cannot fail. */
+/* Has intercepted calls counted from now on, if TANDEM_REPORT or verify does not have them already.
+ * TANDEM_UNSUPPORTED as from tandem_attach. */
 TANDEM_API tandem_status tandem_count_calls(void);
 
 /* What was counted so far, as JSON: docs/report.md describes it.

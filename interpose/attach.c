@@ -310,18 +310,10 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* ---- public functions ---- */
 
-static tandem_status refuse_second_copy(void)
-{
-    const char *first = td_process_stands_aside();
-    td_message_clear();
-    if (!first) return TANDEM_OK;
-    return td_fail(TANDEM_UNSUPPORTED,
-                   "%.200s is loaded already, and this copy of Tandem stands aside", first);
-}
-
 tandem_status tandem_attach(void)
 {
-    const tandem_status status = refuse_second_copy();
+    td_message_clear();
+    const tandem_status status = td_refuse_second_copy();
     if (status != TANDEM_OK) return status;
     pthread_mutex_lock(&lock);
     const bool is_whole = catch_up();
@@ -336,7 +328,8 @@ tandem_status tandem_attach(void)
 
 tandem_status tandem_detach(void)
 {
-    const tandem_status status = refuse_second_copy();
+    td_message_clear();
+    const tandem_status status = td_refuse_second_copy();
     if (status != TANDEM_OK) return status;
     pthread_mutex_lock(&lock);
     atomic_store(&is_attached, false);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../call/process.h"
+
 static _Thread_local char last_message[1024];
 
 const char *tandem_last_message(void) { return last_message; }
@@ -19,6 +21,14 @@ tandem_status td_fail(tandem_status status, const char *format, ...)
 }
 
 void td_message_clear(void) { last_message[0] = '\0'; }
+
+tandem_status td_refuse_second_copy(void)
+{
+    const char *first = td_process_stands_aside();
+    if (!first) return TANDEM_OK;
+    return td_fail(TANDEM_UNSUPPORTED,
+                   "%.200s is loaded already, and this copy of Tandem stands aside", first);
+}
 
 tandem_status td_check_room(const char *text, size_t bytes, const size_t *needed)
 {

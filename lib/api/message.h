@@ -20,4 +20,8 @@ void td_hand_over(char *made, size_t length, char *text, size_t bytes, size_t *n
 /* There is no message: at the start of each public function that may fail. */
 void td_message_clear(void);
 
+/* TANDEM_UNSUPPORTED, with its message, if another copy of Tandem was loaded before this one, which
+ * does nothing then; else TANDEM_OK. */
+tandem_status td_refuse_second_copy(void);
+
 #endif

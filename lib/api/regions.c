@@ -11,10 +11,7 @@ static tandem_status check(const char *name, const char *text)
 {
     td_message_clear();
     if (!text) return td_fail(TANDEM_INVALID_VALUE, "%s is NULL; it must be a text", name);
-    const char *first = td_process_stands_aside();
-    if (!first) return TANDEM_OK;
-    return td_fail(TANDEM_UNSUPPORTED,
-                   "%.200s is loaded already, and this copy of Tandem stands aside", first);
+    return td_refuse_second_copy();
 }
 
 static tandem_status status_of(td_scope_status status, const char *why)

@@ -6,8 +6,9 @@
 tandem_status tandem_count_calls(void)
 {
     td_message_clear();
-    td_process_count();
-    return TANDEM_OK;
+    const tandem_status status = td_refuse_second_copy();
+    if (status == TANDEM_OK) td_process_count();
+    return status;
 }
 
 tandem_status tandem_report(char *text, size_t bytes, size_t *needed)

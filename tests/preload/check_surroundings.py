@@ -26,6 +26,13 @@ OTHERS = 20
 # What takes a part of the room that the loader keeps for libraries that are opened late.
 OTHER = '__attribute__((tls_model("initial-exec"))) __thread char room[64]; ' \
         'char *here(void) { return room; }'
+# What the functions of a copy of Tandem return that another copy came before, and a report after that.
+ASKED = """import ctypes, sys
+tandem = ctypes.CDLL(sys.argv[1])
+text, needed = ctypes.create_string_buffer(9), ctypes.c_size_t()
+print(tandem.tandem_count_calls(), tandem.tandem_set(b"df"), tandem.tandem_attach(), tandem.tandem_detach())
+tandem.tandem_report(text, len(text), ctypes.byref(needed))
+"""
 
 
 def run(*command, **variables):
@@ -165,6 +172,13 @@ class Surroundings(unittest.TestCase):
                         emulated = calls if mode == "df" else 0
                         self.assertEqual((totals["emulated"], totals["native"]),
                                          (emulated, calls - emulated))
+
+    def test_the_second_tandem_is_asked(self):
+        """It refuses, where it would have to count or to change something."""
+        second = self.copy_of_tandem("second")
+        done = run(sys.executable, "-c", ASKED, second,
+                   LD_PRELOAD=":".join(map(str, [tandem, second])))
+        self.assertEqual((done.returncode, done.stdout), (0, "3 3 3 3\n"), done)
 
 
 if __name__ == "__main__":
