@@ -160,9 +160,9 @@ bool td_failures_open(const td_options *o)
 {
     td_file_name name;
     char path[TD_PATH_BYTES];
-    if (!o->verify || !o->verify_dump.text[0]) return true;
+    if (!o->verify_dump.text[0]) return true;
     if (td_file_name_set(&name, o->verify_dump.text) && td_file_name_path(&name, folder) &&
-        name_dump(folder, path) && td_file_can_replace(path, NULL))
+        name_dump(folder, path) && (!o->verify || td_file_can_replace(path, NULL)))
         return true;
     td_log(TD_LOG_ERROR, "TANDEM_VERIFY_DUMP is '%s' (%s); allowed: a folder for new files",
            o->verify_dump.text, td_file_reason(errno));

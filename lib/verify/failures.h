@@ -8,7 +8,7 @@
 #include "../options/options.h"
 
 /* Finds the folder of TANDEM_VERIFY_DUMP; before the others. False, after a line that says why, if
- * no file can be made there, which is tried if anything is verified. */
+ * no file can be made there, which is tried if anything is verified from the start. */
 bool td_failures_open(const td_options *o);
 
 /* From now on the device's failure is looked at; once a device, more often does nothing. */

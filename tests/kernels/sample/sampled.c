@@ -203,13 +203,13 @@ int sampled_set_up(void **unused)
 {
     (void)unused;
     td_options_set_defaults(&sampled_options);
-    sampled_options.verify = TD_VERIFY_ALL;
     CHECK(mkdtemp(folder), "no folder");
     snprintf(sampled_log, sizeof sampled_log, "%s/log", folder);
     snprintf(sampled_file, sizeof sampled_file, "%s/verify-%ld.txt", folder, (long)getpid());
     CHECK(td_options_set(&sampled_options, TD_OPTION_VERIFY_DUMP, "dump", folder, TD_ORIGIN_CALL),
           "dump");
-    td_failures_open(&sampled_options);
+    td_failures_open(&sampled_options); /* as of a program that verifies in regions alone */
+    sampled_options.verify = TD_VERIFY_ALL;
     td_log_open(TD_LOG_WARN, sampled_log);
     td_report_open(&sampled_options, "test");
     CHECK_CUDA(cudaStreamCreateWithFlags(&sampled_stream, cudaStreamNonBlocking));
