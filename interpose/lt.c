@@ -218,6 +218,12 @@ static bool read_call(const readers *r, cublasLtMatmulDesc_t from,
     return true;
 }
 
+/* True if beta multiplies what is not there: to a td_problem that would be D. */
+static bool lacks_addend(const operands *x, const td_problem *p)
+{
+    return !x->c && !p->beta.device && td_scalar_counts(&p->beta, p->type);
+}
+
 /* ---- what no mode can do ---- */
 
 /* Attributes of an operation that cuBLAS 13.10 has, and older headers have no names for. */
@@ -321,6 +327,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
         return run_original(&given, stream);
     const bool on_device = o.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
     td_wrap_set_scalars(&p, alpha, beta, on_device);
+    if (lacks_addend(&x, &p)) return run_original(&given, stream);
     p.stream = stream;
     p.caller = __builtin_return_address(0);
     p.lent = (td_loan){workspace, workspaceSizeInBytes};
