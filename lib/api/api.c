@@ -50,6 +50,12 @@ typedef struct {
 
 static bool is_empty(const argument *x) { return x->rows == 0 || x->cols == 0; }
 
+static tandem_status refuse_uncountable(const argument *x)
+{
+    return td_fail(TANDEM_UNSUPPORTED, "%s has %lld columns of %s %lld: no memory is so large",
+                   x->name, (long long)x->cols, x->ld_name, (long long)x->ld);
+}
+
 static tandem_status check_matrix(const argument *x)
 {
     const int64_t least = x->rows > 1 ? x->rows : 1;
@@ -57,7 +63,9 @@ static tandem_status check_matrix(const argument *x)
         return td_fail(TANDEM_INVALID_VALUE,
                        "%s is %lld; it must be at least max(1, rows of %s) = %lld", x->ld_name,
                        (long long)x->ld, x->name, (long long)least);
+    if ((double)x->ld > TD_MOST_ELEMENTS) return refuse_uncountable(x);
     if (is_empty(x)) return TANDEM_OK;
+    if ((double)x->cols * (double)x->ld > TD_MOST_ELEMENTS) return refuse_uncountable(x);
     if (!x->data)
         return td_fail(TANDEM_INVALID_VALUE, "%s is NULL; it must point to device memory", x->name);
     const int alignment = td_types[x->type].alignment;

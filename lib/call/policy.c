@@ -281,6 +281,7 @@ td_decision td_policy_decide(const td_options *o, const td_question *q, const td
     if (!td_policy_emulates(o)) return td_policy_native(reason_of_native(q->called));
     if (!td_problem_is_valid(q->called)) return td_policy_native(td_reason_invalid);
     if (td_problem_is_empty(q->called)) return td_policy_native(td_reason_empty);
+    if (!td_problem_is_countable(q->called)) return td_policy_native(td_reason_large);
     const char *refusal = method && method->refusal ? method->refusal(q) : NULL;
     if (method && method->engine)
         return refusal ? td_policy_native(refusal)

@@ -22,6 +22,9 @@ void td_ask(td_entry entry, const td_problem *p, td_question *q)
 {
     q->entry = entry;
     q->called = p;
+    q->method = NULL;
+    q->is_lowered = q->lacks_branch = false;
+    if (!td_problem_is_countable(p)) return;
     q->is_lowered = td_lower(p, &q->product);
     q->lacks_branch = q->is_lowered && !td_native_knows(p);
     if (q->is_lowered) td_to_real(&q->product, &q->real);

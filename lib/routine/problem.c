@@ -1,5 +1,7 @@
 #include "problem.h"
 
+#include <math.h>
+
 const td_type_info td_types[TD_TYPE_COUNT] = {
     [TD_BINARY64] = {"binary64", sizeof(double), sizeof(double)},
     [TD_DF] = {"df", sizeof(tandem_df), _Alignof(tandem_df)},
@@ -137,6 +139,38 @@ bool td_problem_is_valid(const td_problem *p)
     const td_kind_info *kind = &td_kinds[p->kind];
     return are_letters(p, kind) && are_matrices(p, kind);
 }
+
+/* ---- what can be counted ---- */
+
+static bool is_countable(double elements) { return fabs(elements) <= TD_MOST_ELEMENTS; }
+
+static bool has_countable_steps(const td_matrix *x)
+{
+    return is_countable((double)x->ld) && is_countable((double)x->stride);
+}
+
+/* Elements of the largest matrix of one member. */
+static double largest_matrix(const td_problem *p)
+{
+    const td_kind_info *kind = &td_kinds[p->kind];
+    const double m = (double)p->m, n = (double)p->n, k = (double)p->k,
+                 order = p->side == TD_LEFT ? m : n;
+    const double result = (kind->has_m ? m : n) * n,
+                 of_terms = kind->has_k ? fmax(kind->has_m ? m : n, n) * k : 0.0,
+                 of_side = kind->has_side && kind->has_triangle ? order * order : 0.0;
+    return fmax(result, fmax(of_terms, of_side));
+}
+
+bool td_problem_is_countable(const td_problem *p)
+{
+    return is_countable((double)p->m) && is_countable((double)p->n) && is_countable((double)p->k) &&
+           is_countable((double)p->batch) && has_countable_steps(&p->a) &&
+           has_countable_steps(&p->b) && has_countable_steps(&p->c) &&
+           has_countable_steps(&p->addend) && p->kind < TD_KIND_COUNT &&
+           is_countable(largest_matrix(p) * (double)p->batch);
+}
+
+/* ---- what there is to do ---- */
 
 bool td_problem_is_empty(const td_problem *p)
 {

@@ -222,6 +222,14 @@ typedef struct {
  * point to check. */
 bool td_problem_is_valid(const td_problem *p);
 
+/* Elements that are in no memory of 64-bit addresses. So many complex numbers have bytes that an
+ * int64_t counts. */
+#define TD_MOST_ELEMENTS 0x1p56
+
+/* True if no size, leading dimension or stride is above TD_MOST_ELEMENTS, and no matrix of all
+ * members has more. Nothing is to be computed of other sizes: their products would overflow. */
+bool td_problem_is_countable(const td_problem *p);
+
 /* True if there is nothing to compute and every matrix stays as it is: the result has no
  * elements. */
 bool td_problem_is_empty(const td_problem *p);

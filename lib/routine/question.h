@@ -22,7 +22,8 @@ typedef struct {
      * routine has a form that Tandem cannot call. */
     bool lacks_branch;
 
-    const struct td_method *method; /* by which Tandem makes the call; NULL: it has none for it */
+    const struct td_method *method; /* by which Tandem makes the call; NULL: it has none for it,
+                                    or the call's sizes are not countable */
 } td_question;
 
 #endif

@@ -6,7 +6,10 @@
 
 static inline int64_t td_smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t td_larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t td_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Of any b > 0: nothing is added that could overflow. */
+static inline int64_t td_ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
 static inline int64_t td_round_up(int64_t a, int64_t b) { return td_ceil_div(a, b) * b; }
 
 /* ceil(log2 x) for x >= 1. */

@@ -82,7 +82,9 @@ static void add(td_xt_call *x, const td_tile_part *part, int64_t element_bytes, 
 void td_xt_price_copies(td_xt_call *x, const td_xt_selection *devices)
 {
     td_tile whole;
-    if (!td_problem_is_valid(&x->p) || !td_tile_whole(&x->p, &whole)) return;
+    if (!td_problem_is_valid(&x->p) || !td_problem_is_countable(&x->p) ||
+        !td_tile_whole(&x->p, &whole))
+        return;
     const td_tile_memory memory = td_tile_memory_of(&whole);
     const td_native_copies native = td_native_copies_of(&whole, td_xt_block(x));
     const bool has_one = whole.is_solve && !are_peers(devices); /* one device with all copies */

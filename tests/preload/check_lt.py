@@ -38,7 +38,8 @@ print(program.cublasLtCreate(ct.byref(handle)),
       program.cublasLtMatmulDescCreate(ct.byref(operation), 70, 1),
       program.cublasLtMatrixLayoutCreate(ct.byref(layout), 1, two, two, ct.c_int64(2)))
 for x in (a, d):
-    print(program.cudaMalloc(ct.byref(x), ct.c_size_t(32)), program.cudaMemcpy(x, numbers, ct.c_size_t(32), 1))
+    print(program.cudaMalloc(ct.byref(x), ct.c_size_t(32)),
+          program.cudaMemcpy(x, numbers, ct.c_size_t(32), 1))
 for beta in map(float, sys.argv[1:]):
     print(beta, program.cublasLtMatmul(handle, operation, ct.byref(alpha), a, layout, a, layout,
           ct.byref(ct.c_double(beta)), null, layout, d, layout, null, null, ct.c_size_t(0), null))

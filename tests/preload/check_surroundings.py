@@ -26,11 +26,12 @@ OTHERS = 20
 # What takes a part of the room that the loader keeps for libraries that are opened late.
 OTHER = '__attribute__((tls_model("initial-exec"))) __thread char room[64]; ' \
         'char *here(void) { return room; }'
-# What the functions of a copy of Tandem return that another copy came before, and a report after that.
+# What functions of a copy of Tandem return that another copy came before, and a report after that.
 ASKED = """import ctypes, sys
 tandem = ctypes.CDLL(sys.argv[1])
 text, needed = ctypes.create_string_buffer(9), ctypes.c_size_t()
-print(tandem.tandem_count_calls(), tandem.tandem_set(b"df"), tandem.tandem_attach(), tandem.tandem_detach())
+print(tandem.tandem_count_calls(), tandem.tandem_set(b"df"), tandem.tandem_attach(),
+      tandem.tandem_detach())
 tandem.tandem_report(text, len(text), ctypes.byref(needed))
 """
 

@@ -270,16 +270,22 @@ TEST(complex_scalars)
     }
 }
 
-static void refuse(const char *name, tandem_op op_a, int64_t m, int64_t lda, const char *message)
+static void refuse_as(tandem_status status, const char *name, tandem_op op_a, int64_t m,
+                      int64_t lda, const char *message)
 {
     number *x = upload((number[64]){{0}}, 64);
     const number one = {1.0, 0.0};
     CHECK(tandem_zgemm(name, op_a, TANDEM_OP_N, m, 2, 2, one, x, lda, x + 16, 2, one, x + 32, 4,
-                       NULL) == TANDEM_INVALID_VALUE,
+                       NULL) == status,
           "%s is not refused", message);
     CHECK(strcmp(tandem_last_message(), message) == 0, "the message is '%s', not '%s'",
           tandem_last_message(), message);
     device_free(x);
+}
+
+static void refuse(const char *name, tandem_op op_a, int64_t m, int64_t lda, const char *message)
+{
+    refuse_as(TANDEM_INVALID_VALUE, name, op_a, m, lda, message);
 }
 
 TEST(bad_arguments)
@@ -290,6 +296,10 @@ TEST(bad_arguments)
     refuse(tested->name, TANDEM_OP_N, 4, 3, "lda is 3; it must be at least max(1, rows of a) = 4");
     refuse("native", TANDEM_OP_N, 2, 2,
            "mode is native; allowed: the emulated modes that `tandem modes` lists");
+    refuse_as(TANDEM_UNSUPPORTED, tested->name, TANDEM_OP_N, 2, INT64_C(1) << 56,
+              "a has 2 columns of lda 72057594037927936: no memory is so large");
+    refuse_as(TANDEM_UNSUPPORTED, tested->name, TANDEM_OP_N, 0, INT64_MAX,
+              "a has 2 columns of lda 9223372036854775807: no memory is so large");
 }
 
 TEST(a_real_product_has_no_conjugate)

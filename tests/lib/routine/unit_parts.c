@@ -3,12 +3,23 @@
 
 #include "kernels/view/target.h"
 #include "lib/routine/parts.h"
+#include "lib/routine/sizes.h"
 
 enum { MOST = 300 };
 
 static td_real_product product(int64_t m, int64_t n, int64_t batch, td_region_kind region)
 {
     return (td_real_product){.m = m, .n = n, .k = 100, .batch = batch, .region = region};
+}
+
+/* Also by numbers that stand for no end. */
+TEST(quotients_are_rounded_up)
+{
+    assert_int_equal(td_ceil_div(0, 3), 0);
+    assert_int_equal(td_ceil_div(6, 3), 2);
+    assert_int_equal(td_ceil_div(7, 3), 3);
+    assert_int_equal(td_ceil_div(7, INT64_MAX), 1);
+    assert_int_equal(td_ceil_div(INT64_MAX, 2), INT64_MAX / 2 + 1);
 }
 
 /* How many parts have each element of one member. */

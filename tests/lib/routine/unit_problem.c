@@ -155,6 +155,65 @@ TEST(sizes)
         }
 }
 
+static const int64_t most = INT64_C(1) << 56;
+
+static void expect_uncountable(td_problem p)
+{
+    td_question q;
+    assert_false(td_problem_is_countable(&p));
+    td_ask(TD_ENTRY_cublasDgemm_v2, &p, &q);
+    assert_false(q.is_lowered);
+    assert_null(q.method);
+}
+
+/* A size alone, and with another one that it makes a matrix with. */
+TEST(sizes_that_no_memory_has_are_not_counted)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (const char *name = "mnkz"; *name; name++) {
+            td_problem p = valid(table[i].kind);
+            assert_true(td_problem_is_countable(&p));
+            *size_of(&p, *name) = 2 * most;
+            expect_uncountable(p);
+            *size_of(&p, *name) = INT64_MIN;
+            expect_uncountable(p);
+            if (!strchr(table[i].empty, *name)) continue;
+            *size_of(&p, *name) = INT64_C(1) << 55;
+            expect_uncountable(p);
+        }
+}
+
+TEST(steps_that_no_memory_has_are_not_counted)
+{
+    for (const char *name = "abc"; *name; name++) {
+        td_problem p = valid(TD_PRODUCT);
+        matrix_of(&p, *name)->ld = matrix_of(&p, *name)->stride = most;
+        assert_true(td_problem_is_countable(&p));
+        matrix_of(&p, *name)->ld = INT64_MAX;
+        expect_uncountable(p);
+        matrix_of(&p, *name)->ld = 8;
+        matrix_of(&p, *name)->stride = INT64_MIN;
+        expect_uncountable(p);
+    }
+}
+
+/* Long lines alone are no large matrices. */
+TEST(thin_matrices_are_counted)
+{
+    td_problem p = valid(TD_PRODUCT);
+    p.batch = 1;
+    p.m = INT64_C(1) << 50;
+    p.n = 2;
+    p.k = 3;
+    assert_true(td_problem_is_countable(&p));
+    p.kind = TD_APPLY_Q;
+    assert_true(td_problem_is_countable(&p));
+    p.kind = TD_TRIANGULAR_SOLVE;
+    assert_false(td_problem_is_countable(&p));
+    p.side = TD_RIGHT;
+    assert_true(td_problem_is_countable(&p));
+}
+
 /* cuBLAS asks for no pointer then, but for leading dimensions. */
 TEST(what_computes_nothing_needs_no_matrices)
 {
