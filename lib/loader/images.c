@@ -1,5 +1,8 @@
+#define _GNU_SOURCE 1
 #include "images.h"
 
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +150,43 @@ static td_image image_of(const struct dl_phdr_info *info)
     return image;
 }
 
+/* ---- the C library's walk through them ---- */
+
+typedef int callback(struct dl_phdr_info *info, size_t size, void *context);
+typedef int iterate(callback *body, void *context);
+
+/* The C library's dl_iterate_phdr, found in the dynamic linker's own list; NULL if that has none.
+ * Only while nothing else loads or unloads: the list is not locked. */
+static void *find_iterate(void)
+{
+    static const char c_library[] = "libc.so.6";
+    Dl_info own;
+    void *map = NULL;
+    if (!dladdr1(c_library, &own, &map, RTLD_DL_LINKMAP) || !map) return NULL;
+    const struct link_map *at = map;
+    while (at->l_prev) at = at->l_prev;
+    for (; at; at = at->l_next) {
+        td_image image = {.path = at->l_name, .base = at->l_addr, .dynamic = at->l_ld};
+        image.name = name_of(&image);
+        if (is_same(image.name, c_library)) return td_image_symbol(&image, "dl_iterate_phdr");
+    }
+    return NULL;
+}
+
+/* As dl_iterate_phdr, but past ThreadSanitizer's, which calls NULL until that has started: it asks
+ * dlsym, which reads images, while it starts. So the first walk is one of the program's start, or
+ * of the dlopen that loads Tandem. */
+static void walk_all(callback *body, void *context)
+{
+    static _Atomic(void *) found;
+    iterate *function = &dl_iterate_phdr;
+    if (!atomic_load_explicit(&found, memory_order_relaxed))
+        atomic_store_explicit(&found, find_iterate(), memory_order_relaxed);
+    void *const address = atomic_load_explicit(&found, memory_order_relaxed);
+    if (address) memcpy(&function, &address, sizeof function);
+    (void)function(body, context);
+}
+
 /* ---- one after the other ---- */
 
 typedef struct {
@@ -165,7 +205,7 @@ static int walk_one(struct dl_phdr_info *info, size_t size, void *of)
 void td_images_each(bool (*is_last)(const td_image *image, void *context), void *context)
 {
     walk w = {is_last, context};
-    dl_iterate_phdr(walk_one, &w);
+    walk_all(walk_one, &w);
 }
 
 /* ---- all of them ---- */
@@ -216,7 +256,7 @@ static int visit_all(struct dl_phdr_info *info, size_t size, void *of)
     visit *v = of;
     (void)info, (void)size;
     LOCK_IS_TAKEN();
-    dl_iterate_phdr(add_one, v);
+    walk_all(add_one, v);
     v->body(&v->images, v->context);
     LOCK_IS_LEFT();
     return 1;
@@ -227,12 +267,12 @@ void td_images_visit(void (*body)(const td_images *images, void *context), void 
     enum { LOADED_MEANWHILE = 64 };
     td_image *list = NULL;
     visit v = {.body = body, .context = context};
-    dl_iterate_phdr(count_one, &v.room);
+    walk_all(count_one, &v.room);
     v.room += LOADED_MEANWHILE;
     if (v.room > ORDINARY_IMAGES) list = malloc((size_t)v.room * sizeof *list);
     if (!list) v.room = ORDINARY_IMAGES;
     v.images.image = list ? list : ordinary;
-    dl_iterate_phdr(visit_all, &v);
+    walk_all(visit_all, &v);
     free(list);
 }
 

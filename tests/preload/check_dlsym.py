@@ -1,11 +1,11 @@
 """Programs that find cuBLAS by name, with two cuBLAS in the process, beside other libraries that
 stand before dlsym or malloc.
 
-usage: check_dlsym.py PROGRAM SANITIZED LIBRARY_12 LIBRARY_13 OPENED_LIBRARY PRELOAD_LIBRARY SHIM
-LIBASAN
+usage: check_dlsym.py PROGRAM WITH_ASAN WITH_TSAN LIBRARY_12 LIBRARY_13 OPENED_LIBRARY
+PRELOAD_LIBRARY SHIM LIBASAN
 
-PROGRAM and SANITIZED, the same with AddressSanitizer ("": none), are client_lookup.c; LIBRARY_12
-and LIBRARY_13 stand-ins for cuBLAS; SHIM is shim_dlsym.c that forwards.
+PROGRAM and, under AddressSanitizer and ThreadSanitizer ("": none), WITH_ASAN and WITH_TSAN are
+client_lookup.c; LIBRARY_12 and LIBRARY_13 stand-ins for cuBLAS; SHIM is shim_dlsym.c that forwards.
 """
 
 import ctypes.util
@@ -16,8 +16,8 @@ import sys
 import tempfile
 import unittest
 
-program, sanitized, library_12, library_13, opened, preload, shim, libasan = (
-    os.path.abspath(path) if path else "" for path in sys.argv[1:9])
+program, with_asan, with_tsan, library_12, library_13, opened, preload, shim, libasan = (
+    os.path.abspath(path) if path else "" for path in sys.argv[1:10])
 
 # As in client_lookup.c.
 ROUNDS, THREADS = 20, 8
@@ -33,7 +33,7 @@ SHIM_SAYS = "shim_dlsym: dlsym was asked for functions of cuBLAS\n"
 def run(way, *preloaded, of=program, **variables):
     environment = {
         k: v
-        for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "ASAN_"))
+        for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "ASAN_", "TSAN_"))
     }
     environment["LD_PRELOAD"] = ":".join(preloaded)
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
@@ -118,15 +118,23 @@ class Dlsym(unittest.TestCase):
                     for way in WAYS:
                         self.assert_right(way, *preloaded)
 
-    @unittest.skipUnless(sanitized, "the compiler has no AddressSanitizer")
+    def assert_sanitized(self, sanitized, *preloaded, **variables):
+        """In all ways but one, which sanitizers refuse."""
+        for way in [way for way in WAYS if way != "deepbind"]:
+            with self.subTest(way=way, preloaded=preloaded):
+                process = run(way, *preloaded, of=sanitized, TANDEM_REPORT=self.report, **variables)
+                self.assert_ran(process)
+                self.assert_seen(way, process)
+
+    @unittest.skipUnless(with_asan, "the compiler has no AddressSanitizer")
     def test_under_address_sanitizer(self):
         for preloaded, order in (([libasan, preload], 1), ([preload, libasan], 0)):
-            for way in [way for way in WAYS if way != "deepbind"]:  # which AddressSanitizer refuses
-                with self.subTest(way=way, preloaded=preloaded):
-                    process = run(way, *preloaded, of=sanitized, TANDEM_REPORT=self.report,
+            self.assert_sanitized(with_asan, *preloaded,
                                   ASAN_OPTIONS=f"verify_asan_link_order={order}:detect_leaks=0")
-                    self.assert_ran(process)
-                    self.assert_seen(way, process)
+
+    @unittest.skipUnless(with_tsan, "the compiler has no ThreadSanitizer")
+    def test_under_thread_sanitizer(self):
+        self.assert_sanitized(with_tsan, preload)
 
 
 if __name__ == "__main__":
