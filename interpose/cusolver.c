@@ -8,9 +8,6 @@
 #include "shapes.h"
 #include "wrap.h"
 
-/* What stands for a function that has one algorithm alone. */
-#define NO_ALGORITHMS ((cusolverDnFunction_t)31)
-
 /* CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
 enum { FP64_EMULATED = 4 };
 
@@ -24,10 +21,13 @@ typedef struct {
 
 static td_notes wishes = {.size = sizeof(wish)};
 
-static bool asks_for_other(cusolverDnParams_t params, cusolverDnFunction_t function)
+/* True if a factorisation of this kind shall not use its default algorithm. Other kinds have one. */
+static bool asks_for_other(cusolverDnParams_t params, td_kind kind)
 {
     wish w;
-    return td_notes_find(&wishes, params, &w) && (w.others >> function & 1u);
+    if (!td_notes_find(&wishes, params, &w)) return false;
+    return (kind == TD_FACTOR_LU && (w.others >> CUSOLVERDN_GETRF & 1u)) ||
+           (kind == TD_FACTOR_CHOLESKY && (w.others >> CUSOLVERDN_POTRF & 1u));
 }
 
 TD_EXPORT cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params,
@@ -79,10 +79,9 @@ static bool query_handle(td_library *library, cusolverDnHandle_t handle, td_prob
 typedef struct {
     td_library *library;
     cusolverDnHandle_t handle;
-    cusolverDnParams_t params;     /* NULL: those of a function that has none, or the usual ones */
-    cusolverDnFunction_t function; /* that the call is of */
-    size_t needed_bytes;           /* of workspace on the device */
-    bool is_refused; /* cuSOLVER has refused the arguments when it was asked for these */
+    cusolverDnParams_t params; /* NULL: those of a function that has none, or the usual ones */
+    size_t needed_bytes;       /* of workspace on the device */
+    bool is_refused;           /* cuSOLVER has refused the arguments when it was asked for these */
 } asked;
 
 /* Starts a wrapped call whose matrix and sizes are in *p. Arguments that cuSOLVER refuses are for
@@ -92,10 +91,10 @@ static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
     const bool has_all = p->info && !a->is_refused && (p->lent.memory || a->needed_bytes == 0) &&
                          p->lent.bytes >= a->needed_bytes;
     if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
-    const char *reason = !query_handle(a->library, a->handle, p)  ? td_reason_invalid
-                         : !has_all                               ? td_reason_invalid
-                         : asks_for_other(a->params, a->function) ? td_reason_algorithm
-                                                                  : NULL;
+    const char *reason = !query_handle(a->library, a->handle, p) ? td_reason_invalid
+                         : !has_all                              ? td_reason_invalid
+                         : asks_for_other(a->params, p->kind)    ? td_reason_algorithm
+                                                                 : NULL;
     if (!reason) return td_wrap_begin_legacy(entry, true, p, call);
     td_wrap_begin_native(entry, p, reason, call);
     return true;
@@ -115,59 +114,52 @@ static bool is_taken(td_entry entry, const td_problem *p)
     return td_wrap_is_seen(entry) && td_wrap_decide(entry, p).engine;
 }
 
+/* Begins a wrapper: `a` is its call, `p` its problem. All have parameters handle, n, A and lda. */
+#define DESCRIBE(function, params_, kind_, type_, ...)                                             \
+    asked a = {.library = TD_LIBRARY_OF(handle, function), .handle = handle, .params = params_};   \
+    td_problem p = {.kind = kind_,                                                                 \
+                    .type = type_,                                                                 \
+                    .n = n,                                                                        \
+                    .a = MATRIX(A, lda),                                                           \
+                    .batch = 1,                                                                    \
+                    .caller = __builtin_return_address(0),                                         \
+                    __VA_ARGS__};
+
+/* A workspace of that many elements. */
+#define LENT(work, elements)                                                                       \
+    .lent = {work, (elements) > 0 ? (size_t)(elements) * sizeof *(work) : 0}
+
 /* Sets the bytes of workspace that the call needs, by `function`_bufferSize with the call's own
  * arguments: cuSOLVER refuses less. That of ASK_FOR_ELEMENTS counts elements, each as large as
  * *number, that of ASK_FOR_BYTES bytes. They stay 0 if nobody can say. */
-#define ASK_FOR_ELEMENTS(function, a, p, number, ...)                                              \
-    if (is_taken(TD_ENTRY_##function, &(p))) {                                                     \
-        __typeof__(&(function##_bufferSize)) ask =                                                 \
-            TD_ORIGINAL((a).library, function##_bufferSize);                                       \
+#define ASK_FOR_ELEMENTS(function, number, ...)                                                    \
+    if (is_taken(TD_ENTRY_##function, &p)) {                                                       \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a.library, function##_bufferSize);  \
         int elements = 0;                                                                          \
-        (a).is_refused =                                                                           \
-            ask && ask((a).handle, __VA_ARGS__, &elements) != CUSOLVER_STATUS_SUCCESS;             \
-        if (elements > 0) (a).needed_bytes = (size_t)elements * sizeof *(number);                  \
+        a.is_refused = ask && ask(handle, __VA_ARGS__, &elements) != CUSOLVER_STATUS_SUCCESS;      \
+        if (elements > 0) a.needed_bytes = (size_t)elements * sizeof *(number);                    \
     }
-#define ASK_FOR_BYTES(function, a, p, ...)                                                         \
-    if (is_taken(TD_ENTRY_##function, &(p))) {                                                     \
-        __typeof__(&(function##_bufferSize)) ask =                                                 \
-            TD_ORIGINAL((a).library, function##_bufferSize);                                       \
+#define ASK_FOR_BYTES(function, ...)                                                               \
+    if (is_taken(TD_ENTRY_##function, &p)) {                                                       \
+        __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a.library, function##_bufferSize);  \
         size_t on_host = 0;                                                                        \
-        (a).is_refused = ask && ask((a).handle, (a).params, __VA_ARGS__, &(a).needed_bytes,        \
-                                    &on_host) != CUSOLVER_STATUS_SUCCESS;                          \
+        a.is_refused = ask && ask(handle, params, __VA_ARGS__, &a.needed_bytes, &on_host) !=       \
+                                  CUSOLVER_STATUS_SUCCESS;                                         \
     }
 
-/* The rest of a wrapper, once `p` describes the factorisation and `a` the call. */
-#define WRAP(function, a, p, ...)                                                                  \
-    (p).caller = __builtin_return_address(0);                                                      \
-    td_call call;                                                                                  \
-    if (!begin(TD_ENTRY_##function, &(a), &(p), &call)) return status_of(&call);                   \
-    __typeof__(&(function)) original = TD_ORIGINAL((a).library, function);                         \
+/* Runs the original function with these arguments: `status` is what it returns. */
+#define RUN_ORIGINAL(function, ...)                                                                \
+    __typeof__(&(function)) original = TD_ORIGINAL(a.library, function);                           \
     const cusolverStatus_t status =                                                                \
-        original ? original((a).handle, __VA_ARGS__) : CUSOLVER_STATUS_NOT_INITIALIZED;            \
+        original ? original(handle, __VA_ARGS__) : CUSOLVER_STATUS_NOT_INITIALIZED
+
+/* The rest of a wrapper, once `p` and `a` are complete. */
+#define WRAP(function, ...)                                                                        \
+    td_call call;                                                                                  \
+    if (!begin(TD_ENTRY_##function, &a, &p, &call)) return status_of(&call);                       \
+    RUN_ORIGINAL(function, __VA_ARGS__);                                                           \
     td_wrap_end(&call, status == CUSOLVER_STATUS_SUCCESS);                                         \
     return status
-
-/* ---- LU ---- */
-
-/* The program does not tell how large its workspace is: it is taken to be as large as is needed. */
-#define DEFINE_FACTOR_LU(function, number, alpha_type, beta_type, type_, hermitian)                \
-    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
-                                        int lda, number *Workspace, int *devIpiv, int *devInfo)    \
-    {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, CUSOLVERDN_GETRF, 0, false};     \
-        td_problem p = {.kind = TD_FACTOR_LU,                                                      \
-                        .type = type_,                                                             \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .pivots = devIpiv,                                                         \
-                        .info = devInfo,                                                           \
-                        .batch = 1,                                                                \
-                        .lent = {.memory = Workspace}};                                            \
-        ASK_FOR_ELEMENTS(function, a, p, A, m, n, A, lda);                                         \
-        p.lent.bytes = a.needed_bytes;                                                             \
-        WRAP(function, a, p, m, n, A, lda, Workspace, devIpiv, devInfo);                           \
-    }
 
 /* The types that are among the arguments; TD_TYPE_COUNT: others than binary64. */
 static td_type type_of(cudaDataType matrices, cudaDataType computations)
@@ -178,104 +170,90 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                     : TD_TYPE_COUNT;
 }
 
-/* Calls with other types are cuSOLVER's, and not counted. */
-#define PASS_OTHER_TYPES(function, a, p, ...)                                                      \
-    if ((p).type == TD_TYPE_COUNT) {                                                               \
-        __typeof__(&(function)) other = TD_ORIGINAL((a).library, function);                        \
-        return other ? other((a).handle, __VA_ARGS__) : CUSOLVER_STATUS_NOT_INITIALIZED;           \
+/* The same of a function with types among its arguments, which asks for its workspace, if it has
+ * one, by ASK. Calls with other types are cuSOLVER's, and not counted. */
+#define WRAP_TYPED(function, ASK, ...)                                                             \
+    if (p.type == TD_TYPE_COUNT) {                                                                 \
+        RUN_ORIGINAL(function, params, __VA_ARGS__);                                               \
+        return status;                                                                             \
+    }                                                                                              \
+    ASK;                                                                                           \
+    WRAP(function, params, __VA_ARGS__)
+
+/* The last parameters of a function with types among its arguments. */
+#define TYPED_PARAMETERS                                                                           \
+    void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                     \
+        size_t workspaceInBytesOnHost, int *info
+#define TYPED_ARGUMENTS                                                                            \
+    bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info
+#define TYPED_FIELDS .info = info, .lent = {bufferOnDevice, workspaceInBytesOnDevice}
+
+/* ---- LU ---- */
+
+/* The program does not tell how large its workspace is: it is taken to be as large as is needed. */
+#define DEFINE_FACTOR_LU(function, number, alpha_type, beta_type, type_, hermitian)                \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, int m, int n, number *A,        \
+                                        int lda, number *Workspace, int *devIpiv, int *devInfo)    \
+    {                                                                                              \
+        DESCRIBE(function, NULL, TD_FACTOR_LU, type_, .m = m, .pivots = devIpiv, .info = devInfo,  \
+                 .lent = {.memory = Workspace})                                                    \
+        ASK_FOR_ELEMENTS(function, A, m, n, A, lda)                                                \
+        p.lent.bytes = a.needed_bytes;                                                             \
+        WRAP(function, m, n, A, lda, Workspace, devIpiv, devInfo);                                 \
     }
 
 #define DEFINE_FACTOR_LU_TYPED(function, ...)                                                      \
-    TD_EXPORT cusolverStatus_t function(                                                           \
-        cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,                \
-        cudaDataType dataTypeA, void *A, int64_t lda, int64_t *ipiv, cudaDataType computeType,     \
-        void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                 \
-        size_t workspaceInBytesOnHost, int *info)                                                  \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cusolverDnParams_t params,      \
+                                        int64_t m, int64_t n, cudaDataType dataTypeA, void *A,     \
+                                        int64_t lda, int64_t *ipiv, cudaDataType computeType,      \
+                                        TYPED_PARAMETERS)                                          \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_GETRF, 0, false};   \
-        td_problem p = {.kind = TD_FACTOR_LU,                                                      \
-                        .type = type_of(dataTypeA, computeType),                                   \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .pivots = ipiv,                                                            \
-                        .has_wide_pivots = true,                                                   \
-                        .info = info,                                                              \
-                        .batch = 1,                                                                \
-                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        PASS_OTHER_TYPES(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType,       \
-                         bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,                   \
-                         workspaceInBytesOnHost, info);                                            \
-        ASK_FOR_BYTES(function, a, p, m, n, dataTypeA, A, lda, dataTypeA);                         \
-        WRAP(function, a, p, params, m, n, dataTypeA, A, lda, ipiv, computeType, bufferOnDevice,   \
-             workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
+        DESCRIBE(function, params, TD_FACTOR_LU, type_of(dataTypeA, computeType), .m = m,          \
+                 .pivots = ipiv, .has_wide_pivots = true, TYPED_FIELDS)                            \
+        WRAP_TYPED(function, ASK_FOR_BYTES(function, m, n, dataTypeA, A, lda, dataTypeA), m, n,    \
+                   dataTypeA, A, lda, ipiv, computeType, TYPED_ARGUMENTS);                         \
     }
 
 /* ---- Cholesky ---- */
 
 /* A function that works in place in one triangle of A. */
-#define DEFINE_IN_TRIANGLE(function, number, kind_, type_, algorithms)                             \
+#define DEFINE_IN_TRIANGLE(function, number, kind_, type_)                                         \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasFillMode_t uplo, int n,   \
                                         number *A, int lda, number *Workspace, int Lwork,          \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, algorithms, 0, false};           \
-        td_problem p = {.kind = kind_,                                                             \
-                        .type = type_,                                                             \
-                        .triangle = (td_triangle)uplo,                                             \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .info = devInfo,                                                           \
-                        .batch = 1,                                                                \
-                        .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
-        ASK_FOR_ELEMENTS(function, a, p, A, uplo, n, A, lda);                                      \
-        WRAP(function, a, p, uplo, n, A, lda, Workspace, Lwork, devInfo);                          \
+        DESCRIBE(function, NULL, kind_, type_, .triangle = (td_triangle)uplo, .info = devInfo,     \
+                 LENT(Workspace, Lwork))                                                           \
+        ASK_FOR_ELEMENTS(function, A, uplo, n, A, lda)                                             \
+        WRAP(function, uplo, n, A, lda, Workspace, Lwork, devInfo);                                \
     }
 
 #define DEFINE_FACTOR_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
-    DEFINE_IN_TRIANGLE(function, number, TD_FACTOR_CHOLESKY, type_, CUSOLVERDN_POTRF)
+    DEFINE_IN_TRIANGLE(function, number, TD_FACTOR_CHOLESKY, type_)
 
 #define DEFINE_FACTOR_CHOLESKY_TYPED(function, ...)                                                \
     TD_EXPORT cusolverStatus_t function(                                                           \
         cusolverDnHandle_t handle, cusolverDnParams_t params, cublasFillMode_t uplo, int64_t n,    \
-        cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType computeType,                    \
-        void *bufferOnDevice, size_t workspaceInBytesOnDevice, void *bufferOnHost,                 \
-        size_t workspaceInBytesOnHost, int *info)                                                  \
+        cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType computeType, TYPED_PARAMETERS)  \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, CUSOLVERDN_POTRF, 0, false};   \
-        td_problem p = {.kind = TD_FACTOR_CHOLESKY,                                                \
-                        .type = type_of(dataTypeA, computeType),                                   \
-                        .triangle = (td_triangle)uplo,                                             \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .info = info,                                                              \
-                        .batch = 1,                                                                \
-                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        PASS_OTHER_TYPES(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType,          \
-                         bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,                   \
-                         workspaceInBytesOnHost, info);                                            \
-        ASK_FOR_BYTES(function, a, p, uplo, n, dataTypeA, A, lda, dataTypeA);                      \
-        WRAP(function, a, p, params, uplo, n, dataTypeA, A, lda, computeType, bufferOnDevice,      \
-             workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost, info);                \
+        DESCRIBE(function, params, TD_FACTOR_CHOLESKY, type_of(dataTypeA, computeType),            \
+                 .triangle = (td_triangle)uplo, TYPED_FIELDS)                                      \
+        WRAP_TYPED(function, ASK_FOR_BYTES(function, uplo, n, dataTypeA, A, lda, dataTypeA), uplo, \
+                   n, dataTypeA, A, lda, computeType, TYPED_ARGUMENTS);                            \
     }
 
 /* ---- solutions by factors ---- */
 
-#define SOLUTION_BY(kind_, type_, ...)                                                             \
-    {                                                                                              \
-        .kind = kind_, .type = type_, .n = n, .k = nrhs, .a = MATRIX(A, lda), .b = MATRIX(B, ldb), \
-        .batch = 1, __VA_ARGS__                                                                    \
-    }
+#define RIGHT_SIDES .k = nrhs, .b = MATRIX(B, ldb)
 
 #define DEFINE_SOLVE_LU(function, number, alpha_type, beta_type, type_, hermitian)                 \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cublasOperation_t trans, int n, \
                                         int nrhs, const number *A, int lda, const int *devIpiv,    \
                                         number *B, int ldb, int *devInfo)                          \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
-        td_problem p = SOLUTION_BY(TD_LU_SOLVE, type_, .op_a = (td_op)trans,                       \
-                                   .pivots = (void *)devIpiv, .info = devInfo);                    \
-        WRAP(function, a, p, trans, n, nrhs, A, lda, devIpiv, B, ldb, devInfo);                    \
+        DESCRIBE(function, NULL, TD_LU_SOLVE, type_, .op_a = (td_op)trans, RIGHT_SIDES,            \
+                 .pivots = (void *)devIpiv, .info = devInfo)                                       \
+        WRAP(function, trans, n, nrhs, A, lda, devIpiv, B, ldb, devInfo);                          \
     }
 
 #define DEFINE_SOLVE_LU_TYPED(function, ...)                                                       \
@@ -284,14 +262,10 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         int64_t nrhs, cudaDataType dataTypeA, const void *A, int64_t lda, const int64_t *ipiv,     \
         cudaDataType dataTypeB, void *B, int64_t ldb, int *info)                                   \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
-        td_problem p =                                                                             \
-            SOLUTION_BY(TD_LU_SOLVE, type_of(dataTypeA, dataTypeB), .op_a = (td_op)trans,          \
-                        .pivots = (void *)ipiv, .has_wide_pivots = true, .info = info);            \
-        PASS_OTHER_TYPES(function, a, p, params, trans, n, nrhs, dataTypeA, A, lda, ipiv,          \
-                         dataTypeB, B, ldb, info);                                                 \
-        WRAP(function, a, p, params, trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb,   \
-             info);                                                                                \
+        DESCRIBE(function, params, TD_LU_SOLVE, type_of(dataTypeA, dataTypeB),                     \
+                 .op_a = (td_op)trans, RIGHT_SIDES, .pivots = (void *)ipiv,                        \
+                 .has_wide_pivots = true, .info = info)                                            \
+        WRAP_TYPED(function, , trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb, info);  \
     }
 
 #define DEFINE_SOLVE_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)           \
@@ -299,10 +273,9 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int nrhs, const number *A, int lda, number *B, int ldb,    \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
-        td_problem p =                                                                             \
-            SOLUTION_BY(TD_CHOLESKY_SOLVE, type_, .triangle = (td_triangle)uplo, .info = devInfo); \
-        WRAP(function, a, p, uplo, n, nrhs, A, lda, B, ldb, devInfo);                              \
+        DESCRIBE(function, NULL, TD_CHOLESKY_SOLVE, type_, .triangle = (td_triangle)uplo,          \
+                 RIGHT_SIDES, .info = devInfo)                                                     \
+        WRAP(function, uplo, n, nrhs, A, lda, B, ldb, devInfo);                                    \
     }
 
 #define DEFINE_SOLVE_CHOLESKY_TYPED(function, ...)                                                 \
@@ -311,16 +284,13 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         cudaDataType dataTypeA, const void *A, int64_t lda,        \
                                         cudaDataType dataTypeB, void *B, int64_t ldb, int *info)   \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
-        td_problem p = SOLUTION_BY(TD_CHOLESKY_SOLVE, type_of(dataTypeA, dataTypeB),               \
-                                   .triangle = (td_triangle)uplo, .info = info);                   \
-        PASS_OTHER_TYPES(function, a, p, params, uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B,   \
-                         ldb, info);                                                               \
-        WRAP(function, a, p, params, uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);   \
+        DESCRIBE(function, params, TD_CHOLESKY_SOLVE, type_of(dataTypeA, dataTypeB),               \
+                 .triangle = (td_triangle)uplo, RIGHT_SIDES, .info = info)                         \
+        WRAP_TYPED(function, , uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);         \
     }
 
 #define DEFINE_INVERT_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \
-    DEFINE_IN_TRIANGLE(function, number, TD_CHOLESKY_INVERT, type_, NO_ALGORITHMS)
+    DEFINE_IN_TRIANGLE(function, number, TD_CHOLESKY_INVERT, type_)
 
 /* ---- QR ---- */
 
@@ -329,45 +299,24 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int lda, number *TAU, number *Workspace, int Lwork,        \
                                         int *devInfo)                                              \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
-        td_problem p = {.kind = TD_FACTOR_QR,                                                      \
-                        .type = type_,                                                             \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .tau = TAU,                                                                \
-                        .info = devInfo,                                                           \
-                        .batch = 1,                                                                \
-                        .lent = {Workspace, Lwork > 0 ? (size_t)Lwork * sizeof *A : 0}};           \
-        ASK_FOR_ELEMENTS(function, a, p, A, m, n, A, lda);                                         \
-        WRAP(function, a, p, m, n, A, lda, TAU, Workspace, Lwork, devInfo);                        \
+        DESCRIBE(function, NULL, TD_FACTOR_QR, type_, .m = m, .tau = TAU, .info = devInfo,         \
+                 LENT(Workspace, Lwork))                                                           \
+        ASK_FOR_ELEMENTS(function, A, m, n, A, lda)                                                \
+        WRAP(function, m, n, A, lda, TAU, Workspace, Lwork, devInfo);                              \
     }
 
 #define DEFINE_FACTOR_QR_TYPED(function, ...)                                                      \
-    TD_EXPORT cusolverStatus_t function(                                                           \
-        cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,                \
-        cudaDataType dataTypeA, void *A, int64_t lda, cudaDataType dataTypeTau, void *tau,         \
-        cudaDataType computeType, void *bufferOnDevice, size_t workspaceInBytesOnDevice,           \
-        void *bufferOnHost, size_t workspaceInBytesOnHost, int *info)                              \
+    TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cusolverDnParams_t params,      \
+                                        int64_t m, int64_t n, cudaDataType dataTypeA, void *A,     \
+                                        int64_t lda, cudaDataType dataTypeTau, void *tau,          \
+                                        cudaDataType computeType, TYPED_PARAMETERS)                \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
-        td_problem p = {.kind = TD_FACTOR_QR,                                                      \
-                        .type = dataTypeTau == dataTypeA ? type_of(dataTypeA, computeType)         \
-                                                         : TD_TYPE_COUNT,                          \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .tau = tau,                                                                \
-                        .info = info,                                                              \
-                        .batch = 1,                                                                \
-                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        PASS_OTHER_TYPES(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau,        \
-                         computeType, bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,      \
-                         workspaceInBytesOnHost, info);                                            \
-        ASK_FOR_BYTES(function, a, p, m, n, dataTypeA, A, lda, dataTypeA, tau, dataTypeA);         \
-        WRAP(function, a, p, params, m, n, dataTypeA, A, lda, dataTypeTau, tau, computeType,       \
-             bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
-             info);                                                                                \
+        DESCRIBE(function, params, TD_FACTOR_QR,                                                   \
+                 dataTypeTau == dataTypeA ? type_of(dataTypeA, computeType) : TD_TYPE_COUNT,       \
+                 .m = m, .tau = tau, TYPED_FIELDS)                                                 \
+        WRAP_TYPED(function,                                                                       \
+                   ASK_FOR_BYTES(function, m, n, dataTypeA, A, lda, dataTypeA, tau, dataTypeA), m, \
+                   n, dataTypeA, A, lda, dataTypeTau, tau, computeType, TYPED_ARGUMENTS);          \
     }
 
 /* ---- Q ---- */
@@ -377,19 +326,10 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         int lda, const number *tau, number *work, int lwork,       \
                                         int *info)                                                 \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
-        td_problem p = {.kind = TD_FORM_Q,                                                         \
-                        .type = type_,                                                             \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .k = k,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .tau = (void *)tau,                                                        \
-                        .info = info,                                                              \
-                        .batch = 1,                                                                \
-                        .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
-        ASK_FOR_ELEMENTS(function, a, p, A, m, n, k, A, lda, tau);                                 \
-        WRAP(function, a, p, m, n, k, A, lda, tau, work, lwork, info);                             \
+        DESCRIBE(function, NULL, TD_FORM_Q, type_, .m = m, .k = k, .tau = (void *)tau,             \
+                 .info = info, LENT(work, lwork))                                                  \
+        ASK_FOR_ELEMENTS(function, A, m, n, k, A, lda, tau)                                        \
+        WRAP(function, m, n, k, A, lda, tau, work, lwork, info);                                   \
     }
 
 #define DEFINE_APPLY_Q(function, number, alpha_type, beta_type, type_, hermitian)                  \
@@ -398,22 +338,11 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                         const number *A, int lda, const number *tau, number *C,    \
                                         int ldc, number *work, int lwork, int *devInfo)            \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
-        td_problem p = {.kind = TD_APPLY_Q,                                                        \
-                        .type = type_,                                                             \
-                        .side = (td_side)side,                                                     \
-                        .op_a = (td_op)trans,                                                      \
-                        .m = m,                                                                    \
-                        .n = n,                                                                    \
-                        .k = k,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .c = MATRIX(C, ldc),                                                       \
-                        .tau = (void *)tau,                                                        \
-                        .info = devInfo,                                                           \
-                        .batch = 1,                                                                \
-                        .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *C : 0}};                \
-        ASK_FOR_ELEMENTS(function, a, p, C, side, trans, m, n, k, A, lda, tau, C, ldc);            \
-        WRAP(function, a, p, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);     \
+        DESCRIBE(function, NULL, TD_APPLY_Q, type_, .side = (td_side)side, .op_a = (td_op)trans,   \
+                 .m = m, .k = k, .c = MATRIX(C, ldc), .tau = (void *)tau, .info = devInfo,         \
+                 LENT(work, lwork))                                                                \
+        ASK_FOR_ELEMENTS(function, C, side, trans, m, n, k, A, lda, tau, C, ldc)                   \
+        WRAP(function, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork, devInfo);           \
     }
 
 /* ---- eigenvalues ---- */
@@ -444,56 +373,36 @@ static bool solve_narrow(const void *call, int n, float *a, float *values, float
     return status == CUSOLVER_STATUS_SUCCESS;
 }
 
+#define EIGEN_FIELDS                                                                               \
+    .triangle = (td_triangle)uplo, .values = W, .lacks_vectors = jobz != CUSOLVER_EIG_MODE_VECTOR, \
+    .solver = &(td_eigen_solver)                                                                   \
+    {                                                                                              \
+        elements_of_narrow, solve_narrow, &a                                                       \
+    }
+
 #define DEFINE_EIGEN(function, number, alpha_type, beta_type, type_, hermitian)                    \
     TD_EXPORT cusolverStatus_t function(cusolverDnHandle_t handle, cusolverEigMode_t jobz,         \
                                         cublasFillMode_t uplo, int n, number *A, int lda,          \
                                         number *W, number *work, int lwork, int *info)             \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, NULL, NO_ALGORITHMS, 0, false};        \
-        td_problem p = {.kind = TD_EIGEN,                                                          \
-                        .type = type_,                                                             \
-                        .triangle = (td_triangle)uplo,                                             \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .values = W,                                                               \
-                        .lacks_vectors = jobz != CUSOLVER_EIG_MODE_VECTOR,                         \
-                        .solver = &(td_eigen_solver){elements_of_narrow, solve_narrow, &a},        \
-                        .info = info,                                                              \
-                        .batch = 1,                                                                \
-                        .lent = {work, lwork > 0 ? (size_t)lwork * sizeof *A : 0}};                \
-        ASK_FOR_ELEMENTS(function, a, p, A, CUSOLVER_EIG_MODE_VECTOR, uplo, n, A, lda, W);         \
-        WRAP(function, a, p, jobz, uplo, n, A, lda, W, work, lwork, info);                         \
+        DESCRIBE(function, NULL, TD_EIGEN, type_, EIGEN_FIELDS, .info = info, LENT(work, lwork))   \
+        ASK_FOR_ELEMENTS(function, A, CUSOLVER_EIG_MODE_VECTOR, uplo, n, A, lda, W)                \
+        WRAP(function, jobz, uplo, n, A, lda, W, work, lwork, info);                               \
     }
 
 #define DEFINE_EIGEN_TYPED(function, ...)                                                          \
     TD_EXPORT cusolverStatus_t function(                                                           \
         cusolverDnHandle_t handle, cusolverDnParams_t params, cusolverEigMode_t jobz,              \
         cublasFillMode_t uplo, int64_t n, cudaDataType dataTypeA, void *A, int64_t lda,            \
-        cudaDataType dataTypeW, void *W, cudaDataType computeType, void *bufferOnDevice,           \
-        size_t workspaceInBytesOnDevice, void *bufferOnHost, size_t workspaceInBytesOnHost,        \
-        int *info)                                                                                 \
+        cudaDataType dataTypeW, void *W, cudaDataType computeType, TYPED_PARAMETERS)               \
     {                                                                                              \
-        asked a = {TD_LIBRARY_OF(handle, function), handle, params, NO_ALGORITHMS, 0, false};      \
-        td_problem p = {.kind = TD_EIGEN,                                                          \
-                        .type = dataTypeW == CUDA_R_64F ? type_of(dataTypeA, computeType)          \
-                                                        : TD_TYPE_COUNT,                           \
-                        .triangle = (td_triangle)uplo,                                             \
-                        .n = n,                                                                    \
-                        .a = MATRIX(A, lda),                                                       \
-                        .values = W,                                                               \
-                        .lacks_vectors = jobz != CUSOLVER_EIG_MODE_VECTOR,                         \
-                        .solver = &(td_eigen_solver){elements_of_narrow, solve_narrow, &a},        \
-                        .info = info,                                                              \
-                        .batch = 1,                                                                \
-                        .lent = {bufferOnDevice, workspaceInBytesOnDevice}};                       \
-        PASS_OTHER_TYPES(function, a, p, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W,   \
-                         computeType, bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost,      \
-                         workspaceInBytesOnHost, info);                                            \
-        ASK_FOR_BYTES(function, a, p, CUSOLVER_EIG_MODE_VECTOR, uplo, n, dataTypeA, A, lda,        \
-                      dataTypeA, W, dataTypeA);                                                    \
-        WRAP(function, a, p, params, jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W, computeType,  \
-             bufferOnDevice, workspaceInBytesOnDevice, bufferOnHost, workspaceInBytesOnHost,       \
-             info);                                                                                \
+        DESCRIBE(function, params, TD_EIGEN,                                                       \
+                 dataTypeW == CUDA_R_64F ? type_of(dataTypeA, computeType) : TD_TYPE_COUNT,        \
+                 EIGEN_FIELDS, TYPED_FIELDS)                                                       \
+        WRAP_TYPED(function,                                                                       \
+                   ASK_FOR_BYTES(function, CUSOLVER_EIG_MODE_VECTOR, uplo, n, dataTypeA, A, lda,   \
+                                 dataTypeA, W, dataTypeA),                                         \
+                   jobz, uplo, n, dataTypeA, A, lda, dataTypeW, W, computeType, TYPED_ARGUMENTS);  \
     }
 
 #define FACTOR_OF_TYPES(shape, ...) DEFINE_##shape(__VA_ARGS__)
