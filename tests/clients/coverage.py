@@ -27,8 +27,10 @@ import numpy as np
 
 N = 1024
 UNIT = N * 2.0**-53
-LEVEL3 = re.compile(
-    r"cublas(Xt)?([DZ](gemm|symm|hemm|syrk|herk|syrkx|herkx|syr2k|her2k|trmm|trsm)|Gemm\w*Ex)")
+with open(os.path.join(os.path.dirname(__file__), "../../lib/routine/routines.def"),
+          encoding="utf-8") as table:
+    NAMES = re.findall(r"^(?:LEVEL3|XT)\((\w+),", table.read(), re.MULTILINE)
+LEVEL3 = re.compile(rf"cublas({'|'.join(NAMES)}|Gemm\w*Ex)")
 
 
 def relative(residual, *scale):

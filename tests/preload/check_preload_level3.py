@@ -7,19 +7,14 @@ import os
 import sys
 import unittest
 
-from preloading import Preloaded, run, said_by_client
+from preloading import Preloaded, rows_of, run, said_by_client
 
-
-BLAS = [
-    "Dsymm", "Zsymm", "Zhemm", "Dsyrk", "Zsyrk", "Zherk", "Dsyr2k", "Zsyr2k", "Zher2k", "Dtrmm",
-    "Ztrmm", "Dtrsm", "Ztrsm"
-]
-FUNCTIONS = {f"cublas{name}{form}" for name in BLAS for form in ("", "_v2", "_v2_64")}
-FUNCTIONS |= {
-    f"cublas{name}{form}"
-    for name in ("Dsyrkx", "Zsyrkx", "Zherkx")
-    for form in ("", "_64")
-}
+# Products of two full matrices have a client of their own.
+ROUTINES = [(name, forms) for name, forms in rows_of("LEVEL3") if not name.endswith("gemm")]
+PLAIN = {f"cublas{name}" + "_v2" * (forms == "blas") for name, forms in ROUTINES}
+LARGE = {f"{function}_64" for function in PLAIN}
+LEGACY = {f"cublas{name}" for name, forms in ROUTINES if forms == "blas"}
+FUNCTIONS = PLAIN | LARGE | LEGACY
 
 # What errors relative to abs(A)abs(B) may be for the client's 75 terms.
 MODES = {
@@ -45,13 +40,7 @@ def lines(process):
 
 def of_form(form):
     """The functions that a form of a call goes to."""
-    if form == "64":
-        return {name for name in FUNCTIONS if name.endswith("_64")}
-    if form == "legacy":
-        return {f"cublas{name}" for name in BLAS}
-    return {f"cublas{name}_v2"
-            for name in BLAS} | {f"cublas{name}"
-                                 for name in ("Dsyrkx", "Zsyrkx", "Zherkx")}
+    return {"64": LARGE, "legacy": LEGACY}.get(form, PLAIN)
 
 
 class PreloadLevel3(Preloaded):

@@ -8,11 +8,9 @@ import os
 import sys
 import unittest
 
-from preloading import Preloaded, run
+from preloading import Preloaded, rows_of, run
 
-NAMES = ("gemm", "symm", "syrk", "syrkx", "syr2k", "trmm", "trsm")
-FUNCTIONS = {f"cublasXt{letter}{name}" for name in NAMES for letter in "DZ"}
-FUNCTIONS |= {f"cublasXtZ{name}" for name in ("hemm", "herk", "herkx", "her2k")}
+FUNCTIONS = {f"cublas{name}" for name, _ in rows_of("XT")}
 MODES = {"df": "2", "ozaki2": "1"}  # and devices
 
 # With so little device memory all functions have several tiles of multiples of 32.

@@ -13,6 +13,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
+#include "../support/level3.h"
 #include "client_level3.h"
 
 cublasStatus_t cublasInit(void); /* of cublas.h */
@@ -27,80 +28,37 @@ static number host_a[SIZE], host_b[SIZE], before[SIZE], after[SIZE];
 
 /* ---- routines and their forms ---- */
 
-typedef void function(void);
-typedef struct {
-    const char *name; /* without the suffix of its form */
-    kind kind;
-    char type;
-    bool is_hermitian;
-    function *plain, *large; /* with sizes of 32 and 64 bits */
-} routine;
-
-#define ROUTINE(name, suffix, kind, type, is_hermitian)                                            \
-    {                                                                                              \
-#name, kind, type, is_hermitian, (function *)name##suffix, (function *)name##suffix##_64   \
-    }
-static const routine routines[] = {
-    ROUTINE(cublasDsymm, _v2, SYMM, 'D', false),   ROUTINE(cublasZsymm, _v2, SYMM, 'Z', false),
-    ROUTINE(cublasZhemm, _v2, SYMM, 'Z', true),    ROUTINE(cublasDsyrk, _v2, SYRK, 'D', false),
-    ROUTINE(cublasZsyrk, _v2, SYRK, 'Z', false),   ROUTINE(cublasZherk, _v2, SYRK, 'Z', true),
-    ROUTINE(cublasDsyrkx, , SYRKX, 'D', false),    ROUTINE(cublasZsyrkx, , SYRKX, 'Z', false),
-    ROUTINE(cublasZherkx, , SYRKX, 'Z', true),     ROUTINE(cublasDsyr2k, _v2, SYR2K, 'D', false),
-    ROUTINE(cublasZsyr2k, _v2, SYR2K, 'Z', false), ROUTINE(cublasZher2k, _v2, SYR2K, 'Z', true),
-    ROUTINE(cublasDtrmm, _v2, TRMM, 'D', false),   ROUTINE(cublasZtrmm, _v2, TRMM, 'Z', false),
-    ROUTINE(cublasDtrsm, _v2, TRSM, 'D', false),   ROUTINE(cublasZtrsm, _v2, TRSM, 'Z', false),
-};
-enum { ROUTINES = sizeof routines / sizeof *routines };
+typedef level3_routine routine;
 
 typedef enum { PLAIN, LARGE, ON_DEVICE, LEGACY, FORMS } form;
 static const char *const form_names[] = {"plain", "64", "device", "legacy"};
 
-static bool is_triangular(const routine *r) { return r->kind == TRMM || r->kind == TRSM; }
-
-static bool has_side(const routine *r) { return r->kind == SYMM || is_triangular(r); }
-
 /* A triangular product is in place where its B has C's leading dimension. */
 static bool is_in_place(const routine *r, const call *x)
 {
-    return is_triangular(r) && x->ldb == x->ldc;
+    return level3_is_triangular(r) && x->ldb == x->ldc;
 }
 
-/* The function of each kind, with sizes of this type. */
-#define DEFINE_RUN(name, size)                                                                     \
-    typedef cublasStatus_t name##_symm(cublasHandle_t, int, int, size, size, const void *,         \
-                                       const void *, size, const void *, size, const void *,       \
-                                       void *, size);                                              \
-    typedef cublasStatus_t name##_syrk(cublasHandle_t, int, int, size, size, const void *,         \
-                                       const void *, size, const void *, void *, size);            \
-    typedef cublasStatus_t name##_trmm(cublasHandle_t, int, int, int, int, size, size,             \
-                                       const void *, const void *, size, const void *, size,       \
-                                       void *, size);                                              \
-    typedef cublasStatus_t name##_trsm(cublasHandle_t, int, int, int, int, size, size,             \
-                                       const void *, const void *, size, void *, size);            \
-    static cublasStatus_t name(const routine *r, function *f, const call *x, const void *alpha,    \
-                               const void *beta, const void *from)                                 \
-    {                                                                                              \
-        switch (r->kind) {                                                                         \
-        case SYMM:                                                                                 \
-            return ((name##_symm *)f)(handle, x->side, x->uplo, x->m, x->n, alpha, a, x->lda,      \
-                                      from, x->ldb, beta, c, x->ldc);                              \
-        case SYRK:                                                                                 \
-            return ((name##_syrk *)f)(handle, x->uplo, x->op, x->n, x->k, alpha, a, x->lda, beta,  \
-                                      c, x->ldc);                                                  \
-        case SYRKX:                                                                                \
-        case SYR2K:                                                                                \
-            return ((name##_symm *)f)(handle, x->uplo, x->op, x->n, x->k, alpha, a, x->lda, from,  \
-                                      x->ldb, beta, c, x->ldc);                                    \
-        case TRSM:                                                                                 \
-            return ((name##_trsm *)f)(handle, x->side, x->uplo, x->op, x->diag, x->m, x->n, alpha, \
-                                      a, x->lda, c, x->ldc);                                       \
-        default:                                                                                   \
-            return ((name##_trmm *)f)(handle, x->side, x->uplo, x->op, x->diag, x->m, x->n, alpha, \
-                                      a, x->lda, from, x->ldb, c, x->ldc);                         \
-        }                                                                                          \
-    }
-DEFINE_RUN(run_plain, int)
-DEFINE_RUN(run_large, int64_t)
+static cublasStatus_t run_function(const routine *r, level3_function *f, const call *x,
+                                   const void *alpha, const void *beta, const void *from)
+{
+    const level3_arguments with = {.side = x->side,
+                                   .uplo = x->uplo,
+                                   .op = x->op,
+                                   .diag = x->diag,
+                                   .m = x->m,
+                                   .n = x->n,
+                                   .k = x->k,
+                                   .lda = x->lda,
+                                   .ldb = x->ldb,
+                                   .ldc = x->ldc,
+                                   .alpha = alpha,
+                                   .a = a,
+                                   .b = from,
+                                   .beta = beta,
+                                   .c = c};
+    return level3_call(r, f, handle, &with);
+}
 
 static cublasStatus_t run_on_device(const routine *r, const call *x, const void *from)
 {
@@ -108,7 +66,7 @@ static cublasStatus_t run_on_device(const routine *r, const call *x, const void 
     cudaMemcpy(at, x->alpha, sizeof x->alpha, cudaMemcpyHostToDevice);
     cudaMemcpy(at + sizeof x->alpha, x->beta, sizeof x->beta, cudaMemcpyHostToDevice);
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE);
-    const cublasStatus_t status = run_plain(r, r->plain, x, at, at + sizeof x->alpha, from);
+    const cublasStatus_t status = run_function(r, r->plain, x, at, at + sizeof x->alpha, from);
     cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
     return status;
 }
@@ -118,13 +76,13 @@ static cublasStatus_t run(const routine *r, form f, const call *x)
     const void *const from = is_in_place(r, x) ? c : b;
     switch (f) {
     case PLAIN:
-        return run_plain(r, r->plain, x, x->alpha, x->beta, from);
+        return run_function(r, r->plain, x, x->alpha, x->beta, from);
     case LARGE:
-        return run_large(r, r->large, x, x->alpha, x->beta, from);
+        return run_function(r, r->large, x, x->alpha, x->beta, from);
     case ON_DEVICE:
         return run_on_device(r, x, from);
     default:
-        return (cublasStatus_t)run_legacy(r->kind, r->type, r->is_hermitian, x, a, from, c);
+        return (cublasStatus_t)run_legacy(r->name, x, a, from, c);
     }
 }
 
@@ -209,7 +167,7 @@ static void take_updating(const routine *r, const call *x, const number *first, 
 
 static void take_factors(const routine *r, const call *x)
 {
-    if (has_side(r)) {
+    if (level3_has_side(r)) {
         take_sided(r, x, x->m, x->n, x->side == 0 ? x->m : x->n);
     } else if (r->kind == SYRK) {
         take_updating(r, x, host_a, x->lda, host_a, x->lda, &plain);
@@ -224,8 +182,8 @@ static total product_of(const routine *r, const factors *f, int i, int j, int te
 {
     const number *const row = f->row + i * LD, *const column = f->column + j * LD;
     total t = {0};
-    for (int l = 0; l < terms && r->type == 'Z'; l++) add(&t, row[l], column[l]);
-    for (int l = 0; l < terms && r->type == 'D'; l++) {
+    for (int l = 0; l < terms && r->is_complex; l++) add(&t, row[l], column[l]);
+    for (int l = 0; l < terms && !r->is_complex; l++) {
         t.re += (long double)creal(row[l]) * creal(column[l]);
         t.size += fabs(creal(row[l]) * creal(column[l]));
     }
@@ -258,14 +216,14 @@ static double residual_of(const routine *r, const call *x, int i, int j)
     const total product = product_of(r, &plain, i, j, terms);
     total off = {0};
     add_scaled(&off, -1.0, &product);
-    add(&off, scalar(x->alpha, r->type == 'D'), before[i + j * x->ldc]);
+    add(&off, scalar(x->alpha, !r->is_complex), before[i + j * x->ldc]);
     return relative(&off);
 }
 
 static double error_of(const routine *r, const call *x, int i, int j)
 {
     if (r->kind == TRSM) return residual_of(r, x, i, j);
-    const bool is_real = r->type == 'D', updates = !has_side(r);
+    const bool is_real = !r->is_complex, updates = !level3_has_side(r);
     const number alpha = scalar(x->alpha, is_real || (r->is_hermitian && r->kind == SYRK)),
                  beta = scalar(x->beta, is_real || (r->is_hermitian && updates));
     const bool reads_c = r->kind != TRMM && beta != 0.0,
@@ -289,8 +247,8 @@ static double error_of(const routine *r, const call *x, int i, int j)
 
 static bool is_written(const routine *r, const call *x, int i, int j)
 {
-    if (i >= (has_side(r) ? x->m : x->n) || j >= x->n) return false;
-    return has_side(r) || is_stored(x, i, j);
+    if (i >= (level3_has_side(r) ? x->m : x->n) || j >= x->n) return false;
+    return level3_has_side(r) || is_stored(x, i, j);
 }
 
 /* A NaN that nothing computes. */
@@ -301,7 +259,7 @@ static void upload(const routine *r, void *to, const number *from)
 {
     static double real[SIZE];
     for (int e = 0; e < SIZE; e++) real[e] = creal(from[e]);
-    if (r->type == 'D')
+    if (!r->is_complex)
         cudaMemcpy(to, real, sizeof real, cudaMemcpyHostToDevice);
     else
         cudaMemcpy(to, from, SIZE * sizeof *from, cudaMemcpyHostToDevice);
@@ -310,7 +268,7 @@ static void upload(const routine *r, void *to, const number *from)
 static void download(const routine *r, number *to, const void *from)
 {
     static double real[SIZE];
-    if (r->type == 'Z') {
+    if (r->is_complex) {
         cudaMemcpy(to, from, SIZE * sizeof *to, cudaMemcpyDeviceToHost);
         return;
     }
@@ -334,7 +292,7 @@ static void make_values(void)
 
 static number value(const routine *r, int e, series of)
 {
-    return r->type == 'D' ? creal(values[of][e]) : values[of][e];
+    return !r->is_complex ? creal(values[of][e]) : values[of][e];
 }
 
 /* A, B and C, poisoned where the call must not look: outside, in the triangle of A that is not
@@ -345,8 +303,9 @@ static void fill(const routine *r, const call *x)
     const int order = x->side == 0 ? x->m : x->n;
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->lda, j = e / x->lda;
-        const bool is_hidden = has_side(r) && (i >= order || j >= order || !is_stored(x, i, j) ||
-                                               (is_triangular(r) && x->diag == 1 && i == j));
+        const bool is_hidden =
+            level3_has_side(r) && (i >= order || j >= order || !is_stored(x, i, j) ||
+                                   (level3_is_triangular(r) && x->diag == 1 && i == j));
         /* A large diagonal without zeros keeps solutions finite. */
         const double share = r->kind == TRSM && i != j ? 1e-4 : 1.0;
         host_a[e] =
@@ -355,7 +314,7 @@ static void fill(const routine *r, const call *x)
     }
     for (int e = 0; e < SIZE; e++) {
         const int i = e % x->ldc, j = e / x->ldc;
-        const bool is_read = is_written(r, x, i, j) && !is_beta_0 && !is_triangular(r);
+        const bool is_read = is_written(r, x, i, j) && !is_beta_0 && !level3_is_triangular(r);
         before[e] = is_read ? value(r, e, FOR_C) : is_in_place(r, x) ? host_b[e] : poison();
     }
     upload(r, a, host_a);
@@ -387,9 +346,9 @@ static void check(const routine *r, form f, const call *x)
         const double error = error_of(r, x, i, j);
         if (!(error <= worst) && !isnan(worst)) worst = error;
     }
-    printf("%s %s %d %d %d %d %d %d %d %d %d %d %g,%g %g,%g : %d %.3g %d\n", r->name, form_names[f],
-           x->side, x->uplo, x->op, x->diag, x->m, x->n, x->k, x->lda, x->ldb, x->ldc, x->alpha[0],
-           x->alpha[1], x->beta[0], x->beta[1], (int)status, worst, touched);
+    printf("cublas%s %s %d %d %d %d %d %d %d %d %d %d %g,%g %g,%g : %d %.3g %d\n", r->name,
+           form_names[f], x->side, x->uplo, x->op, x->diag, x->m, x->n, x->k, x->lda, x->ldb,
+           x->ldc, x->alpha[0], x->alpha[1], x->beta[0], x->beta[1], (int)status, worst, touched);
 }
 
 /* Everything that may vary, by a number. */
@@ -397,7 +356,7 @@ static call varied(const routine *r, form f, int which)
 {
     static const double alphas[][2] = {{1.0, 0.0}, {-1.5, 0.0}, {0.75, 0.5}, {0.0, 0.0}},
                         betas[][2] = {{0.0, 0.0}, {0.75, 0.0}, {-0.5, 0.25}};
-    const bool is_update_of_complex = r->type == 'Z' && !has_side(r);
+    const bool is_update_of_complex = r->is_complex && !level3_has_side(r);
     const int shape = which / 2; /* so that forms that take every other number see all */
     call x = {.side = shape % 2,
               .uplo = shape / 2 % 2,
@@ -425,17 +384,18 @@ static void check_refused(const routine *r, form f)
     call bad[6] = {good, good, good, good, good, good};
     bad[0].n = -1;
     bad[1].uplo = CUBLAS_FILL_MODE_FULL;
-    bad[2].lda = has_side(r) ? (good.side == 0 ? M : N) - 1 : (good.op == 0 ? N : K) - 1;
-    bad[3].ldc = (has_side(r) ? M : N) - 1;
-    bad[4].op = has_side(r) ? good.op : 7;
-    bad[4].side = has_side(r) ? 7 : good.side;
+    bad[2].lda = level3_has_side(r) ? (good.side == 0 ? M : N) - 1 : (good.op == 0 ? N : K) - 1;
+    bad[3].ldc = (level3_has_side(r) ? M : N) - 1;
+    bad[4].op = level3_has_side(r) ? good.op : 7;
+    bad[4].side = level3_has_side(r) ? 7 : good.side;
     bad[5].diag = 7; /* which triangular products and solutions refuse */
-    for (int i = 0; i < (is_triangular(r) ? 6 : 5); i++) check(r, f, &bad[i]);
+    for (int i = 0; i < (level3_is_triangular(r) ? 6 : 5); i++) check(r, f, &bad[i]);
 }
 
 static void check_form(const routine *r, form f)
 {
     enum { VARIANTS = 24 };
+    if (r->kind == GEMM) return;                 /* the other clients' */
     if (f == LEGACY && r->kind == SYRKX) return; /* cublas.h has none */
     for (int i = f % 2; i < VARIANTS; i += 2) {
         const call x = varied(r, f, i);
@@ -452,7 +412,7 @@ int main(int argc, char **argv)
     cudaMalloc(&scalars, 4 * sizeof(double));
     make_values();
     if (!a || !b || !c || !scalars || cublasCreate(&handle) || cublasInit()) return EXIT_FAILURE;
-    for (const routine *r = routines; r < routines + ROUTINES; r++)
+    for (const routine *r = level3_routines; r < level3_routines + LEVEL3_ROUTINES; r++)
         for (int f = 0; f < FORMS; f++)
             if (argc < 2 || !strcmp(argv[1], form_names[f])) check_form(r, (form)f);
     return cublasDestroy(handle) ? EXIT_FAILURE : EXIT_SUCCESS;

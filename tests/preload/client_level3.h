@@ -3,8 +3,6 @@
 #ifndef TD_CLIENT_LEVEL3_H
 #define TD_CLIENT_LEVEL3_H
 
-typedef enum { SYMM, SYRK, SYRKX, SYR2K, TRMM, TRSM, KINDS } kind;
-
 /* side, uplo, op and diag are cuBLAS's numbers. */
 typedef struct {
     int side, uplo, op, diag, m, n, k, lda, ldb, ldc;
@@ -13,10 +11,8 @@ typedef struct {
     _Alignas(16) double alpha[2], beta[2];
 } call;
 
-/* Makes the call by the function of cublas.h for this type (D or Z) and this kind, on matrices in
- * device memory; a triangular product or solution is in place, in c. Returns what cublasGetError
- * says. */
-int run_legacy(kind k, char type, int is_hermitian, const call *x, const void *a, const void *b,
-               void *c);
+/* Makes the call by the function of cublas.h of that name behind "cublas", on matrices in device
+ * memory; a triangular product or solution is in place, in c. Returns what cublasGetError says. */
+int run_legacy(const char *name, const call *x, const void *a, const void *b, void *c);
 
 #endif

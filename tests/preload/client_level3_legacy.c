@@ -2,6 +2,7 @@
 #include "client_level3.h"
 
 #include <cublas.h>
+#include <string.h>
 
 /* What names nothing becomes a letter that names nothing. */
 static char side(const call *x) { return x->side == 0 ? 'l' : x->side == 1 ? 'R' : 'x'; }
@@ -11,85 +12,35 @@ static char diag(const call *x) { return x->diag == 0 ? 'N' : x->diag == 1 ? 'u'
 
 #define NUMBER(number, x) (*(const number *)(x))
 
-#define SYMM_OF(function, number)                                                                  \
-    function(side(x), uplo(x), x->m, x->n, NUMBER(number, x->alpha), a, x->lda, b, x->ldb,         \
-             NUMBER(number, x->beta), c, x->ldc)
-#define SYRK_OF(function, number)                                                                  \
-    function(uplo(x), op(x), x->n, x->k, NUMBER(number, x->alpha), a, x->lda,                      \
-             NUMBER(number, x->beta), c, x->ldc)
-#define SYR2K_OF(function, number, beta_number)                                                    \
-    function(uplo(x), op(x), x->n, x->k, NUMBER(number, x->alpha), a, x->lda, b, x->ldb,           \
-             NUMBER(beta_number, x->beta), c, x->ldc)
-#define TRIANGULAR_OF(function, number)                                                            \
-    function(side(x), uplo(x), op(x), diag(x), x->m, x->n, NUMBER(number, x->alpha), a, x->lda, c, \
-             x->ldc)
+#define SYMM_OF(function, number, alpha_type, beta_type)                                           \
+    function(side(x), uplo(x), x->m, x->n, NUMBER(alpha_type, x->alpha), a, x->lda, b, x->ldb,     \
+             NUMBER(beta_type, x->beta), c, x->ldc)
+#define SYRK_OF(function, number, alpha_type, beta_type)                                           \
+    function(uplo(x), op(x), x->n, x->k, NUMBER(alpha_type, x->alpha), a, x->lda,                  \
+             NUMBER(beta_type, x->beta), c, x->ldc)
+#define SYR2K_OF(function, number, alpha_type, beta_type)                                          \
+    function(uplo(x), op(x), x->n, x->k, NUMBER(alpha_type, x->alpha), a, x->lda, b, x->ldb,       \
+             NUMBER(beta_type, x->beta), c, x->ldc)
+#define TRSM_OF(function, number, alpha_type, beta_type)                                           \
+    function(side(x), uplo(x), op(x), diag(x), x->m, x->n, NUMBER(alpha_type, x->alpha), a,        \
+             x->lda, c, x->ldc)
+#define TRMM_OF      TRSM_OF
+#define GEMM_OF(...) (void)0 /* another client's */
 
-static void run_real(kind k, const call *x, const void *a, const void *b, void *c)
-{
-    switch (k) {
-    case SYMM:
-        SYMM_OF(cublasDsymm, double);
-        break;
-    case SYRK:
-        SYRK_OF(cublasDsyrk, double);
-        break;
-    case SYR2K:
-        SYR2K_OF(cublasDsyr2k, double, double);
-        break;
-    case TRMM:
-        TRIANGULAR_OF(cublasDtrmm, double);
-        break;
-    case TRSM:
-        TRIANGULAR_OF(cublasDtrsm, double);
-        break;
-    default:
-        break;
-    }
-}
+#define REAL         double, double, double
+#define COMPLEX      cuDoubleComplex, cuDoubleComplex, cuDoubleComplex
+#define HERMITIAN    COMPLEX
+#define HERMITIAN_K  cuDoubleComplex, double, double
+#define HERMITIAN_2K cuDoubleComplex, cuDoubleComplex, double
 
-static void run_complex(kind k, const call *x, const void *a, const void *b, void *c)
-{
-    switch (k) {
-    case SYMM:
-        SYMM_OF(cublasZsymm, cuDoubleComplex);
-        break;
-    case SYRK:
-        SYRK_OF(cublasZsyrk, cuDoubleComplex);
-        break;
-    case SYR2K:
-        SYR2K_OF(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex);
-        break;
-    case TRMM:
-        TRIANGULAR_OF(cublasZtrmm, cuDoubleComplex);
-        break;
-    case TRSM:
-        TRIANGULAR_OF(cublasZtrsm, cuDoubleComplex);
-        break;
-    default:
-        break;
-    }
-}
+#define CALL_OF(shape, ...) shape##_OF(__VA_ARGS__)
+#define CALL_blas(routine, shape, ...)                                                             \
+    if (strcmp(name, #routine) == 0) CALL_OF(shape, cublas##routine, __VA_ARGS__);
+#define CALL_sized(...) /* cublas.h has none */
 
-static void run_hermitian(kind k, const call *x, const void *a, const void *b, void *c)
+int run_legacy(const char *name, const call *x, const void *a, const void *b, void *c)
 {
-    switch (k) {
-    case SYMM:
-        SYMM_OF(cublasZhemm, cuDoubleComplex);
-        break;
-    case SYRK:
-        SYRK_OF(cublasZherk, double);
-        break;
-    case SYR2K:
-        SYR2K_OF(cublasZher2k, cuDoubleComplex, double);
-        break;
-    default:
-        break;
-    }
-}
-
-int run_legacy(kind k, char type, int is_hermitian, const call *x, const void *a, const void *b,
-               void *c)
-{
-    (type == 'D' ? run_real : is_hermitian ? run_hermitian : run_complex)(k, x, a, b, c);
+#define LEVEL3(routine, forms, shape, kind, types, family) CALL_##forms(routine, shape, types)
+#include "../../lib/routine/routines.def"
     return (int)cublasGetError();
 }

@@ -55,7 +55,7 @@ static cublasStatus_t run(const call *x, place where, bool by_xt, result *r)
     put(&b, where);
     put(&c, where);
     const cublasStatus_t status =
-        apply(x, by_xt ? x->r->xt : x->r->device, by_xt ? (void *)xt : (void *)handle, &a,
+        apply(x, by_xt ? x->r->xt : x->r->large, by_xt ? (void *)xt : (void *)handle, &a,
               x->is_in_place ? &c : &b, &c);
     if (!by_xt) REQUIRE(cudaDeviceSynchronize());
     *r = (result){c.shape, c.ld, c.bytes / sizeof(double), malloc(c.bytes), malloc(c.bytes)};
@@ -206,7 +206,8 @@ static void check_bad(const routine *r)
 /* Handles that were told of no device, or of one that is not there. */
 static void check_handles(void)
 {
-    const call usual = usual_call(&routines[0]), solve = usual_call(&routines[ROUTINES - 1]);
+    const call usual = usual_call(&level3_routines[0]),
+               solve = usual_call(&level3_routines[LEVEL3_ROUTINES - 1]);
     int absent = 99;
     cublasXtHandle_t given = xt;
     REQUIRE(cublasXtCreate(&xt));
@@ -220,11 +221,11 @@ static void check_handles(void)
 
 static void check_all(void)
 {
-    for (int i = 0; i < ROUTINES; i++) {
-        check_forms(&routines[i]);
-        check_scalars(&routines[i]);
-        check_sizes(&routines[i]);
-        check_bad(&routines[i]);
+    for (int i = 0; i < LEVEL3_ROUTINES; i++) {
+        check_forms(&level3_routines[i]);
+        check_scalars(&level3_routines[i]);
+        check_sizes(&level3_routines[i]);
+        check_bad(&level3_routines[i]);
     }
     check_handles();
 }
@@ -262,9 +263,10 @@ static void run_large(const call *x)
 static void run_tiles(bool in_stages, const char *word)
 {
     enum { ORDER = 600, VECTORS = 70 };
-    for (int i = 0; i < 2 * ROUTINES; i++) {
+    for (int i = 0; i < 2 * LEVEL3_ROUTINES; i++) {
         const bool is_left = i % 2 == 0;
-        call x = large_call(&routines[i / 2], is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT);
+        call x =
+            large_call(&level3_routines[i / 2], is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT);
         if ((in_stages && x.r->kind != TRSM) || !strstr(x.r->name, word)) continue;
         if (in_stages) {
             x.m = is_left ? ORDER : VECTORS;
@@ -352,8 +354,8 @@ static void *call_with_own_handle(void *of)
 
 static void run_threads(void)
 {
-    for (int i = 0; i < ROUTINES; i++) {
-        const call x = large_call(&routines[i], CUBLAS_SIDE_LEFT);
+    for (int i = 0; i < LEVEL3_ROUTINES; i++) {
+        const call x = large_call(&level3_routines[i], CUBLAS_SIDE_LEFT);
         caller callers[THREADS];
         bool is_same = true;
         for (int t = 0; t < THREADS; t++) {
@@ -430,8 +432,8 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "threads") == 0) {
         run_threads();
     } else if (strcmp(what, "faults") == 0) {
-        for (int i = 0; i < ROUTINES; i++)
-            if (is_for_faults(&routines[i])) fail_everywhere(&routines[i]);
+        for (int i = 0; i < LEVEL3_ROUTINES; i++)
+            if (is_for_faults(&level3_routines[i])) fail_everywhere(&level3_routines[i]);
     } else {
         check_all();
     }

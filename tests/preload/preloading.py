@@ -8,6 +8,7 @@ the real libraries.
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,18 @@ client, preload = sys.argv[1:3]
 hostgpu = sys.argv[3] if len(sys.argv) > 3 else None
 libraries = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"] if hostgpu else []
 stand_ins = [os.path.join(hostgpu, name) for name in libraries]
+
+
+def rows_of(table):
+    """Names and forms of the rows LEVEL3, XT and so on of the library's table of routines, which a
+    GPU bundle has beside this file."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in (here, os.path.join(here, "../../lib/routine")):
+        path = os.path.join(folder, "routines.def")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                return re.findall(rf"^{table}\((\w+), (\w+),", file.read(), re.MULTILINE)
+    raise FileNotFoundError("routines.def")
 
 
 def run(*arguments, program=client, tandem=True, **variables):

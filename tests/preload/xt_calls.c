@@ -6,35 +6,12 @@
 
 #include "require.h"
 
-#define ROUTINE(name, device, kind, is_hermitian)                                                  \
-    {                                                                                              \
-#name, kind,                                                                               \
-            (#name)[0] == 'Z', is_hermitian, (function *)cublasXt##name,                           \
-                    (function *)cublas##device                                                     \
-    }
-const routine routines[ROUTINES] = {
-    ROUTINE(Dgemm, Dgemm_v2_64, GEMM, false),    ROUTINE(Zgemm, Zgemm_v2_64, GEMM, false),
-    ROUTINE(Dsymm, Dsymm_v2_64, SYMM, false),    ROUTINE(Zsymm, Zsymm_v2_64, SYMM, false),
-    ROUTINE(Zhemm, Zhemm_v2_64, SYMM, true),     ROUTINE(Dsyrk, Dsyrk_v2_64, SYRK, false),
-    ROUTINE(Zsyrk, Zsyrk_v2_64, SYRK, false),    ROUTINE(Zherk, Zherk_v2_64, SYRK, true),
-    ROUTINE(Dsyrkx, Dsyrkx_64, SYRKX, false),    ROUTINE(Zsyrkx, Zsyrkx_64, SYRKX, false),
-    ROUTINE(Zherkx, Zherkx_64, SYRKX, true),     ROUTINE(Dsyr2k, Dsyr2k_v2_64, SYR2K, false),
-    ROUTINE(Zsyr2k, Zsyr2k_v2_64, SYR2K, false), ROUTINE(Zher2k, Zher2k_v2_64, SYR2K, true),
-    ROUTINE(Dtrmm, Dtrmm_v2_64, TRMM, false),    ROUTINE(Ztrmm, Ztrmm_v2_64, TRMM, false),
-    ROUTINE(Dtrsm, Dtrsm_v2_64, TRSM, false),    ROUTINE(Ztrsm, Ztrsm_v2_64, TRSM, false),
-};
-
 size_t parts(const call *x) { return x->r->is_complex ? 2 : 1; }
 
 bool is_rank_update(const call *x)
 {
     return x->r->kind == SYRK || x->r->kind == SYRKX || x->r->kind == SYR2K;
 }
-
-bool is_triangular(const call *x) { return x->r->kind == TRMM || x->r->kind == TRSM; }
-
-/* A has one triangle beside B. */
-static bool is_sided(const call *x) { return x->r->kind == SYMM || is_triangular(x); }
 
 static shape with_op(int op, size_t rows, size_t columns)
 {
@@ -44,7 +21,7 @@ static shape with_op(int op, size_t rows, size_t columns)
 shape shape_of_a(const call *x)
 {
     const size_t order = x->side == CUBLAS_SIDE_LEFT ? x->m : x->n;
-    if (is_sided(x)) return (shape){order, order};
+    if (level3_has_side(x->r)) return (shape){order, order};
     return with_op(x->op, is_rank_update(x) ? x->n : x->m, x->k);
 }
 
@@ -100,7 +77,7 @@ static double number(const call *x, area of, size_t e, size_t column, bool is_di
 {
     const double wave = sin(1.7 * (double)e + seed),
                  spread = column > WIDE_FROM ? ldexp(1.0, -(int)(e % 29)) : 1.0;
-    if (!is_triangular(x) || of == ALL) return spread * wave * exp((double)(e % 7));
+    if (!level3_is_triangular(x->r) || of == ALL) return spread * wave * exp((double)(e % 7));
     return is_diagonal ? 2.0 + wave : 0.02 * wave;
 }
 
@@ -127,18 +104,18 @@ static bool is_zero(const double scalar[2], bool is_complex)
 
 area area_of_a(const call *x)
 {
-    const bool has_k = !is_sided(x);
+    const bool has_k = !level3_has_side(x->r);
     const bool has_real_alpha = !x->r->is_complex || (x->r->kind == SYRK && x->r->is_hermitian);
     if (is_zero(x->alpha, !has_real_alpha) || (has_k && x->k == 0)) return NONE;
     if (has_k) return ALL;
-    return is_triangular(x) && x->diag == CUBLAS_DIAG_UNIT ? BESIDE_DIAGONAL : TRIANGLE;
+    return level3_is_triangular(x->r) && x->diag == CUBLAS_DIAG_UNIT ? BESIDE_DIAGONAL : TRIANGLE;
 }
 
 /* Of the result before the call. */
 area area_of_c(const call *x)
 {
     const bool has_real_beta = !x->r->is_complex || (is_rank_update(x) && x->r->is_hermitian);
-    if (is_triangular(x))
+    if (level3_is_triangular(x->r))
         return x->is_in_place || x->r->kind == TRSM ? (area_of_a(x) == NONE ? NONE : ALL) : NONE;
     if (is_zero(x->beta, !has_real_beta)) return NONE;
     return is_rank_update(x) ? TRIANGLE : ALL;
@@ -146,38 +123,24 @@ area area_of_c(const call *x)
 
 /* ---- calls ---- */
 
-typedef cublasStatus_t gemm(void *, int, int, size_t, size_t, size_t, const void *, const void *,
-                            size_t, const void *, size_t, const void *, void *, size_t);
-typedef cublasStatus_t symm(void *, int, int, size_t, size_t, const void *, const void *, size_t,
-                            const void *, size_t, const void *, void *, size_t);
-typedef cublasStatus_t syrk(void *, int, int, size_t, size_t, const void *, const void *, size_t,
-                            const void *, void *, size_t);
-typedef cublasStatus_t trmm(void *, int, int, int, int, size_t, size_t, const void *, const void *,
-                            size_t, const void *, size_t, void *, size_t);
-typedef cublasStatus_t trsm(void *, int, int, int, int, size_t, size_t, const void *, const void *,
-                            size_t, void *, size_t);
-
 cublasStatus_t apply(const call *x, function *f, void *its, const matrix *a, const matrix *b,
                      const matrix *c)
 {
-    switch (x->r->kind) {
-    case GEMM:
-        return ((gemm *)f)(its, x->op, x->op_b, x->m, x->n, x->k, x->alpha, a->at, a->ld, b->at,
-                           b->ld, x->beta, c->at, c->ld);
-    case SYMM:
-        return ((symm *)f)(its, x->side, x->uplo, x->m, x->n, x->alpha, a->at, a->ld, b->at, b->ld,
-                           x->beta, c->at, c->ld);
-    case SYRK:
-        return ((syrk *)f)(its, x->uplo, x->op, x->n, x->k, x->alpha, a->at, a->ld, x->beta, c->at,
-                           c->ld);
-    case TRMM:
-        return ((trmm *)f)(its, x->side, x->uplo, x->op, x->diag, x->m, x->n, x->alpha, a->at,
-                           a->ld, b->at, b->ld, c->at, c->ld);
-    case TRSM:
-        return ((trsm *)f)(its, x->side, x->uplo, x->op, x->diag, x->m, x->n, x->alpha, a->at,
-                           a->ld, c->at, c->ld);
-    default:
-        return ((symm *)f)(its, x->uplo, x->op, x->n, x->k, x->alpha, a->at, a->ld, b->at, b->ld,
-                           x->beta, c->at, c->ld);
-    }
+    const level3_arguments with = {.side = x->side,
+                                   .uplo = x->uplo,
+                                   .op = x->op,
+                                   .op_b = x->op_b,
+                                   .diag = x->diag,
+                                   .m = (int64_t)x->m,
+                                   .n = (int64_t)x->n,
+                                   .k = (int64_t)x->k,
+                                   .lda = (int64_t)a->ld,
+                                   .ldb = (int64_t)b->ld,
+                                   .ldc = (int64_t)c->ld,
+                                   .alpha = x->alpha,
+                                   .a = a->at,
+                                   .b = b->at,
+                                   .beta = x->beta,
+                                   .c = c->at};
+    return level3_call(x->r, f, its, &with);
 }

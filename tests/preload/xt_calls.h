@@ -1,5 +1,5 @@
-/* xt_calls.h - calls of level 3 by one table of its routines, whose functions in cublasXt and in
- * cuBLAS have the same arguments: the matrices of a call in any kind of memory, with NaN where it
+/* xt_calls.h - calls of level 3 routines, whose functions in cublasXt and in cuBLAS have the
+ * same arguments: the matrices of a call in any kind of memory, with NaN where it
  * must not read, and the call itself. For client_xt.c. */
 #ifndef TESTS_PRELOAD_XT_CALLS_H
 #define TESTS_PRELOAD_XT_CALLS_H
@@ -8,19 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../support/level3.h"
+
 typedef enum { PAGEABLE, PINNED, DEVICE, MANAGED, PLACES } place;
 
-typedef enum { GEMM, SYMM, SYRK, SYRKX, SYR2K, TRMM, TRSM } kind;
-typedef void function(void);
-typedef struct {
-    const char *name; /* behind cublasXt */
-    kind kind;
-    bool is_complex, is_hermitian;
-    function *xt, *device; /* whose sizes have 64 bits, too */
-} routine;
-
-enum { ROUTINES = 18 };
-extern const routine routines[ROUTINES];
+typedef level3_function function;
+typedef level3_routine routine;
 
 /* Matrices are arrays of doubles, of which an element has one or, if complex, two. op is also
  * op(A)'s of a product of two full matrices. */
@@ -51,7 +44,6 @@ typedef enum { NONE, ALL, TRIANGLE, BESIDE_DIAGONAL } area;
 
 size_t parts(const call *x);
 bool is_rank_update(const call *x);
-bool is_triangular(const call *x);
 
 shape shape_of_a(const call *x);
 shape shape_of_b(const call *x);

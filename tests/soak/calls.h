@@ -5,6 +5,8 @@
 #include <cublas_api.h>
 #include <stdbool.h>
 
+#include "../support/level3.h"
+
 /* The arguments of one call; each routine takes those that it has. Matrices and arrays of them are
  * in device memory, of binary64 or complex binary64 as the routine's type is; scalars are where the
  * handle's pointer mode says. */
@@ -33,14 +35,19 @@ typedef enum {
 } shape;
 
 typedef struct {
-    const char *name; /* of the function */
-    cublasStatus_t (*call)(const arguments *x);
+    const char *name; /* of the function, behind "cublas" */
     bool is_complex;
     shape shape;
-    cublasOperation_t transpose; /* the one beside CUBLAS_OP_N that an update of rank k takes */
+    cublasOperation_t transpose;  /* the one beside CUBLAS_OP_N that an update of rank k takes */
+    const level3_routine *level3; /* one of level 3 ... */
+    cublasStatus_t (*form)(const arguments *x); /* ... or another form of a product */
 } routine;
 
-extern const routine routines[];
-extern const int routine_count;
+enum { ROUTINES = LEVEL3_ROUTINES + 11 };
+
+/* The routine of that number. */
+routine routine_at(int i);
+
+cublasStatus_t call_routine(const routine *r, const arguments *x);
 
 #endif

@@ -39,7 +39,7 @@ static const double nearness = 0x1p-36;
 
 /* One call, and what it must give. */
 typedef struct {
-    const routine *routine;
+    routine routine;
     arguments x; /* without handle, matrix C and scalars */
     cuDoubleComplex alpha, beta;
     bool scalars_on_device;
@@ -118,7 +118,7 @@ static cublasOperation_t random_op(unsigned *seed, const routine *r)
 static void make_job(job *j, const routine *r, unsigned *seed, int widths)
 {
     const bool is_solved = r->shape == SOLVED;
-    *j = (job){.routine = r, .scalars_on_device = below(seed, 2)};
+    *j = (job){.routine = *r, .scalars_on_device = below(seed, 2)};
     j->x = (arguments){.op_a = random_op(seed, r),
                        .op_b = random_op(seed, r),
                        .side = below(seed, 2) ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT,
@@ -175,7 +175,7 @@ static cublasStatus_t run(const job *j, work *w)
     REQUIRE(
         !cudaMemcpyAsync(w->scalars, scalars, sizeof scalars, cudaMemcpyHostToDevice, w->stream));
     REQUIRE(!cudaMemcpyAsync(w->c, operands.c, c_bytes, cudaMemcpyDeviceToDevice, w->stream));
-    const cublasStatus_t status = j->routine->call(&x);
+    const cublasStatus_t status = call_routine(&j->routine, &x);
     REQUIRE(!cudaMemcpyAsync(w->host, w->c, c_bytes, cudaMemcpyDeviceToHost, w->stream));
     REQUIRE(!cudaStreamSynchronize(w->stream));
     return status;
@@ -185,12 +185,13 @@ static cublasStatus_t run(const job *j, work *w)
 static void say(const job *j, const char *fault, size_t i, double got, double expected)
 {
     const arguments *x = &j->x;
-    printf("fault: %s %s m=%d n=%d k=%d: %s: op_a %d op_b %d side %d fill %d diag %d, alpha %a %a, "
+    printf("fault: cublas%s %s m=%d n=%d k=%d: %s: op_a %d op_b %d side %d fill %d diag %d, alpha "
+           "%a %a, "
            "beta %a on the %s, number %zu of columns of %d: %a for %a\n",
-           j->routine->name, j->routine->is_complex ? "complex" : "real", x->m, x->n, x->k, fault,
+           j->routine.name, j->routine.is_complex ? "complex" : "real", x->m, x->n, x->k, fault,
            (int)x->op_a, (int)x->op_b, (int)x->side, (int)x->fill, (int)x->diag, j->alpha.x,
            j->alpha.y, j->beta.x, j->scalars_on_device ? "device" : "host", i,
-           ld * (j->routine->is_complex ? 2 : 1), got, expected);
+           ld * (j->routine.is_complex ? 2 : 1), got, expected);
     fflush(stdout);
 }
 
@@ -318,20 +319,21 @@ static bool make_jobs(unsigned seed, int widths)
 {
     bool is_good = true;
     work w = make_work(streams[0]);
-    jobs = calloc((size_t)(routine_count * VARIANTS), sizeof *jobs);
+    jobs = calloc((size_t)(ROUTINES * VARIANTS), sizeof *jobs);
     REQUIRE(jobs);
-    for (int r = 0; r < routine_count; r++) {
+    for (int i = 0; i < ROUTINES; i++) {
+        const routine r = routine_at(i);
         int made = 0;
         for (bool is_there = true; is_there && made < VARIANTS; made += is_there) {
             job *j = &jobs[job_count];
-            make_job(j, &routines[r], &seed, widths);
+            make_job(j, &r, &seed, widths);
             is_there = begin(j, &w, &is_good);
             if (is_there)
                 job_count++;
             else
                 free(j->first);
         }
-        if (!made) printf("not there: %s\n", routines[r].name);
+        if (!made) printf("not there: cublas%s\n", r.name);
     }
     free_work(&w);
     REQUIRE(job_count > 0);
