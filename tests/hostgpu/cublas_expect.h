@@ -8,6 +8,7 @@
 
 #include <cublas_v2.h>
 
+#include "../support/random.h"
 #include "expect.h"
 
 enum { SEED = 20240607 };
@@ -34,11 +35,7 @@ static inline int destroy(void **state)
 
 static uint64_t random_state = SEED;
 
-static inline double random_number(void)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(random_state >> 11) * 0x1p-52 - 1;
-}
+static inline double random_number(void) { return random_signed(&random_state); }
 
 static inline void *acquire(size_t bytes)
 {

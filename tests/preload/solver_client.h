@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../support/random.h"
+
 /* Names may be macros. */
 #define JOIN(name, more)  name##more
 #define OWN(function)     JOIN(function, _)
@@ -126,11 +128,7 @@ static inline void close_solver(void)
 static uint64_t state;
 
 /* Between -1 and 1. */
-static inline double random_number(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
-}
+static inline double random_number(void) { return random_signed(&state); }
 
 /* ---- main ---- */
 

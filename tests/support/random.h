@@ -26,6 +26,19 @@ static inline double random_uniform(test_random *r)
     return ((double)(random_bits(r) >> 12) + 0.5) * 0x1p-52;
 }
 
+/* Uniform in [-1, 1), of a state of its own: the high bits of Knuth's linear congruential
+ * generator. Of whole numbers all from low to high. */
+static inline double random_signed(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(*state >> 11) * 0x1p-52 - 1.0;
+}
+
+static inline int random_signed_int(uint64_t *state, int low, int high)
+{
+    return low + (int)((random_signed(state) + 1.0) * 0.5 * (high - low + 1));
+}
+
 /* low .. high, both included. */
 static inline int random_int(test_random *r, int low, int high)
 {

@@ -14,6 +14,7 @@
 #include "lib/engines/factor/cholesky.h"
 #include "tests/kernels/support/device.h"
 #include "tests/support/bits.h"
+#include "tests/support/random.h"
 
 enum { BLOCK = 16 };
 
@@ -75,15 +76,11 @@ typedef struct {
     const matrix *of;
 } source;
 
-static double uniform(source *s)
-{
-    s->state = s->state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(s->state >> 11) * 0x1p-52 - 1.0;
-}
+static double uniform(source *s) { return random_signed(&s->state); }
 
 static int whole(source *s, int least, int most)
 {
-    return least + (int)((uniform(s) + 1.0) * 0.5 * (most - least + 1));
+    return random_signed_int(&s->state, least, most);
 }
 
 /* An element of a row and a column that is not behind it. */

@@ -13,6 +13,7 @@
 #include "lib/routine/cholesky_steps.h"
 #include "lib/routine/qr_steps.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/random.h"
 
 enum { N = 300 };
 
@@ -41,10 +42,7 @@ static double *make_matrix(const call *c)
     double *a = malloc(numbers_of(c) * sizeof *a);
     uint64_t state = 5;
     CHECK(a, "no memory");
-    for (size_t e = 0; e < numbers_of(c); e++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        a[e] = (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
-    }
+    for (size_t e = 0; e < numbers_of(c); e++) a[e] = random_signed(&state);
     for (size_t i = 0; i < N; i++) a[parts * (i + i * N)] += 2.0 * N;
     return a;
 }

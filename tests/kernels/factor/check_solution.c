@@ -14,6 +14,7 @@
 #include "lib/cuda/device.h"
 #include "lib/engines/factor/solution.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/random.h"
 
 typedef double complex number;
 typedef long double complex quantity;
@@ -51,11 +52,7 @@ static bool is_inverse(const system_case *c) { return c->kind == TD_CHOLESKY_INV
 
 static uint64_t state;
 
-static double uniform(void)
-{
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0;
-}
+static double uniform(void) { return random_signed(&state); }
 
 static number random_number(const system_case *c)
 {

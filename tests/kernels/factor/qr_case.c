@@ -7,6 +7,7 @@
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/random.h"
 #include "tests/support/test.h"
 
 enum { POISON = 0x7f };
@@ -24,15 +25,11 @@ const char *text_of(const matrix *x)
 
 /* ---- data ---- */
 
-static double uniform(source *s)
-{
-    s->state = s->state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(int64_t)(s->state >> 11) * 0x1p-52 - 1.0;
-}
+static double uniform(source *s) { return random_signed(&s->state); }
 
 static int whole(source *s, int least, int most)
 {
-    return least + (int)((uniform(s) + 1.0) * 0.5 * (most - least + 1));
+    return random_signed_int(&s->state, least, most);
 }
 
 static double random_numbers(source *s, int i, int j) { return (void)i, (void)j, uniform(s); }

@@ -112,10 +112,4 @@ TEST(unread_operands_change_nothing)
     problem_free(&p);
 }
 
-int main(void)
-{
-    int failed = 0;
-    device_require();
-    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
-    return failed;
-}
+int main(void) { return mode_run_tests(&tested, (test_group){0}); }

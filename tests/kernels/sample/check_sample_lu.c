@@ -11,6 +11,7 @@
 
 #include "lib/engines/proven.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/random.h"
 #include "sampled.h"
 
 typedef enum { INT, INT64, NONE } pivots_kind;
@@ -61,8 +62,7 @@ static double *make_matrix(const factors *f)
     CHECK(a, "no memory");
     for (int i = 0; i < f->ld * f->n * parts; i++) {
         const int e = i / parts;
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        a[i] = number_of(f, e % f->ld, e / f->ld, (double)(int64_t)(state >> 11) * 0x1p-52 - 1.0);
+        a[i] = number_of(f, e % f->ld, e / f->ld, random_signed(&state));
     }
     /* Without pivots the diagonal is the largest. */
     for (int i = 0; i < least_of(f) && f->pivots == NONE; i++) a[(i + i * f->ld) * parts] += 99.0;

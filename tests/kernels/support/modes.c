@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
 #include "lib/routine/mode.h"
-#include "tests/support/test.h"
 
 const td_prices free_native = {.binary64 = 1,
                                .native = 1,
@@ -147,6 +147,17 @@ const mode *mode_after(const mode *m)
         is_next |= &modes[i] == m;
     }
     return NULL;
+}
+
+int mode_run_tests(const mode **tested, test_group with)
+{
+    int failed = 0;
+    device_require();
+    while ((*tested = mode_after(*tested))) {
+        with.name = (*tested)->name;
+        failed += test_run_group(with);
+    }
+    return failed;
 }
 
 bool mode_stands_for_others(const mode *m)

@@ -7,6 +7,7 @@
 #include "kernels/select/prices.h"
 #include "tests/ref/ref.h"
 #include "tests/ref/ref_ozaki.h"
+#include "tests/support/test.h"
 
 typedef struct {
     const char *name;         /* as in TANDEM_MODE */
@@ -38,6 +39,10 @@ extern const td_prices free_native;
  * the program if the library's registry has a mode of which nothing is known. Where sanitizers make
  * everything slow there are fewer. */
 const mode *mode_after(const mode *m);
+
+/* Runs the program's tests on a device once for each of these modes, which *tested is meanwhile.
+ * Returns how many failed. */
+int mode_run_tests(const mode **tested, test_group with);
 
 /* One of each family, and of the Ozaki family one that keeps a cuBLAS handle too: for what all of
  * these have from the same place. */

@@ -314,10 +314,4 @@ TEST(a_real_product_has_no_conjugate)
     device_free(x);
 }
 
-int main(void)
-{
-    int failed = 0;
-    device_require();
-    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
-    return failed;
-}
+int main(void) { return mode_run_tests(&tested, (test_group){0}); }

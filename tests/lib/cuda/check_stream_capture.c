@@ -103,9 +103,5 @@ TEST(repeated_captures)
 
 int main(void)
 {
-    device_require();
-    int failed = 0;
-    while ((tested = mode_after(tested)))
-        failed += test_run(.name = tested->name, .set_up = set_up, .tear_down = tear_down);
-    return failed;
+    return mode_run_tests(&tested, (test_group){.set_up = set_up, .tear_down = tear_down});
 }

@@ -175,9 +175,6 @@ TEST(routines_are_products)
 
 int main(int argc, char **argv)
 {
-    int failed = 0;
     test_take_cases(argc, argv, &cases, &first_seed);
-    device_require();
-    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
-    return failed;
+    return mode_run_tests(&tested, (test_group){0});
 }

@@ -286,10 +286,4 @@ TEST(special_numbers)
     }
 }
 
-int main(void)
-{
-    int failed = 0;
-    device_require();
-    while ((tested = mode_after(tested))) failed += test_run(.name = tested->name);
-    return failed;
-}
+int main(void) { return mode_run_tests(&tested, (test_group){0}); }
