@@ -1,8 +1,10 @@
 """Modes of Tandem against cuBLAS on many kinds of data, shapes and forms of call, in one process.
 
     never_slower.py --out FOLDER [--library FILE] [--modes MODE,...] [--only REGEX] [--seconds S]
+    never_slower.py --out FOLDER --random N [--seed SEED] ...
 
-Each row (sweep_rows.py) is a call, and a kind of data for each operand (sweep_kinds.py). cuBLAS's
+Each row (sweep_rows.py) is a call, and a kind of data for each operand (sweep_kinds.py); or N rows
+are drawn by a seed (sweep_random.py): kinds, sizes and layouts that nobody has listed. cuBLAS's
 own function and, for each mode, Tandem's are called in turn on the same operands. Native times are
 taken until two halves of them have medians that agree to 2 %, or the row's share of S seconds is
 over. Each mode is a copy of the library, loaded with an environment of its own; another copy, which
@@ -22,6 +24,7 @@ import math
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import statistics
 import subprocess
@@ -36,7 +39,8 @@ MOST = 40  # timed rounds of a row
 BUSY_BYTES = 1 << 29  # what the device writes while the host enqueues a timed call
 SOME_FAILED = 3  # status of the measuring process
 LIMITS = (1.05, 1.10, 1.15, 3.0)
-FIELDS = ["kind", "sides", "shape", "form", "type", "m", "n", "k", "batch", "ops", "beta"]
+FIELDS = ["kind", "sides", "shape", "form", "type", "m", "n", "k", "batch", "ops", "beta", "pad",
+          "skew"]
 TIMED = ["row", "mode", *FIELDS, "native_ms", "ms", "ratio", "spread", "rounds"]
 JOINED = [*TIMED, "ran", "moduli", "repaired", "tiles"]
 
@@ -181,10 +185,16 @@ def recorded_calls():
     sys.exit(f"never_slower: no real_calls.csv in {HERE} or {HERE / 'data'}")
 
 
-def wanted_rows(arguments, kinds):
+def listed_or_drawn_rows(arguments, kinds):
+    if arguments.random:
+        from sweep_random import draw_rows
+        return draw_rows(kinds.KINDS, arguments.random, arguments.seed, arguments.divide)
     from sweep_rows import all_rows
-    rows = all_rows(kinds.KINDS, kinds.real_kinds.PLAIN, recorded_calls(),
-                    arguments.divide)
+    return all_rows(kinds.KINDS, kinds.real_kinds.PLAIN, recorded_calls(), arguments.divide)
+
+
+def wanted_rows(arguments, kinds):
+    rows = listed_or_drawn_rows(arguments, kinds)
     return [(i, row) for i, row in enumerate(rows) if re.search(arguments.only, row.name)]
 
 
@@ -268,14 +278,15 @@ def geometric_mean(ratios):
 def row_text(line):
     return (f"{line['row']:>4} {line['kind']:38.38} {line['sides']:5} {line['form']:38} "
             f"{line['type']} {line['m']:>6} {line['n']:>6} {line['k']:>6} {line['batch']:>3} "
-            f"{line['ops']:2} {line['beta']:>4} {line['native_ms']:>10} {line['ms']:>10} "
+            f"{line['ops']:2} {line['beta']:>4} {line['pad']:>3} {line['skew']:>4} "
+            f"{line['native_ms']:>10} {line['ms']:>10} "
             f"{float(line['ratio']):6.3f} {line['ran']:8} {line['moduli']:>4} "
             f"{line['repaired']:>9} {line['tiles']:>7}")
 
 
 HEAD = (f"{'row':>4} {'kind':38} {'sides':5} {'form':38} t {'m':>6} {'n':>6} {'k':>6} {'b':>3} ops "
-        f"beta {'native ms':>10} {'ms':>9} {'ratio':>6} {'ran':8} {'mod.':>4} {'repaired':>9} "
-        f"{'tiles':>7}")
+        f"beta pad skew {'native ms':>10} {'ms':>10} {'ratio':>6} {'ran':8} {'mod.':>4} "
+        f"{'repaired':>9} {'tiles':>7}")
 
 
 def summary(mode, lines):
@@ -289,6 +300,8 @@ def summary(mode, lines):
     everywhere = ratios + [1.0] * (len(lines) - len(emulated))
     yield (f"geometric mean {geometric_mean(everywhere):.3f} of all rows, native ones as 1, "
            f"{geometric_mean(ratios):.3f} of the emulated")
+    better = geometric_mean([min(1.0, ratio) for ratio in everywhere])
+    yield f"geometric mean {better:.3f} of all rows if each took the better of the mode and native"
     native = [float(line["ratio"]) for line in lines if line["ran"] == "native"]
     if native:
         yield f"native rows by their times: {min(native):.3f} to {max(native):.3f}"
@@ -307,7 +320,7 @@ def form_means(lines):
 
 
 def print_tables(arguments, found):
-    text = []
+    text = [f"\n{arguments.random} rows of seed {arguments.seed}"] if arguments.random else []
     for mode in arguments.modes:
         lines = [line for line in found if line["mode"] == mode]
         text += [f"\n{mode}\n{HEAD}", *map(row_text, lines)]
@@ -409,6 +422,10 @@ def parse_arguments():
                         type=lambda text: text.split(","), help="default: auto")
     parser.add_argument("--only", default="", type=expression, metavar="REGEX",
                         help="only rows that fit: kind,sides,form,type,ops,m,n,k,batch,beta")
+    parser.add_argument("--random", type=positive(int), metavar="N",
+                        help="measure N rows that are drawn, not those that are listed")
+    parser.add_argument("--seed", type=positive(int), metavar="SEED",
+                        help="by which they are drawn (default: another one each time)")
     parser.add_argument("--seconds", default=100.0, type=positive(float), metavar="S",
                         help="when to stop repeating (default 100); no row is left out")
     parser.add_argument("--rounds", default=6, type=positive(int), metavar="N",
@@ -429,13 +446,16 @@ def main():
     for mode in arguments.modes:
         report_path(arguments.out, mode).unlink(missing_ok=True)
     started = time.monotonic()
+    if arguments.random and not arguments.seed:
+        arguments.seed = 1 + secrets.randbelow(10 ** 6)
     ended = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--measure", "--library",
-                            arguments.library], env=measuring_environment(), check=False)
+                            arguments.library, "--seed", str(arguments.seed or 1)],
+                           env=measuring_environment(), check=False)
     if ended.returncode not in (0, SOME_FAILED):
         sys.exit(f"never_slower: measuring failed: status {ended.returncode}")
     found = join(arguments)
     print_tables(arguments, found)
-    for mode in arguments.modes:
+    for mode in arguments.modes if not arguments.random else []:
         draw(arguments, mode, [line for line in found if line["mode"] == mode])
     print(f"{time.monotonic() - started:.0f} s in all")
     if ended.returncode:

@@ -18,10 +18,11 @@ long = ctypes.c_longlong
 
 
 class Operand:
-    """An array of one member or more in device memory."""
+    """An array of one member or more in device memory, of which so many numbers come first."""
 
-    def __init__(self, device, array):
-        self.array, self.address = array, device.address(array)
+    def __init__(self, device, array, skew=0):
+        self.array = array
+        self.address = ctypes.c_void_p(device.address(array).value + skew * array.itemsize)
         self.members, self.columns, self.rows = array.shape
         self.stride = self.columns * self.rows
         self.bytes = array.nbytes
@@ -45,7 +46,7 @@ class Call:
     scalars: int = ON_HOST
     keep: tuple = ()  # what the arguments refer to
     left: Operand = None
-    result: object = None  # the address of C
+    result: Operand = None  # C
 
     def make(self, library):
         return getattr(library, self.function)(*self.arguments)
@@ -267,22 +268,41 @@ def tame(xp, triangle):
     return tamed
 
 
-def members(xp, draw, operation, count):
+def laid_out(xp, matrix, row):
+    """The matrix, as it is stored, with what the row has between its lines and before them."""
+    if row.pad == row.skew == 0:
+        return matrix
+    columns, rows = matrix.shape
+    room = xp.zeros((columns + 1) * (rows + row.pad), dtype=matrix.dtype)
+    lines = room[row.skew:row.skew + columns * (rows + row.pad)].reshape(columns, -1)
+    lines[:, :rows] = matrix
+    return room.reshape(columns + 1, -1)
+
+
+def many(xp, matrices):
+    return xp.stack(matrices) if len(matrices) > 1 else matrices[0][None]
+
+
+def members(xp, draw, operation, row):
     """At most four members that differ, each as often as the others."""
-    few = [stored(xp, draw(i), operation) for i in range(min(count, 4))]
-    return xp.stack([few[i % len(few)] for i in range(count)]) if count > 1 else few[0][None]
+    few = [laid_out(xp, stored(xp, draw(i), operation), row) for i in range(min(row.batch, 4))]
+    return many(xp, [few[i % len(few)] for i in range(row.batch)])
+
+
+def zeros(xp, row):
+    one = xp.zeros((row.n, row.m), dtype="f8" if row.type == "d" else "c16")
+    return many(xp, [laid_out(xp, one, row)] * row.batch)
 
 
 def prepare(device, xp, row, draw):
     """The call of a row; draw(left or right, member) makes op(A) and op(B)."""
-    letter = row.type
-    a = members(xp, lambda i: draw("left", i), row.op_a, row.batch)
+    a = members(xp, lambda i: draw("left", i), row.op_a, row)
     if row.form == "cublasDtrsm_v2":
         a = tame(xp, a[0])[None]
-    c = xp.zeros((row.batch, row.n, row.m), dtype="f8" if letter == "d" else "c16")
-    b = c if row.op_b == "-" else members(xp, lambda i: draw("right", i), row.op_b, row.batch)
-    operands = [Operand(device, array) for array in (a, b, c)]
+    c = zeros(xp, row)
+    b = c if row.op_b == "-" else members(xp, lambda i: draw("right", i), row.op_b, row)
+    operands = [Operand(device, array, row.skew) for array in (a, b, c)]
     call = FORMS[row.form](Setting(device, xp, row, *operands))
-    call.left, call.result = operands[0], operands[2].address
+    call.left, call.result = operands[0], operands[2]
     call.keep += tuple(operands)
     return call

@@ -73,6 +73,8 @@ class Row:
     batch: int
     beta: int
     shape: str = ""  # for the drawing
+    pad: int = 0  # numbers of each line in memory that no operand has
+    skew: int = 0  # numbers before the first one of each operand
 
     @property
     def function(self):

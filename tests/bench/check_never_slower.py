@@ -6,6 +6,7 @@ instead of TANDEM it is the process in which calls are checked, under Tandem in 
 import csv
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -14,8 +15,8 @@ import tempfile
 import unittest
 
 TANDEM, BENCH = sys.argv[1], pathlib.Path(sys.argv[2])
-COLUMNS = ("row mode kind sides shape form type m n k batch ops beta native_ms ms ratio spread "
-           "rounds ran moduli repaired tiles").split()
+COLUMNS = ("row mode kind sides shape form type m n k batch ops beta pad skew native_ms ms ratio "
+           "spread rounds ran moduli repaired tiles").split()
 ONLY = r"^(normal|powers of a band|kernel K K),|^recorded calls,.*,NT,"
 MODES = ["auto", "ozaki2"]
 
@@ -30,6 +31,7 @@ pathlib.Path(FOLDER.name, "cupy.py").write_text("raise ImportError('no cupy here
 sys.path[:0] = [FOLDER.name, str(BENCH)]
 import never_slower  # noqa: E402
 import sweep_kinds  # noqa: E402
+import sweep_random  # noqa: E402
 import sweep_rows  # noqa: E402
 
 RECORDED = BENCH / "real_calls.csv"
@@ -80,9 +82,15 @@ class Forms:
         call.release()
         return self.largest_error(row, call, drawn)
 
+    def fetch(self, row, result):
+        """The members of C as they are stored, without what lies between their columns."""
+        numbers = np.zeros(result.members * result.stride - row.skew, dtype=result.array.dtype)
+        self.device.fetch(result.address, numbers)
+        of_member = [numbers[i * result.stride:][:row.n * result.rows] for i in range(row.batch)]
+        return [member.reshape(row.n, result.rows)[:, :row.m] for member in of_member]
+
     def largest_error(self, row, call, drawn):
-        c = np.zeros((row.batch, row.n, row.m), dtype="f8" if row.type == "d" else "c16")
-        self.device.fetch(call.result, c)
+        c = self.fetch(row, call.result)
         worst = 0.0
         for i in range(row.batch):
             a, b = drawn["left", i % 4], drawn.get(("right", i % 4))
@@ -97,8 +105,9 @@ class Forms:
 
 def check_forms():
     forms, bad = Forms(), []
-    rows = {(row.form, row.type, row.ops, row.beta, row.batch > 1): row
-            for row in sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 64)}
+    rows = {(row.form, row.type, row.ops, row.beta, row.batch > 1, row.pad, row.skew): row
+            for row in sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 64)
+            + sweep_random.draw_rows({}, 60, 1, 64)}
     for row in rows.values():
         error = forms.check(row)
         if not error < 1e-13:
@@ -160,6 +169,40 @@ class Rows(unittest.TestCase):
         self.assertEqual(again, self.rows)
 
 
+class Drawn(unittest.TestCase):
+    """Rows that a seed draws."""
+
+    def test_families(self):
+        for draw in sweep_random.FAMILIES:
+            for seed in range(8):
+                title, make = draw(random.Random(seed))
+                self.assertNotIn(",", title)
+                for letter, shape, inner in (("d", (300, 70), 0), ("z", (60, 250), 1)):
+                    with self.subTest(title, letter=letter):
+                        a = make(sweep_kinds.Maker(letter, *shape, inner, 5))
+                        self.assertEqual((a.shape, a.dtype.kind),
+                                         (shape, "f" if letter == "d" else "c"))
+                        self.assertTrue(np.isfinite(a).all())
+                        self.assertTrue(a.any())
+
+    def test_limits(self):
+        kinds = {}
+        rows = sweep_random.draw_rows(kinds, 300, 7, 1)
+        self.assertEqual({row.form for row in rows}, set(sweep_random.FORMS))
+        self.assertEqual({row.kind for row in rows}, set(kinds))
+        self.assertEqual(len({row.reported for row in rows}), 300)
+        self.assertEqual({(row.pad > 0, row.skew) for row in rows},
+                         {(False, 0), (False, 1), (True, 0), (True, 1)})
+        for row in rows:
+            work = row.m * row.n * row.k * row.batch * (4 if row.type == "z" else 1)
+            self.assertTrue(0.9 * sweep_random.LEAST_WORK < work <= sweep_random.MOST_WORK)
+
+    def test_a_seed_draws_the_same_rows(self):
+        rows = [sweep_random.draw_rows({}, 20, seed, 1) for seed in (1, 1, 2)]
+        self.assertEqual(rows[0], rows[1])
+        self.assertFalse({row.name for row in rows[0]} & {row.name for row in rows[2]})
+
+
 class Cells(unittest.TestCase):
     """What is counted and drawn of a table that is written down here."""
 
@@ -188,6 +231,8 @@ class Cells(unittest.TestCase):
         mean = (0.70 * 1.10 * 1.0501 * 3.5) ** (1 / 4)
         self.assertIn(f"geometric mean {mean ** (4 / 7):.3f} of all rows, native ones as 1, "
                       f"{mean:.3f} of the emulated\n", said)
+        self.assertIn(f"geometric mean {0.7 ** (1 / 7):.3f} of all rows if each took the better of "
+                      "the mode and native\n", said)
         self.assertIn("native rows by their times: 0.900 to 1.300\n", said)
 
 
@@ -257,6 +302,17 @@ class Sweep(unittest.TestCase):
         worst = max(rows, key=lambda row: float(row["ratio"]))
         first = own[own.index("ten worst"):].splitlines()[2]
         self.assertEqual(first.split()[0], worst["row"])
+
+    def test_drawn_rows(self):
+        out = self.folder / "drawn"
+        done = self.run_bench("--modes", ",".join(MODES), "--random", 2, "--seed", 5, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 rows of seed 5\n", done.stdout)
+        with open(out / "never_slower.csv", encoding="utf-8") as file:
+            found = [(row["kind"], row["k"], row["mode"]) for row in csv.DictReader(file)]
+        wanted = sweep_random.draw_rows({}, 2, 5, 64)
+        self.assertEqual(found,
+                         [(row.kind, str(row.k), mode) for row in wanted for mode in MODES])
 
     @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
     def test_drawing(self):
