@@ -3,7 +3,8 @@
  *
  * Exchanges come one after another, so that they are turned into where each row comes from first:
  * a warp follows a row from the last exchange back to the first, many of them at a time. Then each
- * block of threads collects whole columns in memory of its own, and puts them back. */
+ * block of threads collects whole columns in memory of its own, and puts them back. Few exchanges
+ * need no such memory: each thread follows a row itself. */
 #include "rows.h"
 
 #include "../batched_lu/number.h"
@@ -26,7 +27,7 @@ TD_DEVICE int load_pivot(const td_row_exchange &x, int64_t i)
 {
     return (x.has_wide_pivots ? (int)static_cast<const int64_t *>(x.pivots)[i]
                               : static_cast<const int *>(x.pivots)[i]) -
-           1;
+           1 - (int)x.before;
 }
 
 /* An exchange of a lane; rows -1: none. */
@@ -38,7 +39,7 @@ struct exchange_of_rows {
 
 TD_DEVICE exchange_of_rows load_exchange(const td_row_exchange &x, int64_t i)
 {
-    if (i >= x.rows) return {-1, -1};
+    if (i >= x.exchanges) return {-1, -1};
     return {(int)i, load_pivot(x, i)};
 }
 
@@ -62,7 +63,7 @@ TD_DEVICE int go_back(const exchange_of_rows &own, int first, int at)
 TD_DEVICE int find_source(const td_row_exchange &x, int at)
 {
     const int lane = (int)threadIdx.x % WARP, step = GROUP * WARP;
-    for (int64_t first = (x.rows - 1) / step * step; first >= 0; first -= step) {
+    for (int64_t first = (x.exchanges - 1) / step * step; first >= 0; first -= step) {
         exchange_of_rows own[GROUP];
         bool meets = false;
         TD_UNROLL
@@ -73,7 +74,7 @@ TD_DEVICE int find_source(const td_row_exchange &x, int at)
         if (!__any_sync(~0u, meets)) continue;
         TD_UNROLL
         for (int g = GROUP - 1; g >= 0; g--)
-            if (!td_skips(first + g * WARP >= x.rows))
+            if (!td_skips(first + g * WARP >= x.exchanges))
                 at = go_back(own[g], (int)first + g * WARP, at);
     }
     return at;
@@ -149,6 +150,82 @@ static cudaError_t exchange_run(const td_row_exchange *x, void *work, cudaStream
                      collected);
 }
 
+/* ---- few exchanges ---- */
+
+/* A row's way: where the one that comes to row `own` was before all exchanges, and where the one
+ * that was there goes. Among the first rows no other row moves than by an exchange of its own: so
+ * rows behind them go up there, or stay. */
+struct way_of_row {
+    int source, target;
+};
+TD_DEVICE way_of_row way_of(const int *pivot, int count, int own)
+{
+    way_of_row way = {own, own};
+    TD_UNROLL_N(8)
+    for (int i = 0; i < count; i++) {
+        const int last = count - 1 - i, up = pivot[last], down = pivot[i];
+        way.source = way.source == last ? up : way.source == up ? last : way.source;
+        way.target = way.target == i ? down : way.target == down ? i : way.target;
+    }
+    return way;
+}
+
+/* A row of up to `most` columns of B. */
+template <class number, int most>
+TD_DEVICE void read_row(const number *row, int64_t ld, int columns, number (&x)[most])
+{
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < columns) x[c] = row[c * ld];
+}
+template <class number, int most>
+TD_DEVICE void write_row(number *row, int64_t ld, int columns, const number (&x)[most])
+{
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < columns) row[c * ld] = x[c];
+}
+
+/* Grid: blocks over columns, some at a time. A thread has the row of each of the first places on
+ * its way there, and the first row of the same number on its way down. */
+template <class number>
+static __global__ void __launch_bounds__(TD_FEW_EXCHANGES)
+    few_kernel(TD_PARAMETER td_row_exchange x)
+{
+    enum { COLUMNS = 64 / (int)sizeof(number) };
+    TD_SHARED(int, pivot, [TD_FEW_EXCHANGES]);
+    const int t = (int)threadIdx.x, count = (int)x.exchanges;
+    if (t < count) pivot[t] = load_pivot(x, t);
+    __syncthreads();
+    const way_of_row way = way_of(pivot, count, t);
+    const bool comes = t < count && way.source != t, goes = t < count && way.target >= count;
+    for (int64_t first = (int64_t)blockIdx.x * COLUMNS; first < x.columns;
+         first += (int64_t)gridDim.x * COLUMNS) {
+        const int columns = (int)min((int64_t)COLUMNS, x.columns - first);
+        number *const b = td_global(static_cast<number *>(x.b)) + first * x.ld;
+        number up[COLUMNS] = {}, down[COLUMNS] = {};
+        if (comes) read_row(b + way.source, x.ld, columns, up);
+        if (goes) read_row(b + t, x.ld, columns, down);
+        __syncthreads();
+        if (comes) write_row(b + t, x.ld, columns, up);
+        if (goes) write_row(b + way.target, x.ld, columns, down);
+    }
+}
+
+template <class number> static cudaError_t few_run(const td_row_exchange *x, cudaStream_t stream)
+{
+    enum { COLUMNS = 64 / (int)sizeof(number), MOST = 1024 };
+    const int64_t most = x->most_blocks ? x->most_blocks : (int64_t)MOST,
+                  blocks = min((x->columns + COLUMNS - 1) / COLUMNS, most);
+    return TD_LAUNCH(few_kernel<number>, dim3((unsigned)blocks), dim3(TD_FEW_EXCHANGES), 0, stream,
+                     *x);
+}
+
+cudaError_t td_few_exchanges_run(const td_row_exchange *x, cudaStream_t stream)
+{
+    return x->is_complex ? few_run<td_complex<double>>(x, stream) : few_run<double>(x, stream);
+}
+
 cudaError_t td_row_exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream)
 {
     const int64_t blocks = (x->rows * WARP + THREADS - 1) / THREADS;
@@ -219,8 +296,8 @@ cudaError_t td_first_zero_run(bool is_complex, const void *a, int64_t ld, int64_
 
 cudaError_t td_rows_prepare(void)
 {
-    return td_load(cudaSuccess, source_kernel, exchange_kernel<double>,
-                   exchange_kernel<td_complex<double>>, unit_kernel<double>,
-                   unit_kernel<td_complex<double>>, zero_kernel<double>,
-                   zero_kernel<td_complex<double>>);
+    return td_load(
+        cudaSuccess, source_kernel, exchange_kernel<double>, exchange_kernel<td_complex<double>>,
+        few_kernel<double>, few_kernel<td_complex<double>>, unit_kernel<double>,
+        unit_kernel<td_complex<double>>, zero_kernel<double>, zero_kernel<td_complex<double>>);
 }

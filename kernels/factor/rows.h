@@ -14,15 +14,19 @@
 extern "C" {
 #endif
 
-/* Exchanges of the rows of B, rows x columns: of rows i and pivots[i], which count from 1, for i
- * from the first row to the last; or, if is_backward, from the last to the first. */
+/* Exchanges of the rows of B, rows x columns: of rows i and pivots[i] - before, which count from 1,
+ * for i from the first row to that of the last exchange; or, if is_backward, from there to the
+ * first. */
 typedef struct {
     bool is_complex;
     void *b;
     int64_t ld, rows, columns;
-    const void *pivots; /* as many as B has rows, all of them rows of B */
+    int64_t exchanges;  /* at least 1, and at most as many as B has rows */
+    const void *pivots; /* of each exchange, all of them rows of B once `before` is taken off */
+    int64_t before;
     bool has_wide_pivots;
     bool is_backward;
+    int most_blocks; /* of threads, so that other kernels have more of the memory; 0: any number */
 } td_row_exchange;
 
 /* Bytes of device memory that an exchange works in. */
@@ -30,6 +34,11 @@ size_t td_row_exchange_bytes(const td_row_exchange *x);
 
 /* `work` has that many, and is aligned for complex numbers. B is read and written once. */
 cudaError_t td_row_exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream);
+
+/* The same for at most TD_FEW_EXCHANGES, forwards, none of which is of a row above its own: without
+ * memory, and B's other rows are neither read nor written. */
+enum { TD_FEW_EXCHANGES = 256 };
+cudaError_t td_few_exchanges_run(const td_row_exchange *x, cudaStream_t stream);
 
 /* A, n x n, becomes the unit matrix. */
 cudaError_t td_unit_matrix_run(bool is_complex, void *a, int64_t ld, int64_t n,

@@ -51,6 +51,7 @@ static td_row_exchange exchange_of(const td_problem *p)
                              .ld = p->b.ld,
                              .rows = p->n,
                              .columns = p->k,
+                             .exchanges = p->n,
                              .pivots = p->pivots,
                              .has_wide_pivots = p->has_wide_pivots,
                              .is_backward = !td_solution_exchanges_first(p)};

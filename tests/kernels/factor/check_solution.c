@@ -489,28 +489,95 @@ static int64_t *make_pivots(pattern of, int n)
     return pivots;
 }
 
-static void check_exchange(const system_case *c, pattern of, bool is_backward)
+/* `is_block`: there are fewer exchanges than rows, as of a block of columns of an LU, and rows
+ * before them. */
+static void check_exchange(const system_case *c, pattern of, bool is_backward, bool is_block)
+{
+    const size_t count = (size_t)c->ldb * (size_t)c->k;
+    const int exchanges = is_block ? (c->n + 2) / 3 : c->n, before = is_block ? 1000 : 0;
+    data d = make_data(c);
+    int64_t *pivots = make_pivots(of, c->n), *counted = make_pivots(of, c->n);
+    for (int i = 0; i < c->n; i++) counted[i] = pivots[i] + before;
+    void *packed = pack(c, d.b, count), *b = device_copy(packed, count * size_of(c)),
+         *on_device = upload_pivots(c->pivots, counted, c->n), *work = NULL;
+    const td_row_exchange x = {.is_complex = is_complex(c),
+                               .b = b,
+                               .ld = c->ldb,
+                               .rows = c->n,
+                               .columns = c->k,
+                               .exchanges = exchanges,
+                               .pivots = on_device,
+                               .before = before,
+                               .has_wide_pivots = c->pivots == WIDE_PIVOTS,
+                               .is_backward = is_backward};
+    CHECK_CUDA(cudaMalloc(&work, td_row_exchange_bytes(&x)));
+    CHECK_CUDA(td_row_exchange_run(&x, work, NULL));
+    device_fetch(packed, b, count * size_of(c));
+    unpack(c, packed, d.x, count);
+    for (int j = 0; j < c->k; j++) exchange(pivots, exchanges, is_backward, d.b + at(0, j, c->ldb));
+    for (size_t e = 0; e < count; e++)
+        CHECK(is_same(d.x[e], d.b[e]), "%s, pattern %d, backward %d, block %d: element %zu",
+              text_of(c), (int)of, is_backward, is_block, e);
+    for (void **p = (void *[]){b, on_device, work, NULL}; *p; p++) device_free(*p);
+    free(packed);
+    free(counted);
+    free(pivots);
+    free_data(&d);
+}
+
+/* Of as many rows as a panel has columns, which move no others but by an exchange of their own. */
+static void check_few_exchanges(const system_case *c, pattern of, int exchanges)
 {
     const size_t count = (size_t)c->ldb * (size_t)c->k;
     data d = make_data(c);
     int64_t *pivots = make_pivots(of, c->n);
     void *packed = pack(c, d.b, count), *b = device_copy(packed, count * size_of(c)),
          *on_device = upload_pivots(c->pivots, pivots, c->n);
-    const td_row_exchange x = {
-        is_complex(c), b, c->ldb, c->n, c->k, on_device, c->pivots == WIDE_PIVOTS, is_backward};
-    void *work = NULL;
-    CHECK_CUDA(cudaMalloc(&work, td_row_exchange_bytes(&x)));
-    CHECK_CUDA(td_row_exchange_run(&x, work, NULL));
+    const td_row_exchange x = {.is_complex = is_complex(c),
+                               .b = b,
+                               .ld = c->ldb,
+                               .rows = c->n,
+                               .columns = c->k,
+                               .exchanges = exchanges,
+                               .pivots = on_device,
+                               .has_wide_pivots = c->pivots == WIDE_PIVOTS};
+    CHECK_CUDA(td_few_exchanges_run(&x, NULL));
     device_fetch(packed, b, count * size_of(c));
     unpack(c, packed, d.x, count);
-    for (int j = 0; j < c->k; j++) exchange(pivots, c->n, is_backward, d.b + at(0, j, c->ldb));
+    for (int j = 0; j < c->k; j++) exchange(pivots, exchanges, false, d.b + at(0, j, c->ldb));
     for (size_t e = 0; e < count; e++)
-        CHECK(is_same(d.x[e], d.b[e]), "%s, pattern %d, backward %d: element %zu", text_of(c),
-              (int)of, is_backward, e);
-    for (void **p = (void *[]){b, on_device, work, NULL}; *p; p++) device_free(*p);
+        CHECK(is_same(d.x[e], d.b[e]), "%s, pattern %d, %d exchanges: element %zu", text_of(c),
+              (int)of, exchanges, e);
+    device_free(b);
+    device_free(on_device);
     free(packed);
     free(pivots);
     free_data(&d);
+}
+
+TEST(few_exchanges_have_the_bits_of_a_loop)
+{
+    static const int sizes[][3] = {{1, 1, 1},      {2, 9, 1},     {33, 8, 33},   {300, 7, 64},
+                                   {256, 20, 256}, {257, 3, 256}, {700, 33, 200}};
+    static const pattern patterns[] = {AS_LU, LAST_ROW, OWN_ROW};
+    CHECK_CUDA(td_rows_prepare());
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int of = 0; of < 3; of++)
+            for (int which = 0; which < 4; which++) {
+                const int n = sizes[i][0], k = sizes[i][1];
+                const system_case c = {TD_LU_SOLVE,
+                                       types[which % 2],
+                                       TD_OP_N,
+                                       TD_LOWER,
+                                       n,
+                                       k,
+                                       n,
+                                       n + which % 3,
+                                       which & 2 ? WIDE_PIVOTS : PIVOTS,
+                                       &td_engine_fp64,
+                                       fresh_seed()};
+                check_few_exchanges(&c, patterns[of], sizes[i][2]);
+            }
 }
 
 TEST(exchanges_have_the_bits_of_a_loop)
@@ -533,6 +600,6 @@ TEST(exchanges_have_the_bits_of_a_loop)
                                        which & 4 ? WIDE_PIVOTS : PIVOTS,
                                        &td_engine_fp64,
                                        fresh_seed()};
-                check_exchange(&c, (pattern)of, which & 2);
+                check_exchange(&c, (pattern)of, which & 2, (i + (size_t)of) % 2);
             }
 }
