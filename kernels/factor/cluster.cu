@@ -225,23 +225,27 @@ static __global__ void __launch_bounds__(threads, 1)
 
 /* ---- other columns ---- */
 
-/* Grid: blocks over columns, td_lower::VECTORS each. */
+/* Grid: blocks over columns, td_lower::VECTORS each: first those before the panel. */
 template <class number>
 static __global__ void __launch_bounds__(panel_of<number>::MOST)
     exchange_kernel(TD_PARAMETER td_one_block_panel panel, const row_order<number> *order,
-                    number *to, int64_t columns, bool solves)
+                    number *to, int64_t columns, int64_t before)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     enum { VECTORS = td_lower<number>::VECTORS, STRIDE = VECTORS + td_lower<number>::PADDING };
     TD_SHARED(number, x, [panel_of<number>::MOST * STRIDE]);
-    const int64_t first = (int64_t)blockIdx.x * VECTORS;
+    const int64_t block = blockIdx.x, blocks_before = (before + VECTORS - 1) / VECTORS;
+    const bool is_behind = block >= blocks_before;
+    const int64_t first = (is_behind ? block - blocks_before : block) * VECTORS,
+                  count = is_behind ? columns : before;
+    number *const a = is_behind ? to : static_cast<number *>(panel.a) - before * panel.ld;
     const int width = (int)panel.columns, t = (int)threadIdx.x;
-    moving_row<number, VECTORS> m = {to + first * panel.ld, panel.ld, width,
-                                     (int)min((int64_t)VECTORS, columns - first)};
+    moving_row<number, VECTORS> m = {a + first * panel.ld, panel.ld, width,
+                                     (int)min((int64_t)VECTORS, count - first)};
     read_source(m, order->source);
     __syncthreads();
     move_first_row(m, order->target);
-    if (solves) {
+    if (is_behind) {
         TD_UNROLL
         for (int c = 0; c < VECTORS; c++) x[t * STRIDE + c] = m.x[c];
         __syncthreads();
@@ -335,21 +339,22 @@ cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, 
 
 template <class number>
 static cudaError_t exchange_run(const td_one_block_panel *panel, const void *order, void *to,
-                                int64_t columns, bool solves, cudaStream_t stream)
+                                int64_t columns, int64_t before, cudaStream_t stream)
 {
-    const int64_t vectors = td_lower<number>::VECTORS, blocks = (columns + vectors - 1) / vectors;
+    const int64_t vectors = td_lower<number>::VECTORS,
+                  blocks = (columns + vectors - 1) / vectors + (before + vectors - 1) / vectors;
     return TD_LAUNCH(exchange_kernel<number>, dim3((unsigned)blocks),
                      dim3((unsigned)panel_of<number>::MOST), 0, stream, *panel,
                      static_cast<const row_order<number> *>(order), static_cast<number *>(to),
-                     columns, solves);
+                     columns, before);
 }
 
 cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
-                                    int64_t columns, bool solves, cudaStream_t stream)
+                                    int64_t columns, int64_t before, cudaStream_t stream)
 {
-    if (columns == 0) return cudaSuccess;
-    return panel->is_complex ? exchange_run<complex>(panel, order, to, columns, solves, stream)
-                             : exchange_run<double>(panel, order, to, columns, solves, stream);
+    if (columns == 0 && before == 0) return cudaSuccess;
+    return panel->is_complex ? exchange_run<complex>(panel, order, to, columns, before, stream)
+                             : exchange_run<double>(panel, order, to, columns, before, stream);
 }
 
 cudaError_t td_cluster_prepare(void)
@@ -381,9 +386,9 @@ cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, 
 }
 
 cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
-                                    int64_t columns, bool solves, cudaStream_t stream)
+                                    int64_t columns, int64_t before, cudaStream_t stream)
 {
-    (void)panel, (void)order, (void)to, (void)columns, (void)solves, (void)stream;
+    (void)panel, (void)order, (void)to, (void)columns, (void)before, (void)stream;
     return cudaErrorNotSupported;
 }
 

@@ -26,10 +26,11 @@ size_t td_cluster_order_bytes(bool is_complex);
 cudaError_t td_cluster_factor_run(const td_one_block_panel *panel, void *order, cudaEvent_t begun,
                                   cudaStream_t stream);
 
-/* Exchanges the rows of `columns` columns at `to`, which begin in the panel's first row, as the
- * panel's were; `solves`: and has L^-1 of the rows beside the panel's triangle there. */
+/* Exchanges the rows of the `before` columns in front of the panel's, and of `columns` columns at
+ * `to`, which begin in the panel's first row, as the panel's were, and has L^-1 of the rows beside
+ * the panel's triangle in the latter. */
 cudaError_t td_cluster_exchange_run(const td_one_block_panel *panel, const void *order, void *to,
-                                    int64_t columns, bool solves, cudaStream_t stream);
+                                    int64_t columns, int64_t before, cudaStream_t stream);
 
 /* Loads the kernels on the current device: once, before the first launch. */
 cudaError_t td_cluster_prepare(void);

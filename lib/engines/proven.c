@@ -184,8 +184,9 @@ static double of_columns(const td_engine *engine, td_parameter parameter, td_sol
 
 /* What is left of an element before a part is taken away is at most the products that are still to
  * come, so that each part's error counts for |L||U| once, and the largest once more. Parts are
- * counted as if each piece of a panel were one, and panels of several pieces have a solve. A
- * solve's residual counts for what is left of the element and for its own products. */
+ * counted as if each piece of a panel were one, and panels of several pieces have a solve, as have
+ * the rows beside a block: of all its columns, or of a panel's after a product of up to all rows
+ * above. A solve's residual counts for what is left of the element and for its own products. */
 td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, const td_problem *p,
                              const td_lu_cut *cut, td_solve_cut by)
 {
@@ -202,8 +203,12 @@ td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, co
     if (piece < panel) sum += 2.0 * of_block(parts * panel) * chains;
     if (between > 0) {
         const td_problem solve = td_lu_block_solve(p, cut, 0);
+        const double by_panels = of_update(td_engines[0], parameter, cut->block, parts) +
+                                 of_block(parts * panel) * chains;
         sum += (double)(between + 1) * between_blocks +
-               2.0 * td_proven_solve(engine, parameter, &solve, by.block_rows).relative;
+               2.0 * (panel < by.least_terms || engine == td_engines[0]
+                          ? by_panels
+                          : td_proven_solve(engine, parameter, &solve, by.block_rows).relative);
     }
     return (td_sample_bound){.relative = sum,
                              .loss = {4.0 / parts, (double)(between + within + 1), 2.0}};

@@ -51,24 +51,34 @@ static void add(double seconds[TD_MOST_WAYS], const double part[TD_MOST_WAYS], d
         seconds[i] = seconds[i] < 0.0 || part[i] < 0.0 ? -1.0 : seconds[i] + times * part[i];
 }
 
-/* Seconds of all solves and products between blocks by every way. */
+/* Seconds of all products between blocks by every way. */
 static void predict_between(const td_model *model, const td_problem *p,
                             double seconds[TD_MOST_WAYS])
+{
+    const td_lu_cut cut = td_lu_cut_of(p);
+    double part[TD_MOST_WAYS];
+    for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
+    for (int64_t i = 0; i + 1 < td_lu_blocks(p, &cut); i++) {
+        const td_product product = td_lu_block_product(p, &cut, i);
+        const td_real_product real = real_of(&product);
+        if (real.n <= 0 || real.m <= 0) continue;
+        td_model_predict(model, &real, part);
+        add(seconds, part, 1.0);
+    }
+}
+
+/* Seconds of the solves between blocks by every way. */
+static void predict_solves(const td_model *model, const td_problem *p, double seconds[TD_MOST_WAYS])
 {
     const td_lu_cut cut = td_lu_cut_of(p);
     double part[TD_MOST_WAYS];
     td_way_forecast solves[TD_MOST_WAYS];
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     for (int64_t i = 0; i + 1 < td_lu_blocks(p, &cut); i++) {
-        const td_product product = td_lu_block_product(p, &cut, i);
-        const td_real_product real = real_of(&product);
         const td_problem solve = td_lu_block_solve(p, &cut, i);
-        if (real.n <= 0) continue;
+        if (solve.n <= 0) continue;
         td_model_predict_solve(model, &solve, solves);
         for (int way = 0; way < TD_MOST_WAYS; way++) part[way] = solves[way].seconds;
-        add(seconds, part, 1.0);
-        if (real.m <= 0) continue;
-        td_model_predict(model, &real, part);
         add(seconds, part, 1.0);
     }
 }
@@ -162,9 +172,10 @@ void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_fore
 double td_model_lu_by_one_way(const td_model *model, const td_problem *p, int way)
 {
     td_way_forecast by_way[TD_MOST_WAYS];
-    double within[TD_MOST_WAYS];
+    double within[TD_MOST_WAYS], solves[TD_MOST_WAYS];
     td_model_predict_lu(model, p, by_way);
     predict_within(model, p, within);
-    if (by_way[way].seconds < 0.0 || within[way] < 0.0) return -1.0;
-    return by_way[way].seconds + fmax(0.0, within[way] - within[0]);
+    predict_solves(model, p, solves);
+    if (by_way[way].seconds < 0.0 || within[way] < 0.0 || solves[way] < 0.0) return -1.0;
+    return by_way[way].seconds + solves[way] + fmax(0.0, within[way] - within[0]);
 }

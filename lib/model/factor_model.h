@@ -14,11 +14,11 @@ enum { TD_FACTOR_LEAST_TERMS = 1024 };
 enum { TD_FACTOR_MOST_ROWS = 16384, TD_FACTOR_LEAST_ORDER = 128 };
 
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of cuSOLVER, the others are
- * factorisations whose solves and products between blocks (../routine/lu_steps.h) go by that way,
- * and those within blocks by cuBLAS; negative ones if nobody can say. */
+ * factorisations whose products between blocks (../routine/lu_steps.h) go by that way, and all
+ * others by cuBLAS; negative ones if nobody can say. */
 void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_forecast *by_way);
 
-/* Seconds if that way makes the products within blocks as well: a mode by name. */
+/* Seconds if that way makes all products, and the solves between blocks: a mode by name. */
 double td_model_lu_by_one_way(const td_model *model, const td_problem *p, int way);
 
 /* cuSOLVER's seconds alone. */

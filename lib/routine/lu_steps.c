@@ -13,14 +13,15 @@ enum { FEW = 4096, MANY = 8192 };
  * Emulated complex products gain with fewer terms than real ones do (docs/factor.md). */
 static const struct {
     td_type type;
+    bool sets_aside;
     int64_t most, block;
     td_lu_panel_cut of_many, of_some, of_few;
-} cuts[] = {{TD_BINARY64, 2048, 0, {64, 64}, {64, 64}, {64, 64}},
-            {TD_BINARY64, 4096, 0, {96, 96}, {96, 96}, {96, 96}},
-            {TD_BINARY64, 9215, 0, {256, 64}, {256, 64}, {128, 128}},
-            {TD_BINARY64, INT64_MAX, 4096, {256, 64}, {256, 64}, {128, 128}},
-            {TD_COMPLEX_BINARY64, 4095, 0, {64, 64}, {64, 64}, {64, 64}},
-            {TD_COMPLEX_BINARY64, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}}};
+} cuts[] = {{TD_BINARY64, false, 2048, 0, {64, 64}, {64, 64}, {64, 64}},
+            {TD_BINARY64, false, 4096, 0, {96, 96}, {96, 96}, {96, 96}},
+            {TD_BINARY64, true, 9215, 0, {256, 64}, {256, 64}, {192, 64}},
+            {TD_BINARY64, true, INT64_MAX, 5632, {256, 64}, {256, 64}, {192, 64}},
+            {TD_COMPLEX_BINARY64, false, 4095, 0, {64, 64}, {64, 64}, {64, 64}},
+            {TD_COMPLEX_BINARY64, true, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}}};
 
 /* Blocks are as alike as panels allow. */
 td_lu_cut td_lu_cut_of(const td_problem *p)
@@ -30,12 +31,13 @@ td_lu_cut td_lu_cut_of(const td_problem *p)
     while (cuts[i].type != p->type || cuts[i].most < order) i++;
     const int64_t some = cuts[i].block, blocks = some > 0 ? (order + some / 2) / some : 1,
                   even = td_larger(1, td_ceil_div(order, blocks));
-    return (td_lu_cut){td_round_up(even, cuts[i].of_many.panel),
-                       FEW,
-                       MANY,
-                       cuts[i].of_many,
-                       cuts[i].of_some,
-                       cuts[i].of_few};
+    return (td_lu_cut){.block = td_round_up(even, cuts[i].of_many.panel),
+                       .few = FEW,
+                       .many = MANY,
+                       .of_many = cuts[i].of_many,
+                       .of_some = cuts[i].of_some,
+                       .of_few = cuts[i].of_few,
+                       .sets_aside = cuts[i].sets_aside};
 }
 
 td_lu_panel_cut td_lu_panel_cut_of(const td_lu_cut *cut, int64_t rows)
@@ -87,23 +89,39 @@ td_problem td_lu_block_solve(const td_problem *p, const td_lu_cut *cut, int64_t 
     return td_lu_panel_solve(p, first, behind, behind, p->n);
 }
 
-/* What `columns` columns from the diagonal on take away from columns from..to - 1 below. */
+/* Rows or columns from..to - 1. */
+typedef struct {
+    int64_t from, to;
+} span;
+
+/* What the columns `of` take away from rows of the columns `in`. */
+static td_product product_of(const td_problem *p, span of, span rows, span in)
+{
+    return (td_product){.routine = TD_PRODUCT,
+                        .type = p->type,
+                        .m = rows.to - rows.from,
+                        .n = in.to - in.from,
+                        .k = of.to - of.from,
+                        .alpha = td_scalar_of(p->type, -1.0),
+                        .beta = td_scalar_of(p->type, 1.0),
+                        .a = td_lu_part(p, rows.from, of.from),
+                        .b = td_lu_part(p, of.from, in.from),
+                        .c = td_lu_part(p, rows.from, in.from),
+                        .batch = 1,
+                        .stream = p->stream};
+}
+
 td_product td_lu_panel_product(const td_problem *p, int64_t first, int64_t columns, int64_t from,
                                int64_t to)
 {
     const int64_t behind = first + columns;
-    return (td_product){.routine = TD_PRODUCT,
-                        .type = p->type,
-                        .m = p->m - behind,
-                        .n = to - from,
-                        .k = columns,
-                        .alpha = td_scalar_of(p->type, -1.0),
-                        .beta = td_scalar_of(p->type, 1.0),
-                        .a = td_lu_part(p, behind, first),
-                        .b = td_lu_part(p, first, from),
-                        .c = td_lu_part(p, behind, from),
-                        .batch = 1,
-                        .stream = p->stream};
+    return product_of(p, (span){first, behind}, (span){behind, p->m}, (span){from, to});
+}
+
+td_product td_lu_rows_product(const td_problem *p, int64_t begin, int64_t first, int64_t behind,
+                              int64_t from, int64_t to)
+{
+    return product_of(p, (span){begin, first}, (span){first, behind}, (span){from, to});
 }
 
 td_product td_lu_block_product(const td_problem *p, const td_lu_cut *cut, int64_t i)

@@ -2,18 +2,23 @@
  * factored, piece by piece, and the block's columns behind it are updated: first those of the next
  * panel, then all others. On devices whose pieces are factored by a cluster of blocks, what the
  * next panel waits for goes ahead in a stream beside the program's (ahead.h): it is factored while
- * the others are updated, and while rows are exchanged in the columns beside the block.
+ * the others are updated, and while rows are exchanged in the columns beside the block, and U's
+ * rows are made there.
  *
  *     ahead     panel 0 | next 0 | panel 1 ............ | next 1 | panel 2 ......
- *     program                    | others 0 | beside 0           | others 1 | beside 1
+ *     others                     | others 0             .        | others 1
+ *     beside                     | rows 0               .        | rows 1
  *
- * Behind a block come one solve and one product. The cut depends on sizes alone, so that the bits
- * are the same on every device whose products have the same. */
+ * Large matrices have streams for the others and the rows whose kernels leave a panel its places on
+ * the device; else both are in the program's stream. Behind a block comes one product, by the whole
+ * device. The cut depends on sizes alone, so that the bits are the same on every device whose
+ * products have the same. */
 #include "lu.h"
 
 #include <limits.h>
 
 #include "../../../kernels/factor/cluster.h"
+#include "../../../kernels/factor/rows.h"
 #include "../../cuda/workspace.h"
 #include "../../model/factor_model.h"
 #include "../../routine/decision.h"
@@ -27,11 +32,17 @@ _Static_assert((int)TD_FACTOR_MOST_ROWS == (int)TD_CLUSTER_ROWS, "the model is o
 /* Where the steps of one call run. */
 typedef struct {
     const td_problem *problem;
-    td_factor_place place;
     td_lu_cut cut;
-    td_workspace orders; /* of the last panels (cluster.h), if memory is not NULL */
+    td_factor_place place;  /* of products behind a block */
+    td_factor_place within; /* of products within a block, and of those that make its rows */
+    bool makes_rows;        /* U's rows are made panel by panel, as no mode makes their products */
+    td_workspace work;      /* has memory for passes, if has_passes, and for orders */
+    bool has_passes;
+    void *orders;        /* of the last panels (cluster.h); NULL: no cluster factors them */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
     cudaStream_t stream; /* of what the next panel waits for */
+    cudaStream_t others; /* of all else within a block */
+    cudaStream_t beside; /* of all columns that are not updated at once */
 } run;
 
 static cudaError_t load(int which)
@@ -39,6 +50,7 @@ static cudaError_t load(int which)
     (void)which;
     cudaError_t error = td_one_block_prepare();
     if (error == cudaSuccess) error = td_cluster_prepare();
+    if (error == cudaSuccess) error = td_rows_prepare();
     return error == cudaSuccess ? td_solve_prepare() : error;
 }
 
@@ -114,66 +126,107 @@ static size_t order_bytes(const td_problem *p)
 static void *order_at(const run *r, int64_t first)
 {
     const size_t number = (size_t)(first / td_lu_least_piece(&r->cut) % orders_of(&r->cut));
-    return r->orders.memory ? (char *)r->orders.memory + number * order_bytes(r->problem) : NULL;
+    return r->orders ? (char *)r->orders + number * order_bytes(r->problem) : NULL;
+}
+
+/* ---- streams ---- */
+
+/* Has a stream wait for what another one, if it is another, has been given so far. */
+static bool wait(const run *r, cudaStream_t waiting, cudaStream_t other)
+{
+    return waiting == other || (r->ahead && td_ahead_wait(waiting, r->ahead->step, other));
+}
+
+/* All streams wait for the program's. */
+static bool fork_streams(const run *r)
+{
+    cudaStream_t own = r->problem->stream;
+    return wait(r, r->stream, own) && wait(r, r->others, own) && wait(r, r->beside, own);
+}
+
+/* The program's stream waits for all others. */
+static bool join_streams(const run *r)
+{
+    cudaStream_t own = r->problem->stream;
+    return wait(r, own, r->stream) && wait(r, own, r->others) && wait(r, own, r->beside);
+}
+
+static td_run_status done_if(cudaError_t error)
+{
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
 /* ---- products ---- */
 
-/* The solve behind block i. */
-static td_run_status solve(const run *r, int64_t i)
+static td_run_status multiply(const run *r, td_product product, cudaStream_t stream)
 {
-    const td_problem call = td_lu_block_solve(r->problem, &r->cut, i);
-    const td_factor_place *at = &r->place;
-    const td_factor_products *by = at->by;
-    const td_solve_products with = {by->engine, by->parameter, by->cut};
-    if (!by->engine) return td_cublas_run(at->device, &call, NULL, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
-    return td_solve_run(&call, &with, at->device, at->workspace_limit, at->counters);
+    product.stream = stream;
+    return product.m > 0 && product.k > 0 ? td_factor_multiply(&r->within, &product) : TD_RUN_DONE;
 }
 
 /* Takes the products of columns first..behind - 1 away from columns from..to - 1 below them. */
 static td_run_status update(const run *r, int64_t first, int64_t behind, int64_t from, int64_t to,
                             cudaStream_t stream)
 {
-    td_product product = td_lu_panel_product(r->problem, first, behind - first, from, to);
-    product.stream = stream;
-    return product.m > 0 ? td_factor_multiply(&r->place, &product) : TD_RUN_DONE;
+    return multiply(r, td_lu_panel_product(r->problem, first, behind - first, from, to), stream);
 }
 
 /* ---- columns beside a panel ---- */
 
-/* Rows of columns from..to - 1 go to their places; then, if `solves`, those beside the piece become
- * U's. */
-static td_run_status exchange(const run *r, const td_one_block_panel *piece, int64_t from,
-                              int64_t to, bool solves, cudaStream_t stream)
+/* Rows of the `before` columns in front of a piece go to their places, and those of columns
+ * from..to - 1 behind it, where those beside the piece become U's then. */
+static td_run_status exchange(const run *r, const td_one_block_panel *piece, int64_t before,
+                              int64_t from, int64_t to, cudaStream_t stream)
 {
-    if (from >= to || (!solves && !r->problem->pivots)) return TD_RUN_DONE;
-    void *const columns = td_lu_part(r->problem, piece->before, from).data;
-    const cudaError_t error =
-        r->orders.memory ? td_cluster_exchange_run(piece, order_at(r, piece->before), columns,
-                                                   to - from, solves, stream)
-                         : td_one_block_exchange_run(piece, columns, to - from, solves, stream);
-    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+    const int64_t first = piece->before;
+    void *const to_solve = td_lu_part(r->problem, first, from).data;
+    if (r->orders)
+        return done_if(td_cluster_exchange_run(piece, order_at(r, first), to_solve, to - from,
+                                               before, stream));
+    void *const in_front = td_lu_part(r->problem, first, first - before).data;
+    cudaError_t error = cudaSuccess;
+    if (before > 0) error = td_one_block_exchange_run(piece, in_front, before, false, stream);
+    if (from < to && error == cudaSuccess)
+        error = td_one_block_exchange_run(piece, to_solve, to - from, true, stream);
+    return done_if(error);
 }
 
-/* As all pieces of a panel say. */
-static td_run_status exchange_all(const run *r, const panel *of, int64_t from, int64_t to,
-                                  bool solves, cudaStream_t stream)
+/* Of rows of columns from..to - 1, as columns first..behind - 1 say. */
+static td_row_exchange exchange_of(const td_problem *p, int64_t first, int64_t behind, int64_t from,
+                                   int64_t to)
 {
-    td_run_status status = TD_RUN_DONE;
-    for (int64_t at = of->first; at < of->behind && status == TD_RUN_DONE; at += of->piece) {
-        const td_one_block_panel piece = piece_at(r, of, at);
-        status = exchange(r, &piece, from, to, solves, stream);
-    }
-    return status;
+    const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
+    return (td_row_exchange){
+        .is_complex = p->type == TD_COMPLEX_BINARY64,
+        .b = td_lu_part(p, first, from).data,
+        .ld = p->a.ld,
+        .rows = p->m - first,
+        .columns = to - from,
+        .exchanges = behind - first,
+        .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
+        .before = first,
+        .has_wide_pivots = p->has_wide_pivots,
+    };
 }
 
-/* U's rows of columns from..to - 1 beside a panel of several pieces. */
-static td_run_status solve_beside(const run *r, const panel *of, int64_t from, int64_t to,
-                                  cudaStream_t stream)
+/* As columns first..behind - 1 say, which are at most TD_FEW_EXCHANGES. */
+static td_run_status exchange_all(const run *r, int64_t first, int64_t behind, int64_t from,
+                                  int64_t to, cudaStream_t stream)
 {
-    const td_problem solve = td_lu_panel_solve(r->problem, of->first, of->behind, from, to);
+    enum { FEW_BLOCKS = 64 };
+    td_row_exchange x = exchange_of(r->problem, first, behind, from, to);
+    if (from >= to || !r->problem->pivots) return TD_RUN_DONE;
+    if (stream == r->beside && stream != r->others) x.most_blocks = FEW_BLOCKS;
+    return done_if(td_few_exchanges_run(&x, stream));
+}
+
+/* U's rows of columns from..to - 1 beside columns first..behind - 1. */
+static td_run_status solve_beside(const run *r, int64_t first, int64_t behind, int64_t from,
+                                  int64_t to, cudaStream_t stream)
+{
+    const td_problem solve = td_lu_panel_solve(r->problem, first, behind, from, to);
     const td_solve_block whole = td_solve_block_of(&solve, solve.m, 0);
-    return td_cuda_ok(td_solve_block_run(&whole, stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return done_if(td_solve_block_run(&whole, stream));
 }
 
 /* All that a panel does to columns from..to - 1 behind it. */
@@ -181,8 +234,12 @@ static td_run_status apply(const run *r, const panel *of, int64_t from, int64_t 
                            cudaStream_t stream)
 {
     if (from >= to) return TD_RUN_DONE;
-    td_run_status status = exchange_all(r, of, from, to, is_one_piece(of), stream);
-    if (status == TD_RUN_DONE && !is_one_piece(of)) status = solve_beside(r, of, from, to, stream);
+    const td_one_block_panel piece = piece_at(r, of, of->first);
+    td_run_status status = is_one_piece(of)
+                               ? exchange(r, &piece, 0, from, to, stream)
+                               : exchange_all(r, of->first, of->behind, from, to, stream);
+    if (status == TD_RUN_DONE && !is_one_piece(of))
+        status = solve_beside(r, of->first, of->behind, from, to, stream);
     return status == TD_RUN_DONE ? update(r, of->first, of->behind, from, to, stream) : status;
 }
 
@@ -191,21 +248,21 @@ static td_run_status apply(const run *r, const panel *of, int64_t from, int64_t 
 static td_run_status factor_piece(const run *r, const td_one_block_panel *piece, bool is_first)
 {
     const cudaError_t error =
-        r->orders.memory
-            ? td_cluster_factor_run(piece, order_at(r, piece->before),
-                                    r->ahead && is_first ? r->ahead->begun : NULL, r->stream)
-            : td_one_block_factor_run(piece, r->stream);
-    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+        r->orders ? td_cluster_factor_run(piece, order_at(r, piece->before),
+                                          r->ahead && is_first ? r->ahead->begun : NULL, r->stream)
+                  : td_one_block_factor_run(piece, r->stream);
+    return done_if(error);
 }
 
 /* What a piece does to the other columns of its panel. */
 static td_run_status apply_within(const run *r, const panel *of, const td_one_block_panel *piece)
 {
     const int64_t first = piece->before, behind = first + piece->columns;
-    td_run_status status = exchange(r, piece, of->first, first, false, r->stream);
+    if (is_one_piece(of)) return TD_RUN_DONE;
+    const td_run_status status =
+        exchange(r, piece, first - of->first, behind, of->behind, r->stream);
     if (behind >= of->behind || status != TD_RUN_DONE) return status;
-    status = exchange(r, piece, behind, of->behind, true, r->stream);
-    return status == TD_RUN_DONE ? update(r, first, behind, behind, of->behind, r->stream) : status;
+    return update(r, first, behind, behind, of->behind, r->stream);
 }
 
 /* TD_RUN_FAILED: nothing of the panel has been written. */
@@ -221,66 +278,124 @@ static td_run_status factor(const run *r, const panel *of)
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
-/* The next panel is begun; the program's stream goes on as soon as its first piece has its places
- * on the device, which it would have to wait for behind a large product. */
+/* The next panel is begun; all others go on as soon as its first piece has its places on the
+ * device, which it would have to wait for behind a large product. */
 static td_run_status factor_next(const run *r, const block *b, int64_t first)
 {
-    cudaStream_t stream = r->problem->stream;
-    if (r->ahead && !td_ahead_wait(stream, r->ahead->panel, r->stream)) return TD_RUN_FAILED;
+    if (!wait(r, r->others, r->stream)) return TD_RUN_FAILED;
     if (first >= b->factored.to) return TD_RUN_DONE;
     const panel next = panel_at(r, b, first);
     const td_run_status status = factor(r, &next);
-    if (status != TD_RUN_DONE || !r->ahead) return status;
-    return td_cuda_ok(cudaStreamWaitEvent(stream, r->ahead->begun, 0)) ? TD_RUN_DONE
-                                                                       : TD_RUN_FAILED;
+    if (status != TD_RUN_DONE || !r->ahead || r->others == r->ahead->others) return status;
+    return td_cuda_ok(cudaStreamWaitEvent(r->others, r->ahead->begun, 0)) ? TD_RUN_DONE
+                                                                          : TD_RUN_FAILED;
 }
 
-/* Rows of all columns that the panel does not update at once. */
-static td_run_status exchange_beside(const run *r, const block *b, const panel *of)
+/* True if columns before a block have its exchanges in one pass over them, which takes less time
+ * than to go to each of few rows. */
+static bool has_pass(const run *r, const block *b)
 {
-    const td_problem *p = r->problem;
-    const td_run_status status = exchange_all(r, of, 0, of->first, false, p->stream);
-    return status == TD_RUN_DONE ? exchange_all(r, of, b->updated.to, p->n, false, p->stream)
-                                 : status;
+    enum { ROWS = 3 }; /* at most, for each exchange */
+    const int64_t width = b->factored.to - b->factored.from;
+    return r->has_passes && b->factored.from > 0 &&
+           r->problem->m - b->factored.from <= ROWS * width;
 }
 
-/* The panel is enqueued. */
-static td_run_status step(const run *r, const block *b, const panel *of)
+static td_run_status exchange_before(const run *r, int64_t i)
 {
-    const td_problem *p = r->problem;
+    const block b = block_of(r, i);
+    const td_row_exchange x =
+        exchange_of(r->problem, b.factored.from, b.factored.to, 0, b.factored.from);
+    return has_pass(r, &b) ? done_if(td_row_exchange_run(&x, r->work.memory, r->beside))
+                           : TD_RUN_DONE;
+}
+
+/* Panels of a block whose rows are made together. */
+typedef struct {
+    int64_t first, behind;
+} group;
+
+/* Rows of the group's own columns go where the panels behind them say. */
+static td_run_status exchange_within(const run *r, const block *b, const group *of)
+{
+    td_run_status status = TD_RUN_DONE;
+    panel next = panel_at(r, b, of->first);
+    for (int64_t at = next.behind; at < of->behind && status == TD_RUN_DONE; at = next.behind) {
+        next = panel_at(r, b, at);
+        status = exchange_all(r, at, next.behind, of->first, at, r->beside);
+    }
+    return status;
+}
+
+/* Exchanges the rows of all columns that the group does not update at once, and makes U's of those
+ * behind the block. */
+static td_run_status make_rows(const run *r, const block *b, const group *of)
+{
+    const int64_t from = b->updated.to, to = r->problem->n, first = of->first, behind = of->behind,
+                  least = has_pass(r, b) ? b->factored.from : 0;
+    td_run_status status = exchange_within(r, b, of);
+    if (status == TD_RUN_DONE) status = exchange_all(r, first, behind, least, first, r->beside);
+    if (from >= to || status != TD_RUN_DONE) return status;
+    status = exchange_all(r, first, behind, from, to, r->beside);
+    if (!r->makes_rows || status != TD_RUN_DONE) return status;
+    const td_product above =
+        td_lu_rows_product(r->problem, b->factored.from, first, behind, from, to);
+    status = multiply(r, above, r->beside);
+    return status == TD_RUN_DONE ? solve_beside(r, first, behind, from, to, r->beside) : status;
+}
+
+/* The panel is enqueued; rows are made once those of another panel would be too many. */
+static td_run_status step(const run *r, const block *b, const panel *of, group *rows)
+{
     const int64_t behind = of->behind, next = behind < b->factored.to
                                                   ? panel_at(r, b, behind).behind
                                                   : td_smaller(behind + of->piece, b->updated.to);
+    const bool is_due = behind >= b->factored.to || next - rows->first > TD_FEW_EXCHANGES;
+    rows->behind = behind;
     td_run_status status = apply(r, of, behind, next, r->stream);
+    if (status == TD_RUN_DONE && is_due && !wait(r, r->beside, r->stream)) status = TD_RUN_FAILED;
     if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, b, behind);
-    if (status == TD_RUN_DONE) status = apply(r, of, next, b->updated.to, p->stream);
-    if (status == TD_RUN_DONE && r->ahead && !td_ahead_wait(r->stream, r->ahead->step, p->stream))
-        status = TD_RUN_FAILED;
-    if (status == TD_RUN_DONE) status = exchange_beside(r, b, of);
+    if (status == TD_RUN_DONE) status = apply(r, of, next, b->updated.to, r->others);
+    if (status == TD_RUN_DONE && !wait(r, r->stream, r->others)) status = TD_RUN_FAILED;
+    if (status == TD_RUN_DONE && is_due) {
+        status = make_rows(r, b, rows);
+        rows->first = behind;
+    }
     if (status == TD_RUN_DONE && !r->ahead) status = factor_next(r, b, behind);
     return status;
 }
 
-static td_run_status factor_block(const run *r, const block *b)
+static td_run_status factor_block(const run *r, int64_t i)
 {
-    if (r->ahead && !td_ahead_wait(r->stream, r->ahead->step, r->problem->stream))
-        return TD_RUN_FAILED;
-    panel of = panel_at(r, b, b->factored.from);
-    td_run_status status = factor(r, &of);
-    while (of.first < b->factored.to && status == TD_RUN_DONE) {
-        if (step(r, b, &of) != TD_RUN_DONE) status = TD_RUN_BROKEN;
-        of = panel_at(r, b, of.behind);
+    const block b = block_of(r, i);
+    panel of = panel_at(r, &b, b.factored.from);
+    group rows = {of.first, of.first};
+    if (!fork_streams(r)) return TD_RUN_FAILED;
+    td_run_status status = i > 0 ? exchange_before(r, i - 1) : TD_RUN_DONE;
+    if (status == TD_RUN_DONE) status = factor(r, &of);
+    while (of.first < b.factored.to && status == TD_RUN_DONE) {
+        if (step(r, &b, &of, &rows) != TD_RUN_DONE) status = TD_RUN_BROKEN;
+        of = panel_at(r, &b, of.behind);
     }
-    if (r->ahead && !td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream))
-        return TD_RUN_BROKEN;
-    return status;
+    return status == TD_RUN_DONE && !join_streams(r) ? TD_RUN_BROKEN : status;
+}
+
+/* ---- behind a block ---- */
+
+/* U's rows behind block i, which no panel has made. */
+static td_run_status solve(const run *r, int64_t i)
+{
+    const td_problem call = td_lu_block_solve(r->problem, &r->cut, i);
+    const td_factor_place *at = &r->place;
+    const td_solve_products with = {at->by->engine, at->by->parameter, at->by->cut};
+    return td_solve_run(&call, &with, at->device, at->workspace_limit, at->counters);
 }
 
 /* What block i, which is not the last, does to all columns behind it. */
 static td_run_status update_behind(const run *r, int64_t i)
 {
     const td_product product = td_lu_block_product(r->problem, &r->cut, i);
-    const td_run_status status = solve(r, i);
+    const td_run_status status = r->makes_rows ? TD_RUN_DONE : solve(r, i);
     return status == TD_RUN_DONE && product.m > 0 ? td_factor_multiply(&r->place, &product)
                                                   : status;
 }
@@ -292,15 +407,62 @@ static td_run_status run_blocks(const run *r)
     if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))) return TD_RUN_FAILED;
     td_run_status status = TD_RUN_DONE;
     for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
-        const block b = block_of(r, i);
-        status = factor_block(r, &b);
+        status = factor_block(r, i);
         if (status == TD_RUN_FAILED && i == 0) return status;
-        if (status == TD_RUN_DONE && i + 1 < blocks) status = update_behind(r, i);
+        if (status == TD_RUN_DONE)
+            status = i + 1 < blocks ? update_behind(r, i) : exchange_before(r, i);
     }
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 /* ---- what is needed ---- */
+
+/* Streams beside the program's, if a capture does not forbid them. */
+static void choose_streams(run *r)
+{
+    if (td_stream_is_capturing(r->problem->stream)) return;
+    r->ahead = td_ahead_take(r->place.device);
+    if (!r->ahead) return;
+    r->stream = r->ahead->stream;
+    if (!r->cut.sets_aside || !td_ahead_set_aside(r->ahead)) return;
+    r->others = r->ahead->others;
+    r->beside = r->ahead->beside;
+}
+
+/* The most bytes that a pass works in; 0: there are none. */
+static size_t bytes_of_passes(const run *r)
+{
+    const td_problem *p = r->problem;
+    size_t most = 0;
+    for (int64_t i = 1; i < td_lu_blocks(p, &r->cut) && p->pivots; i++) {
+        const columns of = block_of(r, i).factored;
+        const td_row_exchange x = exchange_of(p, of.from, of.to, 0, of.from);
+        const size_t bytes = td_row_exchange_bytes(&x);
+        if (bytes > most) most = bytes;
+    }
+    return (size_t)td_round_up((int64_t)most, 256);
+}
+
+static td_run_status acquire_bytes(run *r, size_t bytes)
+{
+    if (bytes == 0) return TD_RUN_DONE;
+    return td_workspace_acquire_beside(&r->work, r->place.device, r->problem->stream, bytes,
+                                       &r->place.workspace_limit);
+}
+
+/* Without memory for passes there are none. */
+static td_run_status acquire(run *r, size_t bytes_of_orders)
+{
+    size_t passes = bytes_of_passes(r);
+    td_run_status status = acquire_bytes(r, passes + bytes_of_orders);
+    if (status != TD_RUN_DONE && passes > 0) {
+        passes = 0;
+        status = acquire_bytes(r, bytes_of_orders);
+    }
+    r->has_passes = passes > 0;
+    if (bytes_of_orders > 0) r->orders = (char *)r->work.memory + passes;
+    return status;
+}
 
 /* Panels by a cluster need memory, which others do without. */
 static td_run_status prepare(run *r)
@@ -309,34 +471,41 @@ static td_run_status prepare(run *r)
     const block whole = block_of(r, 0);
     const panel of = panel_at(r, &whole, 0);
     const td_one_block_panel first = piece_at(r, &of, 0);
-    const size_t bytes = (size_t)orders_of(&r->cut) * order_bytes(p);
-    r->stream = p->stream;
-    if (!td_cluster_fits(&first)) return td_one_block_fits() ? TD_RUN_DONE : TD_RUN_NO_PANELS;
-    const td_run_status status = td_workspace_acquire_beside(&r->orders, r->place.device, p->stream,
-                                                             bytes, &r->place.workspace_limit);
-    if (status != TD_RUN_DONE || td_stream_is_capturing(p->stream)) return status;
-    r->ahead = td_ahead_take(r->place.device);
-    if (r->ahead) r->stream = r->ahead->stream;
-    return TD_RUN_DONE;
+    const bool has_clusters = td_cluster_fits(&first);
+    r->stream = r->others = r->beside = p->stream;
+    if (!has_clusters && !td_one_block_fits()) return TD_RUN_NO_PANELS;
+    const td_run_status status =
+        acquire(r, has_clusters ? (size_t)orders_of(&r->cut) * order_bytes(p) : 0);
+    if (status == TD_RUN_DONE && has_clusters) choose_streams(r);
+    return status;
 }
 
-static void clean_up(run *r)
+/* Whatever has become of the factorisation. */
+static bool clean_up(run *r)
 {
+    const bool is_done = join_streams(r);
     if (r->ahead) td_ahead_give_back(r->ahead);
-    if (r->orders.memory) td_workspace_release(&r->orders, r->problem->stream);
+    if (r->work.memory) td_workspace_release(&r->work, r->problem->stream);
+    return is_done;
 }
 
 td_run_status td_factor_lu(const td_problem *p, const td_factor_products *products,
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    run r = {p, {products, device, workspace_limit, counters}, .cut = products->panels};
+    td_factor_products within = *products;
+    run r = {.problem = p,
+             .place = {products, device, workspace_limit, counters},
+             .cut = products->panels};
+    if (within.cut.least_terms > r.cut.of_many.panel) within.engine = NULL;
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
     status = prepare(&r);
     if (status != TD_RUN_DONE) return status;
+    r.within = r.place;
+    r.within.by = &within;
+    r.makes_rows = !within.engine;
     status = run_blocks(&r);
-    clean_up(&r);
-    return status;
+    return !clean_up(&r) && status == TD_RUN_DONE ? TD_RUN_BROKEN : status;
 }

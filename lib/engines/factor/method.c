@@ -174,7 +174,8 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
         if (i + 1 == blocks) continue;
         const td_problem solve = td_lu_block_solve(p, &cut, i);
         const td_product product = td_lu_block_product(p, &cut, i);
-        tiles += td_tiles_of_solve(&solve, by) + td_tiles_of_product(&product);
+        tiles += td_tiles_of_product(&product);
+        if (cut.of_many.panel >= by.least_terms) tiles += td_tiles_of_solve(&solve, by);
     }
     return tiles;
 }

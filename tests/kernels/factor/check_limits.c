@@ -53,7 +53,13 @@ static td_run_status factor(const call *c, const td_problem *p, size_t limit)
     td_device *device = td_device_current();
     const td_factor_products by = {.engine = c->engine,
                                    .cut = {td_solve_most_rows(c->type), 0},
-                                   .panels = {128, 100, 200, {128, 32}, {96, 48}, {64, 64}}};
+                                   .panels = {.block = 128,
+                                              .few = 100,
+                                              .many = 200,
+                                              .of_many = {128, 32},
+                                              .of_some = {96, 48},
+                                              .of_few = {64, 64},
+                                              .sets_aside = true}};
     switch (c->kind) {
     case TD_FACTOR_LU:
         return td_factor_lu(p, &by, device, limit, NULL);
@@ -72,7 +78,7 @@ static td_run_status run(const call *c, size_t limit, double *a)
     const size_t bytes = numbers_of(c) * sizeof *a;
     int info = -1;
     void *device_a = device_copy(a, bytes), *tau = device_copy(a, bytes / N),
-         *device_info = device_copy(&info, sizeof info);
+         *pivots = device_copy(a, N * sizeof(int)), *device_info = device_copy(&info, sizeof info);
     const td_problem p = {.kind = c->kind,
                           .type = c->type,
                           .triangle = TD_LOWER,
@@ -81,6 +87,7 @@ static td_run_status run(const call *c, size_t limit, double *a)
                           .k = N,
                           .a = {.data = device_a, .ld = N},
                           .tau = tau,
+                          .pivots = c->kind == TD_FACTOR_LU ? pivots : NULL,
                           .info = device_info,
                           .batch = 1};
     const td_run_status status = factor(c, &p, limit);
@@ -90,6 +97,7 @@ static td_run_status run(const call *c, size_t limit, double *a)
     CHECK(info == (status == TD_RUN_DONE ? 0 : -1), "info %d, status %d", info, (int)status);
     device_free(device_a);
     device_free(tau);
+    device_free(pivots);
     device_free(device_info);
     return status;
 }

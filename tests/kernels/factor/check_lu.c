@@ -275,11 +275,19 @@ typedef struct {
     int info;
 } factors;
 
-/* Small matrices are cut into blocks, and their panels into pieces, too. */
+/* Small matrices are cut into blocks, and their panels into pieces, too, and these have places set
+ * aside. */
 static td_lu_cut cut_of(const td_problem *p, const matrix *x)
 {
     const int64_t block = x->block ? x->block : 1 << 20;
-    if (x->has_pieces) return (td_lu_cut){block, 100, 200, {128, 32}, {96, 48}, {64, 64}};
+    if (x->has_pieces)
+        return (td_lu_cut){.block = block,
+                           .few = 100,
+                           .many = 200,
+                           .of_many = {128, 32},
+                           .of_some = {96, 48},
+                           .of_few = {64, 64},
+                           .sets_aside = true};
     td_lu_cut cut = td_lu_cut_of(p);
     if (x->block) cut.block = block;
     return cut;

@@ -97,9 +97,10 @@ TEST(products_of_factors)
     } cases[] = {{1, 1, 0, 0, 0},
                  {9215, 9215, 0, 0, 0},
                  {16384, 4096, 0, 0, 0},
-                 {12288, 12288, 8192, 8192, 4096},
-                 {16384, 12288, 12288, 8192, 4096},
-                 {12288, 16384, 8192, 12288, 4096},
+                 {12288, 12288, 6144, 6144, 6144},
+                 {16384, 12288, 10240, 6144, 6144},
+                 {12288, 16384, 6144, 10240, 6144},
+                 {16384, 16384, 10752, 10752, 5632},
                  {10000, 10000, 4880, 4880, 5120}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = factors(TD_BINARY64, cases[i].m, cases[i].n);
@@ -110,6 +111,21 @@ TEST(products_of_factors)
         assert_int_equal(largest.n, cases[i].columns);
         assert_int_equal(largest.k, cases[i].terms);
     }
+}
+
+/* What is above rows 30..39 in a block that begins at 10, in the columns from 50 to 79. */
+TEST(rows_of_a_block)
+{
+    static double a[100 * 100];
+    td_problem p = factors(TD_BINARY64, 100, 100);
+    p.a = (td_matrix){.data = a, .ld = 100};
+    const td_product rows = td_lu_rows_product(&p, 10, 30, 40, 50, 80);
+    assert_int_equal(rows.m, 10);
+    assert_int_equal(rows.n, 30);
+    assert_int_equal(rows.k, 20);
+    assert_ptr_equal(rows.a.data, a + 30 + 10 * 100);
+    assert_ptr_equal(rows.b.data, a + 10 + 50 * 100);
+    assert_ptr_equal(rows.c.data, a + 30 + 50 * 100);
 }
 
 /* Every column is in one panel of one block, whatever the sizes. */
