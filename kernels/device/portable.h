@@ -82,6 +82,7 @@
 #define TD_UNROLL_N(n)     TD_PRAGMA(unroll n)
 #define TD_ROLLED          _Pragma("unroll 1")
 #define TD_LANES           TD_UNROLL
+#define TD_UNCHECKED
 
 #define TD_SHARED(type, name, dims) __shared__ type name dims
 

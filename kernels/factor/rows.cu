@@ -12,7 +12,7 @@
 
 enum {
     THREADS = 256,
-    COLLECTING_THREADS = 1024,
+    COLLECTING_THREADS = TD_HAS_CUDA_DEVICE ? 1024 : 64, /* on the host each takes its own time */
     WARP = 32,
     GROUP = 4,          /* exchanges that a lane looks at together */
     MOST_BLOCKS = 264,  /* two on each multiprocessor of an H100 */

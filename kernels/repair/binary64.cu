@@ -265,6 +265,14 @@ TD_DEVICE void add_up_scaled(const td_repair &p, const block_place &at, shared_s
         add_up(way, td_binary64_block(k), is_idle, far_scales<ALONG_A, ALONG_B>(scales), sums);
 }
 
+/* True if the thread's warp has elements of C. */
+TD_DEVICE bool has_elements(const td_target &target, const block_place &at)
+{
+    const int row = at.row + warp_row(), column = at.column + warp_column();
+    return row < target.m && column < target.n &&
+           td_region_meets(&target.region, row, column, WARP_ROWS, WARP_COLUMNS);
+}
+
 /* Makes the sums of one pass over k; returns the bits of the thread's sums that are left to the
  * next one. All threads take part. */
 template <class passage>
@@ -272,7 +280,7 @@ TD_DEVICE uint32_t make_pass(const td_repair &p, const typename passage::paramet
                              const tile_operands &operands, const block_place &at, const pass &own,
                              shared_state &shared, double *slabs)
 {
-    const bool is_idle = warp_row() >= at.rows;
+    const bool is_idle = warp_row() >= at.rows || td_skips(!has_elements(p.target, at));
     passage way(boxes, operands, shared.ring, slabs);
     warp_sums sums = {};
     if (own.is_scaled)

@@ -254,19 +254,55 @@ TD_DEVICE double scaled(double x, bool of_column, int line, int64_t l, const sca
     return scale_element(x, of_column ? by.columns[line] - shift : by.rows[line] + shift);
 }
 
-/* `sum` and the products of a row and a column. */
-template <bool along_a, bool along_b, class scales>
-TD_DEVICE double add_products(double sum, const fragments &own, int row, int column,
-                              const scales &by)
+/* The lines of the factors of the thread's sums, and their elements at one of k. */
+struct sum_lines {
+    int row[HEIGHT][4], column[WIDTH][4];
+};
+struct sum_elements {
+    double a[HEIGHT][4], b[WIDTH][4];
+};
+
+template <bool along_a, bool along_b> TD_DEVICE sum_lines lines_of_sums()
 {
-    for (int n = 0; n < PRODUCT_K; n++) {
-        const int at = own.half * PRODUCT_K + n;
-        const double x = own.a[element_in_slab(along_a, row, at)],
-                     y = own.b[element_in_slab(along_b, column, at)];
-        sum = td_fma64(scaled(x, false, row, own.l0 + n, by),
-                       scaled(y, true, column, own.l0 + n, by), sum);
+    sum_lines of;
+    TD_UNROLL
+    for (int q = 0; q < 4; q++) {
+        TD_UNROLL
+        for (int i = 0; i < HEIGHT; i++) of.row[i][q] = row_of_sum<along_a>(i, q);
+        TD_UNROLL
+        for (int j = 0; j < WIDTH; j++) of.column[j][q] = column_of_sum<along_b>(j, q);
     }
-    return sum;
+    return of;
+}
+
+template <bool along_a, bool along_b, class scales>
+TD_DEVICE void load_elements(sum_elements &to, const fragments &own, const sum_lines &of, int n,
+                             const scales &by)
+{
+    const int at = own.half * PRODUCT_K + n;
+    TD_UNROLL
+    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
+    for (int q = 0; q < 4; q += 2) {
+        const double x = own.a[element_in_slab(along_a, of.row[i][q], at)];
+        to.a[i][q] = to.a[i][q + 1] = scaled(x, false, of.row[i][q], own.l0 + n, by);
+    }
+    TD_UNROLL
+    for (int j = 0; j < WIDTH; j++) TD_UNROLL
+    for (int q = 0; q < 2; q++) {
+        const double y = own.b[element_in_slab(along_b, of.column[j][q], at)];
+        to.b[j][q] = to.b[j][q + 2] = scaled(y, true, of.column[j][q], own.l0 + n, by);
+    }
+}
+
+/* Adds their products to the sums, which do not wait for each other. */
+TD_UNCHECKED TD_DEVICE void add_products(warp_sums &sums, const sum_elements &of)
+{
+    TD_UNROLL
+    for (int i = 0; i < HEIGHT; i++) TD_UNROLL
+    for (int j = 0; j < WIDTH; j++) {
+        TD_LANES
+        for (int q = 0; q < 4; q++) sums[i][j][q] = td_fma64(of.a[i][q], of.b[j][q], sums[i][j][q]);
+    }
 }
 
 template <bool along_a, bool along_b, bool begins, class scales, class function>
@@ -274,13 +310,16 @@ TD_DEVICE void multiply(warp_sums &sums, fragments &own, const half_step &next, 
                         function between)
 {
     for (int i = 0; i < HEIGHT * WIDTH; i++) between(i);
-    for (int i = 0; i < HEIGHT; i++)
-        for (int j = 0; j < WIDTH; j++)
-            for (int q = 0; q < 4; q++) {
-                const int row = row_of_sum<along_a>(i, q), column = column_of_sum<along_b>(j, q);
-                sums[i][j][q] = add_products<along_a, along_b>(begins ? 0.0 : sums[i][j][q], own,
-                                                               row, column, by);
-            }
+    TD_UNROLL
+    for (int i = 0; begins && i < HEIGHT; i++) TD_UNROLL
+    for (int j = 0; j < WIDTH; j++) TD_UNROLL
+    for (int q = 0; q < 4; q++) sums[i][j][q] = 0.0;
+    const sum_lines lines = lines_of_sums<along_a, along_b>();
+    for (int n = 0; n < PRODUCT_K; n++) {
+        sum_elements of;
+        load_elements<along_a, along_b>(of, own, lines, n, by);
+        add_products(sums, of);
+    }
     own = next;
 }
 
