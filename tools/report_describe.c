@@ -99,10 +99,10 @@ static void print_table(const td_field *fields)
 
 void report_print_fields(void)
 {
-    printf(
-        "# Members of a report\n\n"
-        "The JSON of docs/report.md, member by member; docs/report.schema.json says the same to "
-        "programs (JSON\nSchema, draft 7). Both are made from lib/report/fields.def: this page is "
-        "the output of `tandem report --fields`,\nthe schema that of `tandem report --schema`.\n");
+    printf("# Members of a report\n\n"
+           "The JSON of docs/report.md, member by member; docs/report.schema.json says the same to "
+           "programs (JSON\nSchema, draft 7). Both are made from lib/report/json_fields.def: this "
+           "page is the output of `tandem report --fields`,\n"
+           "the schema that of `tandem report --schema`.\n");
     print_table(td_head_fields);
 }

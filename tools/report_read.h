@@ -9,7 +9,7 @@
 
 enum { REPORT_WHY_BYTES = 512 };
 
-/* What somebody asks for of a report: its members as lib/report/fields.def has them. */
+/* What somebody asks for of a report: its members as lib/report/json_fields.def has them. */
 typedef struct {
     td_report_head head;
     const char **command; /* its words, `words` of them */

@@ -7,7 +7,7 @@
 #define TYPE(name, kind, null, ...)                                                                \
     enum { kind_of_##name = TD_##kind, null_of_##name = TD_NULL_##null };                          \
     static const char schema_of_##name[] = #__VA_ARGS__;
-#include "fields.def"
+#include "json_fields.def"
 
 #define FIELD(name, type, need, merge, value, meaning)                                             \
     {#name,                                                                                        \
@@ -26,42 +26,42 @@ const td_field td_head_fields[] = {
 #define HEAD FIELD
 #define LIST(name, items, meaning, ...)                                                            \
     {#name, TD_LIST, TD_NULL_NEVER, TD_LATER, TD_FIRST, 0, "list", #__VA_ARGS__, meaning, items},
-#include "fields.def"
+#include "json_fields.def"
     {.name = NULL}};
 #undef OBJECT
 
 #define OBJECT td_report_device
 const td_field td_device_fields[] = {
 #define DEVICE FIELD
-#include "fields.def"
+#include "json_fields.def"
     {.name = NULL}};
 #undef OBJECT
 
 #define OBJECT td_report_totals
 const td_field td_total_fields[] = {
 #define TOTAL FIELD
-#include "fields.def"
+#include "json_fields.def"
     {.name = NULL}};
 #undef OBJECT
 
 #define OBJECT td_report_call
 const td_field td_call_fields[] = {
 #define CALL FIELD
-#include "fields.def"
+#include "json_fields.def"
     {.name = NULL}};
 #undef OBJECT
 
 #define OBJECT td_report_forecast
 const td_field td_forecast_fields[] = {
 #define FORECAST FIELD
-#include "fields.def"
+#include "json_fields.def"
     {.name = NULL}};
 #undef OBJECT
 
 #define OBJECT td_report_verified
 const td_field td_verified_fields[] = {
 #define VERIFIED FIELD
-#include "fields.def"
+#include "json_fields.def"
     {.name = NULL}};
 #undef OBJECT
 

@@ -1,6 +1,6 @@
 /* fields.h - the objects of a report's JSON as structures, and tables of their members, all made
- * from fields.def. The library fills the structures and prints them; `tandem report` reads them,
- * merges them and shows them. Pure: no CUDA calls. */
+ * from json_fields.def. The library fills the structures and prints them; `tandem report` reads,
+ * merges and shows them. Pure: no CUDA calls. */
 #ifndef TD_FIELDS_H
 #define TD_FIELDS_H
 
@@ -28,7 +28,7 @@ typedef enum {
 typedef enum { TD_NULL_NEVER, TD_NULL_NONE, TD_NULL_INFINITE } td_field_null;
 typedef enum { TD_ALWAYS, TD_LATER, TD_OPTIONAL } td_field_need;
 
-/* How one object is made of two: fields.def says what each means. */
+/* How one object is made of two: json_fields.def says what each means. */
 typedef enum {
     TD_KIND,
     TD_MODE,
@@ -48,7 +48,7 @@ typedef struct td_field {
     td_field_need need;
     td_field_merge merge;
     size_t offset;                       /* of its place in the object's structure */
-    const char *type, *schema, *meaning; /* as fields.def has them */
+    const char *type, *schema, *meaning; /* as json_fields.def has them */
     const struct td_field *items;        /* the members of a LIST's objects; else NULL */
 } td_field;
 
@@ -73,41 +73,41 @@ enum { TD_UNKNOWN = -1 };
 #define TD_KEPT_VERIFIED struct td_report_verified
 
 #define TYPE(name, kind, ...) typedef TD_KEPT_##kind td_type_##name;
-#include "fields.def"
+#include "json_fields.def"
 
 #define FIELD(name, type, ...) td_type_##type name;
 
 typedef struct td_report_totals {
 #define TOTAL FIELD
-#include "fields.def"
+#include "json_fields.def"
 } td_report_totals;
 
 /* An object that may be null says first whether it is not. */
 typedef struct td_report_forecast {
     bool is_known;
 #define FORECAST FIELD
-#include "fields.def"
+#include "json_fields.def"
 } td_report_forecast;
 
 typedef struct td_report_verified {
     bool is_known;
 #define VERIFIED FIELD
-#include "fields.def"
+#include "json_fields.def"
 } td_report_verified;
 
 typedef struct {
 #define DEVICE FIELD
-#include "fields.def"
+#include "json_fields.def"
 } td_report_device;
 
 typedef struct {
 #define CALL FIELD
-#include "fields.def"
+#include "json_fields.def"
 } td_report_call;
 
 typedef struct {
 #define HEAD FIELD
-#include "fields.def"
+#include "json_fields.def"
 } td_report_head;
 
 #undef FIELD

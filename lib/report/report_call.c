@@ -55,7 +55,7 @@ static td_report_forecast forecast_of(const td_forecast *f)
     return (td_report_forecast){
         .is_known = true,
 #define FORECAST(name, type, need, merge, value, ...) .name = (value),
-#include "fields.def"
+#include "json_fields.def"
     };
 }
 
@@ -75,7 +75,7 @@ static td_report_verified verified_of(const td_record *record)
     return (td_report_verified){
         .is_known = s->elements || s->unjudged,
 #define VERIFIED(name, type, need, merge, value, ...) .name = (value),
-#include "fields.def"
+#include "json_fields.def"
     };
 }
 
@@ -85,7 +85,7 @@ td_report_call td_report_call_of(const td_record *record, char site[TD_SITE_TEXT
     const td_letters letters = letters_of(key);
     return (td_report_call){
 #define CALL(name, type, need, merge, value, ...) .name = (value),
-#include "fields.def"
+#include "json_fields.def"
     };
 }
 

@@ -132,7 +132,7 @@ static void print_devices(FILE *out, const td_report *report)
     for (int i = 0; i < TD_REPORT_DEVICES; i++) {
         const td_report_device device = {
 #define DEVICE(name, type, need, merge, value, ...) .name = (value),
-#include "fields.def"
+#include "json_fields.def"
         };
         if (!device.name[0]) continue;
         fputs(separator, out);
@@ -176,7 +176,7 @@ static td_report_head head_of(const td_report *report, own_texts *texts)
 {
     return (td_report_head){
 #define HEAD(name, type, need, merge, value, ...) .name = (value),
-#include "fields.def"
+#include "json_fields.def"
     };
 }
 
@@ -184,7 +184,7 @@ void td_report_print_json(FILE *out, const td_report *report)
 {
     static void (*const print_list[])(FILE *, const td_report *) = {
 #define LIST(name, ...) print_##name,
-#include "fields.def"
+#include "json_fields.def"
     };
     own_texts texts;
     const td_report_head head = head_of(report, &texts);

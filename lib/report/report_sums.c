@@ -77,7 +77,7 @@ td_report_totals td_report_add_up(const td_report *report)
         const td_sample_counts samples = td_record_samples(record);
         const td_report_totals of_line = {
 #define TOTAL(name, type, need, merge, value, ...) .name = (value),
-#include "fields.def"
+#include "json_fields.def"
         };
         td_fields_merge(td_total_fields, &totals, &of_line);
     }
