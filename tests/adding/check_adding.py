@@ -169,7 +169,7 @@ class Adding(unittest.TestCase):
 
     @classmethod
     def build(cls):
-        """The library, the launcher and the two programs; what includes no edited header comes from
+        """The library, the launcher and two programs; what includes no edited header comes from
         the build."""
         root, host = cls.root, BUILD / "hostgpu"
         new = [root / path for path in cls.new_files()]
@@ -199,6 +199,12 @@ class Adding(unittest.TestCase):
         of_tests = sorted((BUILD / "tools/tandem.p").glob(".._tests_*.o"))
         compiler("-o", cls.tandem, *cls.compile_all(list((root / "tools").glob("*.c"))), *of_tests,
                  *library, *rest, *LIBRARIES)
+        cls.build_programs(library, rest, in_tests)
+
+    @classmethod
+    def build_programs(cls, library, rest, in_tests):
+        """A client of the library, and one that runs modes beside their references."""
+        root, host = cls.root, BUILD / "hostgpu"
         for name, source in (("client", CLIENT), ("modes", MODES), ("original", ORIGINAL)):
             (root / f"{name}.c").write_text(source, encoding="utf-8")
         support = [

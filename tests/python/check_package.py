@@ -181,6 +181,22 @@ def check_report(linked):
     expect((verified["elements"], verified["outside"]), (8, 0))
 
 
+class Turned:
+    """The transpose of an array, as its columns lie in memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self):
+        interface = self.array.__cuda_array_interface__
+        rows, cols = interface["shape"]
+        return {**interface, "shape": (cols, rows), "strides": (8, 8 * cols)}
+
+    def tandem_empty(self, shape, typestr):
+        return self.array.tandem_empty(shape, typestr)
+
+
 def check_matmul(_):
     import tandem
     exact = [[sum(Fraction(A[i, k]) * Fraction(B[k, j]) for k in range(K)) for j in range(N)]
@@ -202,21 +218,6 @@ def check_matmul(_):
     assert hi.dtype == numpy.float64 and worst(hi, lo) <= 2.0**-95 < worst(hi)
     x, y, z = (part.to_host() for part in tandem.matmul(a, b, "ts", parts=True))
     assert x.dtype == numpy.float32 and worst(x, y, z) <= 2.0**-59 < worst(x, y)
-
-    class Turned:
-        """The transpose of an array, as its columns lie in memory."""
-
-        def __init__(self, array):
-            self.array = array
-
-        @property
-        def __cuda_array_interface__(self):
-            interface = self.array.__cuda_array_interface__
-            rows, cols = interface["shape"]
-            return {**interface, "shape": (cols, rows), "strides": (8, 8 * cols)}
-
-        def tandem_empty(self, shape, typestr):
-            return self.array.tandem_empty(shape, typestr)
 
     turned_a, turned_b = (Turned(tandem.to_device(x.T)) for x in (A, B))
     for mode in ("df", "ts", "ozaki2"):

@@ -70,7 +70,8 @@ static void header_holds(void)
         "r[\"options\"][\"TANDEM_MODE\"] == {\"value\": \"native\", \"origin\": \"default\"}"));
 }
 
-TEST(json_holds_what_was_counted)
+/* Three calls with times, counts and bits, in a report that is written. */
+static void write_counted(void)
 {
     static td_counters counters = {.repaired = 5, .tiles = 1, .planes = 15},
                        newer = {.repaired = 2, .tiles = 3, .planes = 14};
@@ -94,7 +95,11 @@ TEST(json_holds_what_was_counted)
     td_report_add_mantissa_bits(call(8, "mode is native"), &bits[2]);
     td_report_add_mantissa_bits(call(9, "mode is native"), &bits[3]);
     td_report_write();
+}
 
+TEST(json_holds_what_was_counted)
+{
+    write_counted();
     header_holds();
     assert_true(holds(
         "r[\"totals\"] == {\"intercepted\": 4, \"emulated\": 2, \"native\": 2, \"unlisted\": 0, "
