@@ -21,7 +21,8 @@ typedef struct {
 
 static td_notes wishes = {.size = sizeof(wish)};
 
-/* True if a factorisation of this kind shall not use its default algorithm. Other kinds have one. */
+/* True if a factorisation of this kind shall not use its default algorithm; other kinds have
+ * one. */
 static bool asks_for_other(cusolverDnParams_t params, td_kind kind)
 {
     wish w;
