@@ -385,7 +385,7 @@ static bool keep(FILE *out, const work *w)
 /* Static for its size. */
 static work calibrated;
 
-static bool measure_device(int device, long seconds)
+bool calibrate_measure(int device, long seconds)
 {
     memset(&calibrated, 0, sizeof calibrated);
     if (!open_device(&calibrated, device, (double)seconds)) return false;
@@ -403,7 +403,7 @@ static bool report_and_keep(FILE *out, long seconds)
 
 bool calibrate_device(FILE *out, int device, long seconds)
 {
-    return measure_device(device, seconds) && report_and_keep(out, seconds);
+    return calibrate_measure(device, seconds) && report_and_keep(out, seconds);
 }
 
 static int run(const command_line *line)
@@ -412,7 +412,7 @@ static int run(const command_line *line)
     if (!command_number("seconds", line->values[SECONDS], 1, MOST_SECONDS, &seconds) ||
         !command_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
         return EXIT_USAGE;
-    if (!measure_device((int)device, seconds)) return 1;
+    if (!calibrate_measure((int)device, seconds)) return 1;
     if (is_host(&calibrated.model.card))
         say("this is the host device, whose speed says nothing about a GPU; the result "
             "serves it alone");

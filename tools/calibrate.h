@@ -10,4 +10,7 @@
  * cannot be measured, or the result cannot be kept. */
 bool calibrate_device(FILE *out, int device, long seconds);
 
+/* Measures the device in the same way, and keeps nothing. False if it cannot be measured. */
+bool calibrate_measure(int device, long seconds);
+
 #endif

@@ -632,6 +632,7 @@ class Calibrate(Case):
         self.assertEqual(done.returncode, 0, report)
         self.assertIn('the report is in report.txt', done.stderr.splitlines()[-1])
         self.assertTrue(report.endswith('\nverdict: all passed\n'), report)
+        self.assertFalse((self.folder / 'cache').exists(), 'figures of the host device were kept')
         self.assertIn('say nothing about a GPU', report.splitlines()[1])
         golden = {file.stem for file in DOCS.parent.glob('tests/golden/*.txt')}
         right = re.findall(r'(?m)^(\S+) +14 of 14 products have the golden bits$', report)
