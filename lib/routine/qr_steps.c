@@ -11,38 +11,47 @@ int64_t td_qr_reflected(const td_problem *p)
     return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
 }
 
-/* THE table of cuts, by the most reflectors that a problem may have for them: columns of a panel,
- * and of a block. Where panels are factored, a narrow one leaves less for its leaves to do to its
- * own columns, and a wide one longer products behind. Blocks gain where emulated products of as
- * many terms do: of large complex matrices (docs/factor.md). */
-static const struct {
+/* THE tables of cuts, by the most reflectors that a problem may have for them. Where panels are
+ * factored, a narrow one leaves less for its leaves to do to its own columns, and a wide one longer
+ * products behind; finished reflectors have the widest. Blocks gain where emulated products of as
+ * many terms do (docs/factor.md). */
+typedef struct {
     td_type type;
-    int64_t most, panel, block;
-} cuts[] = {{TD_BINARY64, 512, TD_QR_WIDEST / 4, 0},
-            {TD_BINARY64, 6144, TD_QR_WIDEST / 2, 0},
-            {TD_BINARY64, INT64_MAX, TD_QR_WIDEST, 0},
-            {TD_COMPLEX_BINARY64, 3072, TD_QR_WIDEST / 4, 0},
-            {TD_COMPLEX_BINARY64, 7168, TD_QR_WIDEST / 2, 0},
-            {TD_COMPLEX_BINARY64, INT64_MAX, TD_QR_WIDEST / 2, 2048}};
+    int64_t most;
+    td_qr_cut cut;
+} cut_of_order;
 
-/* Columns up to which what is left is one block. */
-enum { LAST = 4096 };
+static const cut_of_order factor_cuts[] = {
+    {TD_BINARY64, 512, {TD_QR_WIDEST / 4, 0, 0, 0}},
+    {TD_BINARY64, 6144, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {TD_BINARY64, 14336, {TD_QR_WIDEST, 0, 0, 0}},
+    {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 2048, 8192, 1024}},
+    {TD_COMPLEX_BINARY64, 3072, {TD_QR_WIDEST / 4, 0, 0, 0}},
+    {TD_COMPLEX_BINARY64, 7168, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1536, 4096, 768}},
+    {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 4, 1536, 4096, 768}}};
+static const cut_of_order q_cuts[] = {
+    {TD_BINARY64, 8192, {TD_QR_WIDEST, 0, 0, 0}},
+    {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST, 2048, 4096, 1024}},
+    {TD_COMPLEX_BINARY64, 5120, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1024, 1024, 0}},
+    {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 1536, 2048, 768}}};
 
-/* Finished reflectors are taken by the widest panels, without blocks. */
+/* From the right panels are applied, and no blocks. */
 td_qr_cut td_qr_cut_of(const td_problem *p)
 {
-    const bool is_factored = p->kind == TD_FACTOR_QR;
-    const int64_t order = is_factored ? order_of(p) : INT64_MAX;
-    int i = 0;
-    while (cuts[i].type != p->type || cuts[i].most < order) i++;
-    return (td_qr_cut){.panel = cuts[i].panel,
-                       .block = is_factored ? cuts[i].block : 0,
-                       .last = is_factored && cuts[i].block > 0 ? LAST : INT64_MAX};
+    const bool is_factored = p->kind == TD_FACTOR_QR,
+               is_right = p->kind == TD_APPLY_Q && p->side == TD_RIGHT;
+    const cut_of_order *x = is_factored ? factor_cuts : q_cuts;
+    while (x->type != p->type || x->most < (is_right ? 0 : order_of(p))) x++;
+    return x->cut;
 }
 
 int64_t td_qr_blocks(const td_qr_cut *cut, int64_t reflectors)
 {
-    return reflectors <= cut->last ? 1 : 1 + td_ceil_div(reflectors - cut->last, cut->block);
+    return cut->block == 0 || reflectors <= cut->last
+               ? 1
+               : 1 + td_ceil_div(reflectors - cut->last, cut->block);
 }
 
 /* Step i of k is a product with (m - i)(n - i) elements, and another one; reflectors that are
@@ -54,29 +63,59 @@ double td_qr_terms(const td_problem *p)
     return 2.0 * m * n * k - (m + n) * k * k + k * k * k * 2.0 / 3.0;
 }
 
-/* Columns of A whose reflectors are applied together, and the first column behind those that they
- * are applied to. */
+/* Reflectors that are applied together: how many come before them, how many there are, of how many
+ * rows; and to how many vectors. */
 typedef struct {
-    int64_t before, columns, to;
+    int64_t before, columns, rows, vectors;
 } reflectors;
 
-/* Those of update i; the block's own, as long as it is not of the last one. */
+static int64_t columns_left(const td_problem *p, int64_t before)
+{
+    return td_larger(p->n - before, 0);
+}
+
+/* Vectors of a matrix that Q is multiplied with. */
+static int64_t applied_to(const td_problem *p) { return p->side == TD_LEFT ? p->n : p->m; }
+
+/* A block's own, as long as it is not of the last one: its triangle is not among its rows. */
+static reflectors of_block(const td_problem *p, const td_qr_cut *cut, int64_t number)
+{
+    const int64_t before = number * cut->block, behind = before + cut->block;
+    return (reflectors){before, cut->block, td_qr_reflected(p) - behind,
+                        p->kind == TD_APPLY_Q ? applied_to(p) : columns_left(p, behind)};
+}
+
+/* A panel's, before column `to`; where Q is formed its own columns are among the vectors. */
+static reflectors of_panel(const td_problem *p, int64_t before, int64_t columns, int64_t to)
+{
+    return (reflectors){before, columns, td_qr_reflected(p) - before,
+                        p->kind == TD_APPLY_Q  ? applied_to(p)
+                        : p->kind == TD_FORM_Q ? to - before
+                                               : to - before - columns};
+}
+
 static reflectors of_update(const td_problem *p, int64_t i)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
     const int64_t order = order_of(p), blocks = td_qr_blocks(&cut, order) - 1, number = i / 2;
-    const int64_t before =
-        number < blocks ? number * cut.block : blocks * cut.block + (number - blocks) * cut.panel;
-    return (reflectors){before, number < blocks ? cut.block : td_smaller(cut.panel, order - before),
-                        p->n};
+    if (number < blocks) return of_block(p, &cut, number);
+    const int64_t before = blocks * cut.block + (number - blocks) * cut.panel;
+    return of_panel(p, before, td_smaller(cut.panel, order - before), p->n);
 }
 
-/* A block's last panel has no columns behind it there. */
+/* Panels of a block that reflect columns of it. */
+static int64_t panels_within(const td_problem *p, const td_qr_cut *cut)
+{
+    const int64_t panels = cut->block / cut->panel;
+    if (p->kind == TD_APPLY_Q) return 0;
+    return p->kind == TD_FACTOR_QR ? panels - 1 : panels;
+}
+
 static reflectors of_update_within(const td_problem *p, int64_t i)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
-    const int64_t panels = cut.block / cut.panel - 1, block = i / 2 / panels * cut.block;
-    return (reflectors){block + i / 2 % panels * cut.panel, cut.panel, block + cut.block};
+    const int64_t panels = td_larger(panels_within(p, &cut), 1), block = i / 2 / panels * cut.block;
+    return of_panel(p, block + i / 2 % panels * cut.panel, cut.panel, block + cut.block);
 }
 
 int64_t td_qr_updates(const td_problem *p)
@@ -92,27 +131,18 @@ int64_t td_qr_updates_within(const td_problem *p)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
     const int64_t blocks = td_qr_blocks(&cut, order_of(p)) - 1;
-    return blocks > 0 ? 2 * blocks * (cut.block / cut.panel - 1) : 0;
-}
-
-/* Vectors that the reflectors are applied to. */
-static int64_t vectors_of(const td_problem *p, reflectors r)
-{
-    return p->kind == TD_APPLY_Q  ? (p->side == TD_LEFT ? p->n : p->m)
-           : p->kind == TD_FORM_Q ? p->n - r.before
-                                  : r.to - r.before - r.columns;
+    return blocks > 0 ? 2 * blocks * panels_within(p, &cut) : 0;
 }
 
 /* The first or the second product of some reflectors with the vectors that they are applied to. */
 static td_product product_of(const td_problem *p, reflectors r, bool is_first)
 {
-    const int64_t rows = td_qr_reflected(p) - r.before;
     return (td_product){.routine = TD_PRODUCT,
                         .type = p->type,
                         .op_a = is_first ? td_qr_transpose(p->type) : TD_OP_N,
-                        .m = is_first ? r.columns : rows,
-                        .n = vectors_of(p, r),
-                        .k = is_first ? rows : r.columns,
+                        .m = is_first ? r.columns : r.rows,
+                        .n = r.vectors,
+                        .k = is_first ? r.rows : r.columns,
                         .alpha = td_scalar_of(p->type, 1.0),
                         .beta = td_scalar_of(p->type, is_first ? 0.0 : 1.0),
                         .a = p->a,

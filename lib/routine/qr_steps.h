@@ -18,9 +18,11 @@
 /* Most columns of a panel, of which complex ones count twice. */
 enum { TD_QR_WIDEST = 256 };
 
-/* Columns of a block, a multiple of those of a panel; and more than the last one may have. */
+/* Columns of a block, a multiple of those of a panel, 0: all is one block; the most that the last
+ * one has, at least one less than a block; and columns of the squares on the diagonal of a block's
+ * triangles, beside which there are larger squares; 0: a triangle is one square. */
 typedef struct {
-    int64_t panel, block, last;
+    int64_t panel, block, last, square;
 } td_qr_cut;
 
 td_qr_cut td_qr_cut_of(const td_problem *p);

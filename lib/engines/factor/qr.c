@@ -63,6 +63,11 @@ static block block_of(const run *r, int64_t i)
                    : (block){first, first + cut->block, first + cut->block, false};
 }
 
+static td_qr_panel panel_at(const run *r, int64_t first)
+{
+    return td_reflector_panel(&r->reflectors, first, first / r->reflectors.cut.panel);
+}
+
 /* Columns from..to - 1 behind some reflectors become (I - V T V')' times what they are. */
 static td_run_status reflect(const run *r, const td_reflection *by, int64_t from, int64_t to,
                              cudaStream_t stream)
@@ -77,7 +82,7 @@ static td_run_status reflect(const run *r, const td_reflection *by, int64_t from
 /* TD_RUN_FAILED if nothing of the panel has been written. */
 static td_run_status factor(const run *r, int64_t first)
 {
-    const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
+    const td_qr_panel panel = panel_at(r, first);
     for (int at = 0; at < panel.columns; at += td_qr_leaf(&panel)) {
         if (!td_cuda_ok(td_qr_leaf_run(&panel, at, r->reflectors.stream)))
             return at == 0 ? TD_RUN_FAILED : TD_RUN_BROKEN;
@@ -102,14 +107,14 @@ static td_run_status factor_next(const run *r, const block *b, int64_t first)
 static td_run_status step(const run *r, const block *b, int64_t first)
 {
     const td_problem *p = r->problem;
-    const td_qr_panel panel = td_reflector_panel(&r->reflectors, first);
+    const td_qr_panel panel = panel_at(r, first);
     const td_reflection by = td_reflection_of(&panel);
     const int64_t behind = first + panel.columns,
                   next = td_smaller(behind + r->reflectors.cut.panel, b->to);
     td_run_status status = reflect(r, &by, behind, next, r->reflectors.stream);
     if (status == TD_RUN_DONE && r->reflectors.ahead) status = factor_next(r, b, behind);
     if (status == TD_RUN_DONE && !b->is_last)
-        status = td_reflector_keep(&r->reflectors, b->first, first, p->stream);
+        status = td_reflector_keep(&r->reflectors, &panel, b->first, first, p->stream);
     if (status == TD_RUN_DONE) status = reflect(r, &by, next, b->to, p->stream);
     if (status == TD_RUN_DONE && r->reflectors.ahead &&
         !td_ahead_wait(r->reflectors.stream, r->reflectors.ahead->step, p->stream))

@@ -49,15 +49,32 @@ static double by_native_products(const td_model *model, const td_question *q)
     return td_model_qr_by_native_products(model, q->called);
 }
 
+static int64_t reflectors_of(const td_product *update, int64_t i)
+{
+    return i % 2 == 0 ? update->m : update->k;
+}
+
+/* True if update number i, of so many reflectors, is the mode's. */
+static bool is_by_mode(const td_product *update, int64_t i, td_solve_cut cut)
+{
+    return reflectors_of(update, i) >= cut.least_terms;
+}
+
 /* Every product of the mode is probed, and mode fp64's sums make it. */
 static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way)
 {
-    (void)model, (void)way;
+    const td_problem *p = q->called;
     const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    int64_t probed = 0;
     td_real_product largest;
-    if (!td_qr_largest(q->called, &largest)) return by_fp64;
-    return by_fp64 + (double)td_qr_updates(q->called) * td_model_seconds_to_find_out(&largest);
+    (void)model;
+    if (!td_qr_largest(p, &largest)) return by_fp64;
+    for (int64_t i = 0; i < td_qr_updates(p); i++) {
+        const td_product update = td_qr_update(p, i);
+        if (is_by_mode(&update, i, by_way[way].cut)) probed++;
+    }
+    return by_fp64 + (double)probed * td_model_seconds_to_find_out(&largest);
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -82,14 +99,10 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
     const td_factor_products by = {.engine = is_native ? NULL : decision->engine,
                                    .parameter = decision->parameter,
                                    .cut = decision->cut};
+    const td_qr_cut cut = td_qr_cut_of(q->called);
     if (q->called->kind != TD_FACTOR_QR)
-        return td_factor_q(q->called, &by, device, workspace_limit, counters);
-    return td_factor_qr(q->called, &by, td_qr_cut_of(q->called), device, workspace_limit, counters);
-}
-
-static int64_t reflectors_of(const td_product *update, int64_t i)
-{
-    return i % 2 == 0 ? update->m : update->k;
+        return td_factor_q(q->called, &by, cut, device, workspace_limit, counters);
+    return td_factor_qr(q->called, &by, cut, device, workspace_limit, counters);
 }
 
 static int64_t tiles(const td_question *q, const td_decision *decision)
@@ -98,8 +111,7 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     int64_t tiles = 0;
     for (int64_t i = 0; i < td_qr_updates(p); i++) {
         const td_product update = td_qr_update(p, i);
-        if (reflectors_of(&update, i) >= decision->cut.least_terms)
-            tiles += td_tiles_of_product(&update);
+        if (is_by_mode(&update, i, decision->cut)) tiles += td_tiles_of_product(&update);
     }
     for (int64_t i = 0; i < td_qr_updates_within(p) && decision->cut.least_terms == 0; i++) {
         const td_product update = td_qr_update_within(p, i);

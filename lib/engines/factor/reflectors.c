@@ -5,7 +5,7 @@
 
 /* ---- memory: panels, what they share, V and T of a block, two products with V, cuBLAS's ---- */
 
-enum { PANELS = 2, PRODUCTS = 2, STREAMS = 2, EVEN_ROWS = 16, ALIGNMENT = 256 };
+enum { PIECES = 8, PANELS = 2, PRODUCTS = 2, STREAMS = 2, EVEN_ROWS = 16, ALIGNMENT = 256 };
 
 _Static_assert((int)TD_QR_WIDEST == (int)TD_QR_COLUMNS, "steps are of other panels");
 
@@ -82,9 +82,9 @@ void td_reflector_end(td_reflectors *r, cudaStream_t program)
     td_workspace_release(&r->workspace, program);
 }
 
-td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first)
+td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first, int64_t turn)
 {
-    const size_t work = work_bytes(r), number = (size_t)(first / r->cut.panel % PANELS);
+    const size_t work = work_bytes(r), number = (size_t)(turn % PANELS);
     const int64_t bytes = element(r);
     return (td_qr_panel){.is_complex = is_complex(r),
                          .a = (char *)r->a + (first + first * r->ld) * bytes,
@@ -123,11 +123,11 @@ static td_matrix v_of(const td_qr_panel *panel)
 
 td_reflection td_reflection_of(const td_qr_panel *panel)
 {
-    return (td_reflection){v_of(panel),
-                           {.data = td_qr_t(panel), .ld = TD_QR_COLUMNS},
-                           panel->rows,
-                           panel->columns,
-                           panel->is_complex};
+    return (td_reflection){.v = v_of(panel),
+                           .t = {.data = td_qr_t(panel), .ld = TD_QR_COLUMNS},
+                           .rows = panel->rows,
+                           .columns = panel->columns,
+                           .is_embedded = panel->is_complex};
 }
 
 /* The part of a matrix from an element on. */
@@ -141,7 +141,18 @@ td_reflection td_reflector_block(const td_reflectors *r, int64_t first, int64_t 
     const td_matrix v = {.data = behind_panels(r), .ld = block_ld(r)};
     td_matrix t = from(r, v, 0, r->cut.block);
     t.ld = r->cut.block;
-    return (td_reflection){v, t, r->rows - first, columns, false};
+    return (td_reflection){
+        .v = v, .t = t, .rows = r->rows - first, .columns = columns, .is_block = true};
+}
+
+td_reflection td_reflector_of_block(const td_reflectors *r, int64_t first, int64_t at)
+{
+    const td_reflection block = td_reflector_block(r, first, r->cut.block);
+    const int64_t before = at - first;
+    return (td_reflection){.v = from(r, block.v, before, before),
+                           .t = from(r, block.t, before, before),
+                           .rows = block.rows - before,
+                           .columns = r->cut.panel};
 }
 
 /* ---- products ---- */
@@ -162,9 +173,11 @@ typedef struct {
     int64_t m, n, k;
 } sizes;
 
-/* C <- op(A) op(B), or, if it takes_off, C - op(A) op(B). */
-static td_product product_of(td_type type, operand a, operand b, td_matrix c, sizes of,
-                             bool takes_off, cudaStream_t stream)
+/* C <- op(A) op(B), C + op(A) op(B), or C - op(A) op(B). */
+typedef enum { MAKES, ADDS, TAKES_OFF } effect;
+
+static td_product product_of(td_type type, operand a, operand b, td_matrix c, sizes of, effect does,
+                             cudaStream_t stream)
 {
     return (td_product){.routine = TD_PRODUCT,
                         .type = type,
@@ -173,8 +186,8 @@ static td_product product_of(td_type type, operand a, operand b, td_matrix c, si
                         .m = of.m,
                         .n = of.n,
                         .k = of.k,
-                        .alpha = td_scalar_of(type, takes_off ? -1.0 : 1.0),
-                        .beta = td_scalar_of(type, takes_off ? 1.0 : 0.0),
+                        .alpha = td_scalar_of(type, does == TAKES_OFF ? -1.0 : 1.0),
+                        .beta = td_scalar_of(type, does == MAKES ? 0.0 : 1.0),
                         .a = a.matrix,
                         .b = b.matrix,
                         .c = c,
@@ -198,9 +211,9 @@ static bool is_by_mode(const td_reflectors *r, int64_t reflectors)
 
 /* What so many reflectors at a time have to do with. */
 static td_run_status multiply(const td_reflectors *r, int64_t reflectors, operand a, operand b,
-                              td_matrix c, sizes of, bool takes_off, cudaStream_t stream)
+                              td_matrix c, sizes of, effect does, cudaStream_t stream)
 {
-    td_product product = product_of(r->type, a, b, c, of, takes_off, stream);
+    td_product product = product_of(r->type, a, b, c, of, does, stream);
     td_factor_place place = r->place;
     if (!is_by_mode(r, reflectors)) place.by = &by_cublas;
     product.lent = cublas_memory(r, stream);
@@ -213,12 +226,12 @@ static td_run_status apply(const td_reflectors *r, const td_reflection *by, td_o
 {
     const int64_t rows = by->rows, k = by->columns;
     td_run_status status =
-        multiply(r, k, transposed(r, by->v), as_is(c), w, (sizes){k, n, rows}, false, stream);
+        multiply(r, k, transposed(r, by->v), as_is(c), w, (sizes){k, n, rows}, MAKES, stream);
     if (status == TD_RUN_DONE)
         status =
-            multiply(r, k, (operand){by->t, op}, as_is(w), tw, (sizes){k, n, k}, false, stream);
+            multiply(r, k, (operand){by->t, op}, as_is(w), tw, (sizes){k, n, k}, MAKES, stream);
     if (status != TD_RUN_DONE) return TD_RUN_FAILED;
-    return multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, true, stream);
+    return multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, TAKES_OFF, stream);
 }
 
 /* A matrix of complex columns as one of real columns, of twice as many numbers. */
@@ -229,12 +242,139 @@ static td_run_status apply_as_real(const td_reflectors *r, const td_reflection *
                                    td_matrix c, td_matrix w, td_matrix tw, int64_t n,
                                    cudaStream_t stream)
 {
-    const td_reflection embedded = {by->v, by->t, 2 * by->rows, 2 * by->columns, false};
+    const td_reflection embedded = {
+        .v = by->v, .t = by->t, .rows = 2 * by->rows, .columns = 2 * by->columns};
     td_reflectors real = *r;
     real.type = TD_BINARY64;
     real.place.by = &by_cublas;
     return apply(&real, &embedded, op == TD_OP_N ? TD_OP_N : TD_OP_T, as_real(c), as_real(w),
                  as_real(tw), n, stream);
+}
+
+/* ---- blocks that are applied ---- */
+
+/* A triangle op(T), zeros beside it included, and the side on which it has numbers. */
+typedef struct {
+    operand of;
+    int64_t size;
+    bool is_upper;
+} triangle;
+
+/* Y, n columns, gets the product of a triangle with X. */
+typedef struct {
+    td_matrix x, y;
+    int64_t n;
+    effect does;
+} target;
+
+static operand part_of(const td_reflectors *r, operand x, int64_t row, int64_t column)
+{
+    const bool is_plain = x.op == TD_OP_N;
+    return (operand){from(r, x.matrix, is_plain ? row : column, is_plain ? column : row), x.op};
+}
+
+/* Rows of a triangle from `row` on, and its columns from `column` on, so many of each. */
+typedef struct {
+    int64_t row, rows, column, columns;
+} part;
+
+static td_run_status multiply_part(const td_reflectors *r, const triangle *t, part of,
+                                   int64_t reflectors, const target *to, effect does,
+                                   cudaStream_t stream)
+{
+    return multiply(r, reflectors, part_of(r, t->of, of.row, of.column),
+                    as_is(from(r, to->x, of.column, 0)), from(r, to->y, of.row, 0),
+                    (sizes){of.rows, to->n, of.columns}, does, stream);
+}
+
+/* Columns of the squares on a triangle's diagonal. */
+static int64_t square_of(const td_reflectors *r, const triangle *t)
+{
+    return r->cut.square > 0 ? td_smaller(r->cut.square, t->size) : t->size;
+}
+
+/* The squares on the diagonal, some rows of one at a time, as far as these have numbers. */
+static td_run_status multiply_diagonal(const td_reflectors *r, const triangle *t, const target *to,
+                                       cudaStream_t stream)
+{
+    const int64_t square = square_of(r, t), rows = td_larger(r->cut.panel, t->size / PIECES);
+    td_run_status status = TD_RUN_DONE;
+    part of = {0, 0, 0, 0};
+    for (; of.row < t->size && status == TD_RUN_DONE; of.row += of.rows) {
+        const int64_t first = of.row / square * square,
+                      behind = td_smaller(first + square, t->size);
+        of.rows = td_smaller(rows, behind - of.row);
+        of.column = t->is_upper ? of.row : first;
+        of.columns = (t->is_upper ? behind : of.row + of.rows) - of.column;
+        status = multiply_part(r, t, of, r->cut.panel, to, to->does, stream);
+    }
+    return status;
+}
+
+/* The squares beside these, each as large as all of the diagonal beside it. */
+static td_run_status multiply_beside(const td_reflectors *r, const triangle *t, const target *to,
+                                     cudaStream_t stream)
+{
+    const effect does = to->does == MAKES ? ADDS : to->does;
+    td_run_status status = TD_RUN_DONE;
+    for (int64_t size = square_of(r, t); size < t->size; size *= 2)
+        for (int64_t at = 0; at + size < t->size && status == TD_RUN_DONE; at += 2 * size) {
+            const int64_t other = at + size, left = td_smaller(size, t->size - other);
+            const part of =
+                t->is_upper ? (part){at, size, other, left} : (part){other, left, at, size};
+            status = multiply_part(r, t, of, of.columns, to, does, stream);
+        }
+    return status;
+}
+
+static td_run_status multiply_triangle(const td_reflectors *r, triangle t, td_matrix x, td_matrix y,
+                                       int64_t n, effect does, cudaStream_t stream)
+{
+    const target to = {x, y, n, does};
+    const td_run_status status = multiply_diagonal(r, &t, &to, stream);
+    return status == TD_RUN_DONE ? multiply_beside(r, &t, &to, stream) : status;
+}
+
+/* W becomes V'C. */
+static td_run_status gather(const td_reflectors *r, const td_reflection *by, td_matrix c,
+                            td_matrix w, int64_t n, cudaStream_t stream)
+{
+    const int64_t k = by->columns, rows = by->rows - k;
+    const effect does = by->meets_zeros ? MAKES : ADDS;
+    td_run_status status = TD_RUN_DONE;
+    if (!by->meets_zeros)
+        status =
+            multiply_triangle(r, (triangle){transposed(r, by->v), k, true}, c, w, n, MAKES, stream);
+    if (status != TD_RUN_DONE || rows == 0) return status;
+    return multiply(r, k, transposed(r, from(r, by->v, k, 0)), as_is(from(r, c, k, 0)), w,
+                    (sizes){k, n, rows}, does, stream);
+}
+
+/* C becomes C - V W. */
+static td_run_status take_off(const td_reflectors *r, const td_reflection *by, td_matrix c,
+                              td_matrix w, int64_t n, cudaStream_t stream)
+{
+    const int64_t k = by->columns, rows = by->rows - k;
+    td_run_status status = TD_RUN_DONE;
+    if (rows > 0)
+        status = multiply(r, k, as_is(from(r, by->v, k, 0)), as_is(w), from(r, c, k, 0),
+                          (sizes){rows, n, k}, TAKES_OFF, stream);
+    if (status != TD_RUN_DONE) return status;
+    status = multiply_triangle(r, (triangle){as_is(by->v), k, false}, w, c, n, TAKES_OFF, stream);
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+}
+
+/* As apply(), but triangles are made in parts: a mode certifies products by the means of their
+ * lines alone where no element of these is 0, which is so below V's triangle. */
+static td_run_status apply_block(const td_reflectors *r, const td_reflection *by, td_op op,
+                                 td_matrix c, td_matrix w, td_matrix tw, int64_t n,
+                                 cudaStream_t stream)
+{
+    td_run_status status = gather(r, by, c, w, n, stream);
+    if (status == TD_RUN_DONE)
+        status = multiply_triangle(r, (triangle){{by->t, op}, by->columns, op == TD_OP_N}, w, tw, n,
+                                   MAKES, stream);
+    return status == TD_RUN_DONE ? take_off(r, by, c, tw, n, stream) : TD_RUN_FAILED;
 }
 
 td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
@@ -243,6 +383,7 @@ td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by
     const td_matrix w = product_at(r, 0, at), tw = product_at(r, 1, at);
     const bool by_real = by->is_embedded && r->multiplies_real && !is_by_mode(r, by->columns);
     if (n <= 0) return TD_RUN_DONE;
+    if (by->is_block) return apply_block(r, by, op, c, w, tw, n, stream);
     return by_real ? apply_as_real(r, by, op, c, w, tw, n, stream)
                    : apply(r, by, op, c, w, tw, n, stream);
 }
@@ -254,12 +395,13 @@ td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflecti
     const td_matrix w = rows_of_product(r, 0), wt = rows_of_product(r, 1);
     if (m <= 0) return TD_RUN_DONE;
     td_run_status status =
-        multiply(r, k, as_is(c), as_is(by->v), w, (sizes){m, k, rows}, false, stream);
+        multiply(r, k, as_is(c), as_is(by->v), w, (sizes){m, k, rows}, MAKES, stream);
     if (status == TD_RUN_DONE)
         status =
-            multiply(r, k, as_is(w), (operand){by->t, op}, wt, (sizes){m, k, k}, false, stream);
+            multiply(r, k, as_is(w), (operand){by->t, op}, wt, (sizes){m, k, k}, MAKES, stream);
     if (status != TD_RUN_DONE) return TD_RUN_FAILED;
-    return multiply(r, k, as_is(wt), transposed(r, by->v), c, (sizes){m, rows, k}, true, stream);
+    return multiply(r, k, as_is(wt), transposed(r, by->v), c, (sizes){m, rows, k}, TAKES_OFF,
+                    stream);
 }
 
 /* ---- blocks ---- */
@@ -276,11 +418,10 @@ static bool copy(const td_reflectors *r, td_matrix to, td_matrix x, int64_t zero
                                         cudaMemcpyDeviceToDevice, stream));
 }
 
-td_run_status td_reflector_keep(const td_reflectors *r, int64_t first, int64_t at,
-                                cudaStream_t stream)
+td_run_status td_reflector_keep(const td_reflectors *r, const td_qr_panel *panel, int64_t first,
+                                int64_t at, cudaStream_t stream)
 {
-    const td_qr_panel panel = td_reflector_panel(r, at);
-    const td_reflection x = td_reflection_of(&panel),
+    const td_reflection x = td_reflection_of(panel),
                         block = td_reflector_block(r, first, r->cut.block);
     const int64_t before = at - first, columns = x.columns,
                   below = block.columns - before - columns;
@@ -302,17 +443,17 @@ td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t a
     const td_reflection block = td_reflector_block(r, first, r->cut.block);
     const int64_t before = at - first, columns = r->cut.panel, rows = block.rows - before;
     const td_matrix v = from(r, block.v, before, before), t = from(r, block.t, before, before),
-                    above = from(r, block.t, 0, before), vv = product_at(r, 0, at),
-                    vvt = product_at(r, 1, at);
+                    above = from(r, block.t, 0, before), vv = product_at(r, 0, before),
+                    vvt = product_at(r, 1, before);
     if (before == 0) return TD_RUN_DONE;
     td_run_status status = multiply(r, columns, transposed(r, from(r, block.v, before, 0)),
-                                    as_is(v), vv, (sizes){before, columns, rows}, false, stream);
+                                    as_is(v), vv, (sizes){before, columns, rows}, MAKES, stream);
     if (status == TD_RUN_DONE)
         status = multiply(r, columns, as_is(vv), as_is(t), vvt, (sizes){before, columns, columns},
-                          false, stream);
+                          MAKES, stream);
     if (status == TD_RUN_DONE)
         status = multiply(r, columns, as_is(block.t), as_is(vvt), above,
-                          (sizes){before, columns, before}, true, stream);
+                          (sizes){before, columns, before}, TAKES_OFF, stream);
     return status;
 }
 
@@ -326,26 +467,27 @@ td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel
     const td_matrix v = v_of(panel),
                     products = {.data = td_qr_products(panel), .ld = TD_QR_COLUMNS};
     td_product product = product_of(TD_BINARY64, (operand){v, TD_OP_T}, as_is(v), products,
-                                    (sizes){columns, columns, parts * panel->rows}, false, stream);
+                                    (sizes){columns, columns, parts * panel->rows}, MAKES, stream);
+    td_factor_place place = r->place;
+    if (!is_by_mode(r, panel->columns)) place.by = &by_cublas;
     product.lent = cublas_memory(r, stream);
     if (!td_cuda_ok(td_qr_take_run(panel, stream))) return TD_RUN_FAILED;
-    const td_run_status status = td_factor_multiply(&r->place, &product);
+    const td_run_status status = td_factor_multiply(&place, &product);
     if (status != TD_RUN_DONE) return status;
     return td_cuda_ok(td_qr_triangle_run(panel, stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
 /* Of V the rows beside the unit matrix are its first, a triangle with zeros above it. */
-td_run_status td_reflector_form(const td_reflectors *r, const td_qr_panel *panel,
+td_run_status td_reflector_form(const td_reflectors *r, const td_reflection *by, td_matrix a,
                                 cudaStream_t stream)
 {
-    const int64_t k = panel->columns;
-    const td_reflection x = td_reflection_of(panel);
-    const td_matrix w = product_at(r, 0, 0), a = {.data = panel->a, .ld = panel->ld};
-    if (!td_cuda_ok(td_qr_unit_run(is_complex(r), panel->a, panel->ld, panel->rows, k, 0, stream)))
+    const int64_t k = by->columns, rows = by->rows;
+    const td_matrix w = product_at(r, 0, 0);
+    if (!td_cuda_ok(td_qr_unit_run(is_complex(r), a.data, a.ld, rows, k, 0, stream)))
         return TD_RUN_FAILED;
     td_run_status status =
-        multiply(r, k, as_is(x.t), transposed(r, x.v), w, (sizes){k, k, k}, false, stream);
+        multiply(r, k, as_is(by->t), transposed(r, by->v), w, (sizes){k, k, k}, MAKES, stream);
     if (status == TD_RUN_DONE)
-        status = multiply(r, k, as_is(x.v), as_is(w), a, (sizes){x.rows, k, k}, true, stream);
+        status = multiply(r, k, as_is(by->v), as_is(w), a, (sizes){rows, k, k}, TAKES_OFF, stream);
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }

@@ -40,21 +40,26 @@ typedef struct {
     td_matrix v, t;
     int64_t rows, columns;
     bool is_embedded; /* V and T are complex, in real matrices (../../../kernels/factor/qr.h) */
+    bool is_block;    /* applied in parts: V's triangle, what is below it, and T */
+    bool meets_zeros; /* a block, and its first rows of what it is applied to are 0 */
 } td_reflection;
 
-/* The panel that begins at column `first`, a multiple of a panel's columns; and what it has
- * become. */
-td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first);
+/* The panel that begins at column `first`, a multiple of a panel's columns, and has the memory of
+ * the one two turns before; and what it has become. */
+td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first, int64_t turn);
 td_reflection td_reflection_of(const td_qr_panel *panel);
 
 /* The first `columns` reflectors of the block that begins at column `first` and is not the last. */
 td_reflection td_reflector_block(const td_reflectors *r, int64_t first, int64_t columns);
 
+/* The panel of that block that begins at column `at`. */
+td_reflection td_reflector_of_block(const td_reflectors *r, int64_t first, int64_t at);
+
 /* A panel, which begins at column `at`, becomes the last of its block so far: first V is copied,
  * and T, as far as it is the panel's own; then T gets the rows above, as in (I - V T V')
  * (I - v t v') with -T V'v t above t. */
-td_run_status td_reflector_keep(const td_reflectors *r, int64_t first, int64_t at,
-                                cudaStream_t stream);
+td_run_status td_reflector_keep(const td_reflectors *r, const td_qr_panel *panel, int64_t first,
+                                int64_t at, cudaStream_t stream);
 td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t at,
                                 cudaStream_t stream);
 
@@ -73,9 +78,9 @@ td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by
 td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
                                        td_matrix c, int64_t m, cudaStream_t stream);
 
-/* The panel's columns of A become (I - V T V') times those of the unit matrix. TD_RUN_DONE;
+/* As many columns of A become (I - V T V') times those of the unit matrix. TD_RUN_DONE;
  * TD_RUN_BROKEN; or TD_RUN_FAILED, if nothing of them has been written. */
-td_run_status td_reflector_form(const td_reflectors *r, const td_qr_panel *panel,
+td_run_status td_reflector_form(const td_reflectors *r, const td_reflection *by, td_matrix a,
                                 cudaStream_t stream);
 
 #endif

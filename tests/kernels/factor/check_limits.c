@@ -51,6 +51,7 @@ static double *make_matrix(const call *c)
 static td_run_status factor(const call *c, const td_problem *p, size_t limit)
 {
     td_device *device = td_device_current();
+    const td_qr_cut small = {32, 128, 130, 64};
     const td_factor_products by = {.engine = c->engine,
                                    .cut = {td_solve_most_rows(c->type), 0},
                                    .panels = {.block = 128,
@@ -66,9 +67,9 @@ static td_run_status factor(const call *c, const td_problem *p, size_t limit)
     case TD_FACTOR_CHOLESKY:
         return td_factor_cholesky(p, &by, (td_cholesky_cut){128, 128}, device, limit, NULL);
     case TD_FACTOR_QR:
-        return td_factor_qr(p, &by, (td_qr_cut){32, 128, 130}, device, limit, NULL);
+        return td_factor_qr(p, &by, small, device, limit, NULL);
     default:
-        return td_factor_q(p, &by, device, limit, NULL);
+        return td_factor_q(p, &by, small, device, limit, NULL);
     }
 }
 

@@ -61,7 +61,8 @@ static number *run_q(const q_call *q, const matrix *x, const factors *f, const n
                           .batch = 1};
     const td_factor_products by = {.engine = engine};
     td_device *device = td_device_current();
-    const td_run_status status = td_factor_q(&p, &by, device, td_device_limit(device, 0), NULL);
+    const td_run_status status =
+        td_factor_q(&p, &by, cut_in_use(&p), device, td_device_limit(device, 0), NULL);
     CHECK(status == TD_RUN_DONE, "%s: status %d", text_of_call(q), (int)status);
     CHECK_CUDA(cudaDeviceSynchronize());
     get_numbers(x, made, forms ? device_a : device_c, count);
@@ -164,6 +165,21 @@ TEST(q_is_what_reflectors_make)
                       m = sizes[i][0] >> halvings, n = sizes[i][1] * m / sizes[i][0];
             check_q(&(matrix){m, n, m + 1, qr_kinds[i % 3].name, fresh_seed(), is_complex});
         }
+}
+
+/* Cuts as in check_qr.c; reflectors fill whole blocks, or leave some for the last one. */
+TEST(blocks_of_reflectors_are_what_they_make)
+{
+    const td_qr_cut cuts[] = {{64, 128, 128, 64}, {32, 128, 127, 32}, {32, 256, 256, 0}};
+    const int sizes[][2] = {{300, 257}, {256, 256}, {400, 290}};
+    for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
+        use_cut(&cuts[c]);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            if (test_takes((int)(c + i), 3))
+                check_q(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0] + 1, qr_kinds[i].name,
+                                  fresh_seed(), (c + i) % 2});
+    }
+    use_cut(NULL);
 }
 
 static void check_hashes(bool is_complex, uint64_t of_q, uint64_t of_product)

@@ -433,10 +433,11 @@ TEST(all_small_sizes)
 }
 
 /* Cuts whose blocks are of one panel, of several and of many; the last one has more columns than a
- * block, or fewer than a panel. */
+ * block, or fewer than a panel; and triangles are one square, or several. */
 TEST(blocks_leave_small_residuals)
 {
-    const td_qr_cut cuts[] = {{64, 64, 64}, {64, 128, 130}, {32, 128, 200}, {32, 256, 256}};
+    const td_qr_cut cuts[] = {
+        {64, 64, 64, 0}, {64, 128, 130, 64}, {32, 128, 200, 32}, {32, 256, 256, 64}};
     const int sizes[][2] = {{300, 300}, {400, 261}, {270, 400}, {129, 129}, {331, 330}};
     for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
         use_cut(&cuts[c]);

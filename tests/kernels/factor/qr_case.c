@@ -171,7 +171,10 @@ static const td_qr_cut *other_cut;
 
 void use_cut(const td_qr_cut *cut) { other_cut = cut; }
 
-static td_qr_cut cut_of(const td_problem *p) { return other_cut ? *other_cut : td_qr_cut_of(p); }
+td_qr_cut cut_in_use(const td_problem *p)
+{
+    return other_cut && p->side == TD_LEFT ? *other_cut : td_qr_cut_of(p);
+}
 
 /* In a graph that is launched, or at once. */
 static void factor_in_stream(const matrix *x, td_problem p, const td_engine *engine, bool in_graph)
@@ -185,7 +188,7 @@ static void factor_in_stream(const matrix *x, td_problem p, const td_engine *eng
         CHECK_CUDA(cudaStreamBeginCapture(p.stream, cudaStreamCaptureModeThreadLocal));
     }
     const td_run_status status =
-        td_factor_qr(&p, &by, cut_of(&p), device, td_device_limit(device, 0), NULL);
+        td_factor_qr(&p, &by, cut_in_use(&p), device, td_device_limit(device, 0), NULL);
     CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(x), (int)status);
     if (in_graph) {
         CHECK_CUDA(cudaStreamEndCapture(p.stream, &graph));

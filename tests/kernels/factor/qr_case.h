@@ -61,8 +61,9 @@ typedef struct {
     int info;
 } factors;
 
-/* Factors are made by this cut from then on; NULL: by the usual one. */
+/* Factors are made by this cut from then on, and Q but from the right; NULL: by the usual one. */
 void use_cut(const td_qr_cut *cut);
+td_qr_cut cut_in_use(const td_problem *p);
 
 /* By the device, at once or in a graph. */
 factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph);

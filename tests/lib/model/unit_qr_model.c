@@ -49,9 +49,6 @@ TEST(native_times_grow_with_the_order)
         }
 }
 
-/* Complex Q has no times: cuSOLVER makes it as fast. */
-static bool is_timed(td_kind kind, bool is_complex) { return kind == TD_FACTOR_QR || !is_complex; }
-
 /* Ways have a time where panels have one, which grows with the matrix. */
 TEST(ways_differ_by_their_products)
 {
@@ -69,8 +66,7 @@ TEST(ways_differ_by_their_products)
                                            : square(kind, 2 * order);
                 td_model_predict_qr(&model, &p, by_way);
                 td_model_predict_qr(&model, &q, larger);
-                const bool has_panels =
-                               is_timed(kind, k % 2) && (card->major == 9 || card->major == 10),
+                const bool has_panels = card->major == 9 || card->major == 10,
                            fits = order >= TD_QR_LEAST_ORDER && order <= TD_QR_MOST_ROWS;
                 assert_true(by_way[0].seconds > 0.0);
                 assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, has_panels && fits);
@@ -81,13 +77,15 @@ TEST(ways_differ_by_their_products)
             }
 }
 
-/* Complex columns count twice, and Q has the widest panels. */
+/* Complex columns count twice, and Q has the widest panels. Where there are blocks they may be
+ * narrow again. */
 TEST(panels_widen_with_the_order)
 {
     const struct {
         int64_t order, real, complex;
     } cases[] = {{1, 64, 64},      {512, 64, 64},    {513, 128, 64},   {3072, 128, 64},
-                 {3073, 128, 128}, {6144, 128, 128}, {6145, 256, 128}, {16384, 256, 128}};
+                 {3073, 128, 128}, {6144, 128, 128}, {6145, 256, 128}, {12288, 256, 128},
+                 {12289, 256, 64}, {14337, 128, 64}, {16384, 128, 64}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int k = 0; k < KINDS; k++) {
             const td_problem real = square(kinds[k], cases[i].order),
@@ -129,20 +127,20 @@ TEST(products_of_reflectors)
     }
 }
 
-/* Large complex matrices have blocks, whose products come before those of the last one's panels;
- * within them are those of panels, in the same block each. */
+/* Large matrices have blocks, whose products come before those of the last one's panels, and of
+ * which V's triangle is not a row; within them are those of panels, in the same block each. */
 TEST(blocks_have_products_of_their_own)
 {
     const td_problem p = complex_square(TD_FACTOR_QR, 8192);
     const td_qr_cut cut = td_qr_cut_of(&p);
     const int64_t blocks = td_qr_blocks(&cut, 8192) - 1, left = 8192 - blocks * cut.block;
-    assert_int_equal(blocks, 2);
+    assert_int_equal(blocks, 3);
     assert_int_equal(td_qr_updates(&p), 2 * (blocks + left / cut.panel - 1));
     assert_int_equal(td_qr_updates_within(&p), 2 * blocks * (cut.block / cut.panel - 1));
-    const td_product second = td_qr_update(&p, 3), panel = td_qr_update(&p, 2 * blocks + 1),
+    const td_product second = td_qr_update(&p, 5), panel = td_qr_update(&p, 2 * blocks + 1),
                      within = td_qr_update_within(&p, td_qr_updates_within(&p) - 2);
     assert_int_equal(second.k, cut.block);
-    assert_int_equal(second.m, 8192 - cut.block);
+    assert_int_equal(second.m, left);
     assert_int_equal(second.n, left);
     assert_int_equal(panel.k, cut.panel);
     assert_int_equal(panel.m, left);
@@ -150,9 +148,36 @@ TEST(blocks_have_products_of_their_own)
     assert_int_equal(within.m, cut.panel);
     assert_int_equal(within.k, left + 2 * cut.panel);
     assert_int_equal(within.n, cut.panel);
-    const td_problem real = square(TD_FACTOR_QR, 16384), q = complex_square(TD_FORM_Q, 16384);
-    assert_int_equal(td_qr_updates_within(&real), 0);
-    assert_int_equal(td_qr_updates_within(&q), 0);
+    const td_problem small = square(TD_FACTOR_QR, 4096);
+    assert_int_equal(td_qr_updates_within(&small), 0);
+}
+
+/* A block of reflectors meets the columns behind it where Q is formed, and then its own ones, panel
+ * by panel; of a product it meets all vectors, and from the right there is none. */
+TEST(blocks_of_q)
+{
+    const td_problem form = complex_square(TD_FORM_Q, 16384);
+    td_problem apply = complex_square(TD_APPLY_Q, 16384);
+    apply.n = 9000;
+    const td_qr_cut cut = td_qr_cut_of(&form);
+    const int64_t blocks = td_qr_blocks(&cut, 16384) - 1, left = 16384 - blocks * cut.block;
+    assert_true(blocks > 1);
+    const td_product second = td_qr_update(&form, 3), within = td_qr_update_within(&form, 1),
+                     applied = td_qr_update(&apply, 3);
+    assert_int_equal(td_qr_updates(&form), 2 * (blocks + left / cut.panel));
+    assert_int_equal(td_qr_updates_within(&form), 2 * blocks * (cut.block / cut.panel));
+    assert_int_equal(second.k, cut.block);
+    assert_int_equal(second.m, 16384 - 2 * cut.block);
+    assert_int_equal(second.n, 16384 - 2 * cut.block);
+    assert_int_equal(within.m, 16384);
+    assert_int_equal(within.n, cut.block);
+    assert_int_equal(within.k, cut.panel);
+    assert_int_equal(applied.n, 9000);
+    assert_int_equal(applied.m, 16384 - 2 * cut.block);
+    assert_int_equal(td_qr_updates_within(&apply), 0);
+    apply.side = TD_RIGHT;
+    const td_qr_cut right = td_qr_cut_of(&apply);
+    assert_int_equal(td_qr_blocks(&right, 16384), 1);
 }
 
 /* The last panel of a wide matrix may be narrow; of complex numbers a product is as large as one of
@@ -186,19 +211,15 @@ TEST(sides_count)
 TEST(auto_makes_reflectors_where_they_gain)
 {
     td_options o = options_of_auto();
-    const td_model slow = model_of(RTX4090), fast = model_of(H100);
+    const td_model slow = model_of(RTX4090), fast = model_of(H200);
     for (int k = 0; k < 2 * KINDS; k++) {
         const td_kind kind = kinds[k / 2];
         const td_problem large = k % 2 ? complex_square(kind, 8192) : square(kind, 8192),
                          small = k % 2 ? complex_square(kind, 64) : square(kind, 64);
         const td_decision d = decide_call(&o, &large, &fast);
-        if (is_timed(kind, k % 2)) {
-            assert_null(d.reason);
-            assert_string_equal(d.text, k == 1 ? "ozaki2" : "dgemm"); /* by blocks */
-            assert_true(d.forecast.emulated < 0.875 * d.forecast.native);
-        } else {
-            assert_ptr_equal(d.reason, td_reason_untimed);
-        }
+        assert_null(d.reason);
+        assert_string_equal(d.text, k % 2 ? "ozaki2" : "dgemm"); /* by blocks */
+        assert_true(d.forecast.emulated < 0.875 * d.forecast.native);
         assert_ptr_equal(decide_call(&o, &small, &fast).reason, td_reason_untimed);
         assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_untimed);
     }
