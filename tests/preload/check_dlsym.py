@@ -31,10 +31,8 @@ SHIM_SAYS = "shim_dlsym: dlsym was asked for functions of cuBLAS\n"
 
 
 def run(way, *preloaded, of=program, **variables):
-    environment = {
-        k: v
-        for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "ASAN_", "TSAN_"))
-    }
+    unset = ("TANDEM_", "HOSTGPU_", "ASAN_", "TSAN_")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
     environment["LD_PRELOAD"] = ":".join(preloaded)
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
