@@ -215,8 +215,7 @@ static __global__ void __launch_bounds__(TD_FEW_EXCHANGES)
 template <class number> static cudaError_t few_run(const td_row_exchange *x, cudaStream_t stream)
 {
     enum { COLUMNS = 64 / (int)sizeof(number), MOST = 1024 };
-    const int64_t most = x->most_blocks ? x->most_blocks : (int64_t)MOST,
-                  blocks = min((x->columns + COLUMNS - 1) / COLUMNS, most);
+    const int64_t blocks = min((x->columns + COLUMNS - 1) / COLUMNS, (int64_t)MOST);
     return TD_LAUNCH(few_kernel<number>, dim3((unsigned)blocks), dim3(TD_FEW_EXCHANGES), 0, stream,
                      *x);
 }

@@ -26,7 +26,6 @@ typedef struct {
     int64_t before;
     bool has_wide_pivots;
     bool is_backward;
-    int most_blocks; /* of threads, so that other kernels have more of the memory; 0: any number */
 } td_row_exchange;
 
 /* Bytes of device memory that an exchange works in. */

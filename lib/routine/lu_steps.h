@@ -19,12 +19,10 @@ typedef struct {
 } td_lu_panel_cut;
 
 /* Columns of a block; and its panels where the matrix has more than `few` rows from the panel's
- * diagonal on, more than `many`, or no more. No panel is wider than the first. `sets_aside`: a
- * device that can keeps places for panels free, which no bits depend on. */
+ * diagonal on, more than `many`, or no more. No panel is wider than the first. */
 typedef struct {
     int64_t block, few, many;
     td_lu_panel_cut of_many, of_some, of_few;
-    bool sets_aside;
 } td_lu_cut;
 
 /* A column of a narrow piece takes less time, and a wide panel leaves longer products. */

@@ -3,8 +3,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "../../cuda/partition.h"
-
 enum { AHEADS = 4 };
 
 /* What belongs to a context, and ends with it. */
@@ -60,29 +58,6 @@ td_ahead *td_ahead_take(td_device *device)
     pthread_mutex_unlock(&lock);
     td_capture_restore(mode);
     return ahead;
-}
-
-static bool make_streams(td_ahead *ahead)
-{
-    enum { MULTIPROCESSORS = 16 }; /* one for each block of a panel's cluster */
-    int least, most;
-    cudaStream_t streams[2];
-    if (!td_cuda_ok(cudaDeviceGetStreamPriorityRange(&least, &most))) return false;
-    const int priorities[2] = {(least + most) / 2, least};
-    if (!td_partition_streams(MULTIPROCESSORS, priorities, streams, 2)) return false;
-    ahead->others = streams[0];
-    ahead->beside = streams[1];
-    return true;
-}
-
-bool td_ahead_set_aside(td_ahead *ahead)
-{
-    if (ahead->is_set_aside || ahead->is_refused) return ahead->is_set_aside;
-    const td_capture_mode mode = td_capture_allow();
-    ahead->is_set_aside = make_streams(ahead);
-    td_capture_restore(mode);
-    ahead->is_refused = !ahead->is_set_aside;
-    return ahead->is_set_aside;
 }
 
 void td_ahead_give_back(td_ahead *ahead)

@@ -7,18 +7,13 @@
 
 typedef struct {
     cudaStream_t stream;
-    cudaStream_t others, beside; /* of td_ahead_set_aside; the latter has the lowest priority */
     cudaEvent_t step, panel, begun;
-    bool is_taken, is_set_aside, is_refused;
+    bool is_taken;
 } td_ahead;
 
 /* One that nobody else has, of the device, which must be the current one; NULL: there is none. Not
  * during stream capture: whoever captures would have to end it. */
 td_ahead *td_ahead_take(td_device *device);
-
-/* True if `others` and `beside` are there: streams whose kernels leave a panel its multiprocessors,
- * however many they are. Not during stream capture. */
-bool td_ahead_set_aside(td_ahead *ahead);
 
 /* After all of its work is joined by the program's stream. */
 void td_ahead_give_back(td_ahead *ahead);

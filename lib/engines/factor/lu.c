@@ -6,13 +6,10 @@
  * rows are made there.
  *
  *     ahead     panel 0 | next 0 | panel 1 ............ | next 1 | panel 2 ......
- *     others                     | others 0             .        | others 1
- *     beside                     | rows 0               .        | rows 1
+ *     program                    | others 0 | rows 0             | others 1 | rows 1
  *
- * Large matrices have streams for the others and the rows whose kernels leave a panel its places on
- * the device; else both are in the program's stream. Behind a block comes one product, by the whole
- * device. The cut depends on sizes alone, so that the bits are the same on every device whose
- * products have the same. */
+ * Behind a block comes one product. The cut depends on sizes alone, so that the bits are the same
+ * on every device whose products have the same. */
 #include "lu.h"
 
 #include <limits.h>
@@ -41,8 +38,6 @@ typedef struct {
     void *orders;        /* of the last panels (cluster.h); NULL: no cluster factors them */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
     cudaStream_t stream; /* of what the next panel waits for */
-    cudaStream_t others; /* of all else within a block */
-    cudaStream_t beside; /* of all columns that are not updated at once */
 } run;
 
 static cudaError_t load(int which)
@@ -131,24 +126,16 @@ static void *order_at(const run *r, int64_t first)
 
 /* ---- streams ---- */
 
-/* Has a stream wait for what another one, if it is another, has been given so far. */
-static bool wait(const run *r, cudaStream_t waiting, cudaStream_t other)
+/* The stream ahead, if there is one, waits for the program's. */
+static bool fork_stream(const run *r)
 {
-    return waiting == other || (r->ahead && td_ahead_wait(waiting, r->ahead->step, other));
+    return !r->ahead || td_ahead_wait(r->stream, r->ahead->step, r->problem->stream);
 }
 
-/* All streams wait for the program's. */
-static bool fork_streams(const run *r)
+/* The program's stream waits for the one ahead. */
+static bool join_stream(const run *r)
 {
-    cudaStream_t own = r->problem->stream;
-    return wait(r, r->stream, own) && wait(r, r->others, own) && wait(r, r->beside, own);
-}
-
-/* The program's stream waits for all others. */
-static bool join_streams(const run *r)
-{
-    cudaStream_t own = r->problem->stream;
-    return wait(r, own, r->stream) && wait(r, own, r->others) && wait(r, own, r->beside);
+    return !r->ahead || td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream);
 }
 
 static td_run_status done_if(cudaError_t error)
@@ -213,10 +200,8 @@ static td_row_exchange exchange_of(const td_problem *p, int64_t first, int64_t b
 static td_run_status exchange_all(const run *r, int64_t first, int64_t behind, int64_t from,
                                   int64_t to, cudaStream_t stream)
 {
-    enum { FEW_BLOCKS = 64 };
-    td_row_exchange x = exchange_of(r->problem, first, behind, from, to);
+    const td_row_exchange x = exchange_of(r->problem, first, behind, from, to);
     if (from >= to || !r->problem->pivots) return TD_RUN_DONE;
-    if (stream == r->beside && stream != r->others) x.most_blocks = FEW_BLOCKS;
     return done_if(td_few_exchanges_run(&x, stream));
 }
 
@@ -278,17 +263,17 @@ static td_run_status factor(const run *r, const panel *of)
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
-/* The next panel is begun; all others go on as soon as its first piece has its places on the
- * device, which it would have to wait for behind a large product. */
+/* The next panel is begun; the program's stream goes on as soon as its first piece has its places
+ * on the device, which it would have to wait for behind a large product. */
 static td_run_status factor_next(const run *r, const block *b, int64_t first)
 {
-    if (!wait(r, r->others, r->stream)) return TD_RUN_FAILED;
+    if (!join_stream(r)) return TD_RUN_FAILED;
     if (first >= b->factored.to) return TD_RUN_DONE;
     const panel next = panel_at(r, b, first);
     const td_run_status status = factor(r, &next);
-    if (status != TD_RUN_DONE || !r->ahead || r->others == r->ahead->others) return status;
-    return td_cuda_ok(cudaStreamWaitEvent(r->others, r->ahead->begun, 0)) ? TD_RUN_DONE
-                                                                          : TD_RUN_FAILED;
+    if (status != TD_RUN_DONE || !r->ahead) return status;
+    return td_cuda_ok(cudaStreamWaitEvent(r->problem->stream, r->ahead->begun, 0)) ? TD_RUN_DONE
+                                                                                   : TD_RUN_FAILED;
 }
 
 /* True if columns before a block have its exchanges in one pass over them, which takes less time
@@ -306,7 +291,7 @@ static td_run_status exchange_before(const run *r, int64_t i)
     const block b = block_of(r, i);
     const td_row_exchange x =
         exchange_of(r->problem, b.factored.from, b.factored.to, 0, b.factored.from);
-    return has_pass(r, &b) ? done_if(td_row_exchange_run(&x, r->work.memory, r->beside))
+    return has_pass(r, &b) ? done_if(td_row_exchange_run(&x, r->work.memory, r->problem->stream))
                            : TD_RUN_DONE;
 }
 
@@ -322,7 +307,7 @@ static td_run_status exchange_within(const run *r, const block *b, const group *
     panel next = panel_at(r, b, of->first);
     for (int64_t at = next.behind; at < of->behind && status == TD_RUN_DONE; at = next.behind) {
         next = panel_at(r, b, at);
-        status = exchange_all(r, at, next.behind, of->first, at, r->beside);
+        status = exchange_all(r, at, next.behind, of->first, at, r->problem->stream);
     }
     return status;
 }
@@ -334,14 +319,16 @@ static td_run_status make_rows(const run *r, const block *b, const group *of)
     const int64_t from = b->updated.to, to = r->problem->n, first = of->first, behind = of->behind,
                   least = has_pass(r, b) ? b->factored.from : 0;
     td_run_status status = exchange_within(r, b, of);
-    if (status == TD_RUN_DONE) status = exchange_all(r, first, behind, least, first, r->beside);
+    if (status == TD_RUN_DONE)
+        status = exchange_all(r, first, behind, least, first, r->problem->stream);
     if (from >= to || status != TD_RUN_DONE) return status;
-    status = exchange_all(r, first, behind, from, to, r->beside);
+    status = exchange_all(r, first, behind, from, to, r->problem->stream);
     if (!r->makes_rows || status != TD_RUN_DONE) return status;
     const td_product above =
         td_lu_rows_product(r->problem, b->factored.from, first, behind, from, to);
-    status = multiply(r, above, r->beside);
-    return status == TD_RUN_DONE ? solve_beside(r, first, behind, from, to, r->beside) : status;
+    status = multiply(r, above, r->problem->stream);
+    return status == TD_RUN_DONE ? solve_beside(r, first, behind, from, to, r->problem->stream)
+                                 : status;
 }
 
 /* The panel is enqueued; rows are made once those of another panel would be too many. */
@@ -353,10 +340,9 @@ static td_run_status step(const run *r, const block *b, const panel *of, group *
     const bool is_due = behind >= b->factored.to || next - rows->first > TD_FEW_EXCHANGES;
     rows->behind = behind;
     td_run_status status = apply(r, of, behind, next, r->stream);
-    if (status == TD_RUN_DONE && is_due && !wait(r, r->beside, r->stream)) status = TD_RUN_FAILED;
     if (status == TD_RUN_DONE && r->ahead) status = factor_next(r, b, behind);
-    if (status == TD_RUN_DONE) status = apply(r, of, next, b->updated.to, r->others);
-    if (status == TD_RUN_DONE && !wait(r, r->stream, r->others)) status = TD_RUN_FAILED;
+    if (status == TD_RUN_DONE) status = apply(r, of, next, b->updated.to, r->problem->stream);
+    if (status == TD_RUN_DONE && !fork_stream(r)) status = TD_RUN_FAILED;
     if (status == TD_RUN_DONE && is_due) {
         status = make_rows(r, b, rows);
         rows->first = behind;
@@ -370,14 +356,14 @@ static td_run_status factor_block(const run *r, int64_t i)
     const block b = block_of(r, i);
     panel of = panel_at(r, &b, b.factored.from);
     group rows = {of.first, of.first};
-    if (!fork_streams(r)) return TD_RUN_FAILED;
+    if (!fork_stream(r)) return TD_RUN_FAILED;
     td_run_status status = i > 0 ? exchange_before(r, i - 1) : TD_RUN_DONE;
     if (status == TD_RUN_DONE) status = factor(r, &of);
     while (of.first < b.factored.to && status == TD_RUN_DONE) {
         if (step(r, &b, &of, &rows) != TD_RUN_DONE) status = TD_RUN_BROKEN;
         of = panel_at(r, &b, of.behind);
     }
-    return status == TD_RUN_DONE && !join_streams(r) ? TD_RUN_BROKEN : status;
+    return status == TD_RUN_DONE && !join_stream(r) ? TD_RUN_BROKEN : status;
 }
 
 /* ---- behind a block ---- */
@@ -417,16 +403,12 @@ static td_run_status run_blocks(const run *r)
 
 /* ---- what is needed ---- */
 
-/* Streams beside the program's, if a capture does not forbid them. */
-static void choose_streams(run *r)
+/* A stream beside the program's, if a capture does not forbid it. */
+static void choose_stream(run *r)
 {
     if (td_stream_is_capturing(r->problem->stream)) return;
     r->ahead = td_ahead_take(r->place.device);
-    if (!r->ahead) return;
-    r->stream = r->ahead->stream;
-    if (!r->cut.sets_aside || !td_ahead_set_aside(r->ahead)) return;
-    r->others = r->ahead->others;
-    r->beside = r->ahead->beside;
+    if (r->ahead) r->stream = r->ahead->stream;
 }
 
 /* The most bytes that a pass works in; 0: there are none. */
@@ -472,18 +454,18 @@ static td_run_status prepare(run *r)
     const panel of = panel_at(r, &whole, 0);
     const td_one_block_panel first = piece_at(r, &of, 0);
     const bool has_clusters = td_cluster_fits(&first);
-    r->stream = r->others = r->beside = p->stream;
+    r->stream = p->stream;
     if (!has_clusters && !td_one_block_fits()) return TD_RUN_NO_PANELS;
     const td_run_status status =
         acquire(r, has_clusters ? (size_t)orders_of(&r->cut) * order_bytes(p) : 0);
-    if (status == TD_RUN_DONE && has_clusters) choose_streams(r);
+    if (status == TD_RUN_DONE && has_clusters) choose_stream(r);
     return status;
 }
 
 /* Whatever has become of the factorisation. */
 static bool clean_up(run *r)
 {
-    const bool is_done = join_streams(r);
+    const bool is_done = join_stream(r);
     if (r->ahead) td_ahead_give_back(r->ahead);
     if (r->work.memory) td_workspace_release(&r->work, r->problem->stream);
     return is_done;
