@@ -155,22 +155,27 @@ static td_image image_of(const struct dl_phdr_info *info)
 typedef int callback(struct dl_phdr_info *info, size_t size, void *context);
 typedef int iterate(callback *body, void *context);
 
-/* The C library's dl_iterate_phdr, found in the dynamic linker's own list; NULL if that has none.
- * Only while nothing else loads or unloads: the list is not locked. */
-static void *find_iterate(void)
+/* The C library's dl_iterate_phdr, found in the dynamic linker's own list; if that has none, the
+ * one that this file is bound to. Only while nothing else loads or unloads: the list is not
+ * locked. */
+static iterate *find_iterate(void)
 {
     static const char c_library[] = "libc.so.6";
+    iterate *function = &dl_iterate_phdr;
     Dl_info own;
     void *map = NULL;
-    if (!dladdr1(c_library, &own, &map, RTLD_DL_LINKMAP) || !map) return NULL;
+    if (!dladdr1(c_library, &own, &map, RTLD_DL_LINKMAP) || !map) return function;
     const struct link_map *at = map;
     while (at->l_prev) at = at->l_prev;
     for (; at; at = at->l_next) {
         td_image image = {.path = at->l_name, .base = at->l_addr, .dynamic = at->l_ld};
         image.name = name_of(&image);
-        if (is_same(image.name, c_library)) return td_image_symbol(&image, "dl_iterate_phdr");
+        if (!is_same(image.name, c_library)) continue;
+        void *const address = td_image_symbol(&image, "dl_iterate_phdr");
+        if (address) memcpy(&function, &address, sizeof function);
+        return function;
     }
-    return NULL;
+    return function;
 }
 
 /* As dl_iterate_phdr, but past ThreadSanitizer's, which calls NULL until that has started: it asks
@@ -178,12 +183,12 @@ static void *find_iterate(void)
  * of the dlopen that loads Tandem. */
 static void walk_all(callback *body, void *context)
 {
-    static _Atomic(void *) found;
-    iterate *function = &dl_iterate_phdr;
-    if (!atomic_load_explicit(&found, memory_order_relaxed))
-        atomic_store_explicit(&found, find_iterate(), memory_order_relaxed);
-    void *const address = atomic_load_explicit(&found, memory_order_relaxed);
-    if (address) memcpy(&function, &address, sizeof function);
+    static _Atomic(iterate *) found;
+    iterate *function = atomic_load_explicit(&found, memory_order_relaxed);
+    if (!function) {
+        function = find_iterate();
+        atomic_store_explicit(&found, function, memory_order_relaxed);
+    }
     (void)function(body, context);
 }
 
