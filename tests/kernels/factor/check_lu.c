@@ -275,8 +275,7 @@ typedef struct {
     int info;
 } factors;
 
-/* Small matrices are cut into blocks, and their panels into pieces, too, and these have places set
- * aside. */
+/* Small matrices are cut into blocks, and their panels into pieces, too. */
 static td_lu_cut cut_of(const td_problem *p, const matrix *x)
 {
     const int64_t block = x->block ? x->block : 1 << 20;

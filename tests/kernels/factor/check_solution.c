@@ -558,6 +558,24 @@ static void check_few_exchanges(const system_case *c, pattern of, int exchanges)
     free_data(&d);
 }
 
+/* A matrix of size[0] rows and size[1] columns, of the type and leading dimension of number
+ * `which`. */
+static system_case exchange_case(const int *size, int which, bool has_wide_pivots)
+{
+    const int n = size[0];
+    return (system_case){TD_LU_SOLVE,
+                         types[which % 2],
+                         TD_OP_N,
+                         TD_LOWER,
+                         n,
+                         size[1],
+                         n,
+                         n + which % 3,
+                         has_wide_pivots ? WIDE_PIVOTS : PIVOTS,
+                         &td_engine_fp64,
+                         fresh_seed()};
+}
+
 TEST(few_exchanges_have_the_bits_of_a_loop)
 {
     static const int sizes[][3] = {{1, 1, 1},      {2, 9, 1},     {33, 8, 33},   {300, 7, 64},
@@ -567,18 +585,7 @@ TEST(few_exchanges_have_the_bits_of_a_loop)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int of = 0; of < 3; of++)
             for (int which = 0; which < 4; which++) {
-                const int n = sizes[i][0], k = sizes[i][1];
-                const system_case c = {TD_LU_SOLVE,
-                                       types[which % 2],
-                                       TD_OP_N,
-                                       TD_LOWER,
-                                       n,
-                                       k,
-                                       n,
-                                       n + which % 3,
-                                       which & 2 ? WIDE_PIVOTS : PIVOTS,
-                                       &td_engine_fp64,
-                                       fresh_seed()};
+                const system_case c = exchange_case(sizes[i], which, which & 2);
                 check_few_exchanges(&c, patterns[of], sizes[i][2]);
             }
 }
@@ -591,19 +598,8 @@ TEST(exchanges_have_the_bits_of_a_loop)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int of = 0; of < PIVOT_PATTERNS; of++)
             for (int which = 0; which < 8; which++) {
-                const int n = sizes[i][0], k = sizes[i][1];
                 if (test_is_brief() && (which + 3 * of + (int)i) % 5) continue;
-                const system_case c = {TD_LU_SOLVE,
-                                       types[which % 2],
-                                       TD_OP_N,
-                                       TD_LOWER,
-                                       n,
-                                       k,
-                                       n,
-                                       n + which % 3,
-                                       which & 4 ? WIDE_PIVOTS : PIVOTS,
-                                       &td_engine_fp64,
-                                       fresh_seed()};
+                const system_case c = exchange_case(sizes[i], which, which & 4);
                 check_exchange(&c, (pattern)of, which & 2, (i + (size_t)of) % 2);
             }
 }
