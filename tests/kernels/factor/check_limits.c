@@ -1,6 +1,6 @@
-/* check_limits.c - memory of LU, Cholesky, QR and Q of one matrix is within the call's limit: a
- * call that would take more leaves the matrix as it was, and any other has the bits that it has
- * without a limit. */
+/* check_limits.c - what LU, Cholesky, QR and Q of one matrix take of a device. Memory is within the
+ * call's limit: a call that would take more leaves the matrix as it was, and any other has the bits
+ * that it has without a limit. All of it goes with a reset of the device. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>
@@ -148,6 +148,23 @@ TEST(nothing_is_done_without_memory)
         }
         free(made);
         free(a);
+    }
+}
+
+/* A driver refuses to reset a device while parts of it are set aside. */
+TEST(device_is_reset_between_two_calls)
+{
+    for (int i = 0; i < ROUTINES; i++) {
+        const call c = {routines[i].kind, TD_BINARY64, &td_engine_ozaki2};
+        double *const before = make_matrix(&c), *const after = make_matrix(&c);
+        CHECK(run(&c, td_device_limit(td_device_current(), 0), before) == TD_RUN_DONE, "before");
+        const cudaError_t reset = cudaDeviceReset();
+        CHECK(reset == cudaSuccess, "%s: %s", routines[i].name, cudaGetErrorString(reset));
+        CHECK(run(&c, td_device_limit(td_device_current(), 0), after) == TD_RUN_DONE, "after");
+        CHECK(memcmp(before, after, numbers_of(&c) * sizeof *before) == 0, "%s: other bits",
+              routines[i].name);
+        free(after);
+        free(before);
     }
 }
 
