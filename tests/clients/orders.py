@@ -181,14 +181,15 @@ def agree(times):
     return abs(halves[0] - halves[1]) <= AGREE * min(halves)
 
 
-def in_turn(work, wait):
+def in_turn(work, wait, everywhere=False):
     """Times and the last result, natively and in the mode, which take turns in who is first. The
-    first two rounds do not count."""
+    first two rounds do not count. `everywhere`: native means all threads of the process."""
     times, results = ([], []), [None, None]
     begun = time.perf_counter()
     for done in range(MOST + 2):
         for which in (0, 1) if done % 2 else (1, 0):
-            with tandem.mode("native") if which == 0 else contextlib.nullcontext():
+            natively = tandem.mode("native", everywhere=everywhere)
+            with natively if which == 0 else contextlib.nullcontext():
                 ms, results[which] = time_of(work, wait)
             if done >= 2:
                 times[which].append(ms)
