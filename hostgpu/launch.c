@@ -1,4 +1,5 @@
 /* launch.c - checks a launch against a device's limits and gives its blocks to the workers. */
+#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,6 +30,19 @@ static struct {
     .begin = PTHREAD_COND_INITIALIZER,
     .end = PTHREAD_COND_INITIALIZER,
 };
+
+/* A device's arithmetic is its own: how this thread rounds, whether it flushes small numbers and
+ * what it traps is not heard by kernels, and they leave no exceptions behind. Helpers have that of
+ * the thread that started them. */
+static void run_blocks_of(hostgpu_worker *worker, hostgpu_job *job)
+{
+    fenv_t of_program;
+
+    fegetenv(&of_program);
+    fesetenv(FE_DFL_ENV);
+    hostgpu_run_blocks(worker, job);
+    fesetenv(&of_program);
+}
 
 /* ---- helpers ---- */
 
@@ -61,7 +75,7 @@ static void *help(void *number)
         job = pool.job;
         pthread_mutex_unlock(&hostgpu_pool_lock);
 
-        hostgpu_run_blocks(worker, job);
+        run_blocks_of(worker, job);
 
         pthread_mutex_lock(&hostgpu_pool_lock);
         if (!--pool.busy) pthread_cond_signal(&pool.end);
@@ -146,7 +160,7 @@ static cudaError_t run(hostgpu_job *job)
     own = get_worker(0);
     if (own) {
         call_helpers(job);
-        hostgpu_run_blocks(own, job);
+        run_blocks_of(own, job);
         await_helpers();
     } else {
         atomic_store(&job->error, cudaErrorMemoryAllocation);

@@ -1,4 +1,5 @@
 /* check_executor.c - kernels compiled for the host do what they do on a device. */
+#include <fenv.h>
 #include <pthread.h>
 
 #include "executor_kernels.h"
@@ -232,6 +233,24 @@ TEST(test_joins)
     }
     assert_true(out[0] > 2.618 && out[0] < 2.619);
     cudaFree(out);
+}
+
+/* Kernels round as a device does, whatever the program's thread does, and leave no trace of it. */
+TEST(test_arithmetic_is_the_device_s)
+{
+    enum { N = 64 * 3 };
+    double *out = acquire(N * sizeof *out, 0), *other = acquire(N * sizeof *other, 0);
+
+    expect_success(launch_joins(out));
+    fesetround(FE_UPWARD);
+    feclearexcept(FE_ALL_EXCEPT);
+    expect_success(launch_joins(other));
+    assert_int_equal(fegetround(), FE_UPWARD);
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+    fesetround(FE_TONEAREST);
+    assert_memory_equal(other, out, N * sizeof *out);
+    cudaFree(out);
+    cudaFree(other);
 }
 
 /* ---- atomics, order, waiting ---- */
