@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/options/nearest.h"
 #include "tools/report_describe.h"
 #include "tools/report_page.h"
+#include "tools/report_read.h"
 #include "tools/result_file.h"
 #include "tools/tandem.h"
 
@@ -110,6 +112,31 @@ static bool show(merged *before, merged *now, result_file results[RESULTS], bool
     return is_good;
 }
 
+/* True of a report, whose process will not write it again. What is no regular file is not read. */
+static bool is_report(const char *path)
+{
+    char why[REPORT_WHY_BYTES];
+    struct stat status;
+    report r;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || !report_read(path, &r, why))
+        return false;
+    report_free(&r);
+    return true;
+}
+
+/* False if a result would take a report's place, which is said: of `--json` with a report behind
+ * it, that it takes a file is easily forgotten. */
+static bool spare_reports(const result_file results[RESULTS], const command_line *line)
+{
+    for (int i = 0; i < RESULTS; i++) {
+        if (!results[i].name || !is_report(results[i].name)) continue;
+        complain("--%s is '%s', which is a report; allowed: a file for the result",
+                 line->command->options[results[i].option].name, results[i].name);
+        return false;
+    }
+    return true;
+}
+
 static int run(const command_line *line)
 {
     const bool is_difference = line->values[AGAINST] != NULL;
@@ -125,7 +152,8 @@ static int run(const command_line *line)
         complain("no report given; see tandem report --help");
         return EXIT_USAGE;
     }
-    if (!parse_order(line->values[SORT], &order) || !result_files_open(results, RESULTS, line))
+    if (!parse_order(line->values[SORT], &order) || !result_files_open(results, RESULTS, line) ||
+        !spare_reports(results, line))
         return EXIT_USAGE;
     const bool has_before = !is_difference || add_file(&before, line->values[AGAINST]);
     bool is_good = add_files(&now, line->arguments) && has_before;

@@ -244,6 +244,19 @@ class Report(unittest.TestCase):
                 self.assertEqual(len(process.stderr.splitlines()), 1)
                 self.assertIn(said, process.stderr)
 
+    def test_no_result_takes_the_place_of_a_report(self):
+        text = report([call()])
+        first, second = self.write("a", text), self.write("b", text)
+        for option in ("--json", "--csv", "--html"):
+            process = self.tandem(option, first, second, status=2)
+            self.assertEqual(process.stderr.splitlines(), [
+                f"tandem: error: {option} is '{first}', which is a report; allowed: a file for "
+                f"the result"])
+            with open(first, encoding="utf-8") as file:
+                self.assertEqual(file.read(), text)
+        for _ in range(2):  # a result may be made anew
+            self.tandem("--json", self.path("made"), first, second)
+
     def test_a_report_without_calls(self):
         self.assertEqual(len(self.tandem(self.write("a", report([]))).stdout.splitlines()), 3)
 
