@@ -13,6 +13,7 @@ _LEGACY_STREAM = 1
 
 FLOAT64, FLOAT32 = "<f8", "<f4"
 _BYTES = {FLOAT64: 8, FLOAT32: 4}
+TYPES = tuple(_BYTES)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -59,6 +59,10 @@ class DeviceArray:
 
     def __init__(self, shape: tuple[int, ...], typestr: str = _arrays.FLOAT64) -> None:
         self.shape = tuple(int(size) for size in shape)
+        if any(size < 0 for size in self.shape):
+            raise ValueError(f"shape is {self.shape}; allowed: sizes from 0")
+        if typestr not in _arrays.TYPES:
+            raise TypeError(f"typestr is '{typestr}'; allowed: {', '.join(_arrays.TYPES)}")
         self.typestr = typestr
         self.nbytes = math.prod(self.shape) * _arrays.bytes_of(typestr)
         self._process = os.getpid()
@@ -119,9 +123,18 @@ class DevicePart:
 
 def to_device(array: Any) -> DeviceArray:
     """A copy of an array of NumPy, or of what NumPy makes one of, as binary64 numbers in device
-    memory."""
+    memory.
+
+    Raises TypeError for complex numbers, and ValueError for masked ones: a copy would have lost
+    what they are.
+    """
     import numpy
-    host = numpy.ascontiguousarray(array, dtype=_arrays.FLOAT64)
+    given = numpy.asarray(array)
+    if given.dtype.kind == "c":
+        raise TypeError(f"array has elements of type '{given.dtype}'; allowed: real numbers")
+    if numpy.ma.is_masked(array):
+        raise ValueError("array has masked elements; allowed: numbers alone")
+    host = numpy.ascontiguousarray(given, dtype=_arrays.FLOAT64)
     device = DeviceArray(host.shape)
     _check(_runtime().cudaMemcpy(device._pointer, host.ctypes.data, host.nbytes, _TO_DEVICE))
     return device

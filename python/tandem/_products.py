@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import operator
+import re
 from typing import Any, Optional, Sequence
 
 from . import _arrays, _library
@@ -42,6 +44,41 @@ def _layout(of: View, name: str) -> tuple[int, int]:
         return _T, max(1, rows, along if cols > 1 else 0)
     raise ValueError(f"{name} has strides of {of.strides} elements; allowed: one of them is 1, and "
                      f"the other at least as many as the elements of a row or a column")
+
+
+def _stream(stream: Any, array: Any, of: View) -> int:
+    """The stream that an argument names, or the current one of the array's library."""
+    if stream is None:
+        return _arrays.current_stream(array, of)
+    try:
+        address = operator.index(stream)
+    except TypeError:
+        raise TypeError(f"stream is {type(stream).__name__}; allowed: the address of a CUDA "
+                        f"stream") from None
+    if address < 0:
+        raise ValueError(f"stream is {address}; allowed: the address of a CUDA stream")
+    return address
+
+
+def _text(mode: Any) -> bytes:
+    """A mode's name as the library takes it, which ends at a 0."""
+    if "\0" in str(mode):
+        raise ValueError(f"mode is {mode!r}; `tandem modes` lists what is allowed")
+    return str(mode).encode()
+
+
+# The library's names of the matrices in C' = B' A', and the caller's.
+_TURNED = {"a": "b", "b": "a", "c": "out"}
+
+
+def _call_turned(name: str, *arguments: Any) -> None:
+    """A product of rows, which are another matrix's columns: C' = B' A'. A message about an
+    argument names the caller's."""
+    try:
+        _library.call(name, *arguments)
+    except ValueError as error:
+        raise ValueError(re.sub("(^|(?<=overlaps ))[abc](?= (is|at) )",
+                                lambda found: _TURNED[found.group()], str(error))) from None
 
 
 def _check_shapes(a: View, b: View) -> tuple[int, int, int]:
@@ -89,8 +126,7 @@ def matmul(a: Any, b: Any, mode: str = "ozaki2", *, out: Any = None, parts: bool
     """
     of_a, of_b = _matrix(a, "a"), _matrix(b, "b")
     m, n, k = _check_shapes(of_a, of_b)
-    if stream is None:
-        stream = _arrays.current_stream(a, of_a)
+    stream = _stream(stream, a, of_a)
     if parts:
         if out is not None:
             raise ValueError("out is given; allowed with parts: None")
@@ -98,8 +134,7 @@ def matmul(a: Any, b: Any, mode: str = "ozaki2", *, out: Any = None, parts: bool
     op_a, lda = _layout(of_a, "a")
     op_b, ldb = _layout(of_b, "b")
     out, of_c = _result(out, a, (m, n))
-    # Rows are another matrix's columns: C' = B' A'.
-    _library.call("tandem_dgemm", str(mode).encode(), op_b, op_a, n, m, k, 1.0, of_b.pointer, ldb,
+    _call_turned("tandem_dgemm", _text(mode), op_b, op_a, n, m, k, 1.0, of_b.pointer, ldb,
                   of_a.pointer, lda, 0.0, of_c.pointer, _layout(of_c, "out")[1], stream)
     _arrays.finish(out, stream)
     return out
@@ -125,7 +160,7 @@ def _matmul_whole(a: Any, of_a: View, of_b: View, mode: str, stream: int) -> tup
     parts_a, op_a, lda = _split(split, a, of_a, count, kind, stream, "a")
     parts_b, op_b, ldb = _split(split, a, of_b, count, kind, stream, "b")
     whole = _arrays.empty(a, (m, n, count), kind, "out")
-    _library.call(product, op_b, op_a, n, m, k, one, _arrays.view(parts_b, "b").pointer, ldb,
+    _call_turned(product, op_b, op_a, n, m, k, one, _arrays.view(parts_b, "b").pointer, ldb,
                   _arrays.view(parts_a, "a").pointer, lda, zero, _arrays.view(whole, "out").pointer,
                   max(1, n), stream)
     _arrays.finish(whole, stream)
@@ -190,8 +225,7 @@ def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: 
         raise ValueError("x and d must be given both, or none of them")
     of_a = _matrix(a, "a")
     n = of_a.shape[0]
-    if stream is None:
-        stream = _arrays.current_stream(a, of_a)
+    stream = _stream(stream, a, of_a)
     if x is None:
         d, x = _solve(a, b)
     square = {"a": of_a, "x": _matrix(x, "x")}
@@ -212,7 +246,7 @@ def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: 
     lower, upper = (ctypes.c_double * n)(), (ctypes.c_double * n)()
     cluster = (ctypes.c_int64 * n)()
     of_b = square.get("b")
-    _library.call("tandem_verify_symmetric", str(mode).encode(), n, of_a.pointer,
+    _library.call("tandem_verify_symmetric", _text(mode), n, of_a.pointer,
                   _layout(of_a, "a")[1], of_b.pointer if of_b else None,
                   _layout(of_b, "b")[1] if of_b else 1, _arrays.view(columns, "x").pointer, ldx,
                   of_d.pointer,

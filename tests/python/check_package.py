@@ -156,6 +156,54 @@ def check_errors(linked):
         tandem.matmul(a, b, "df", parts=True)
     with raises(ValueError, "a has 1 dimensions; allowed: 2"):
         tandem.matmul(tandem.to_device([1.0, 2.0]), b)
+    expect_refusals(a, b)
+
+
+class At:
+    """An array that says that it lies elsewhere."""
+
+    def __init__(self, array, address):
+        self.array, self.address = array, address
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.array.__cuda_array_interface__, "data": (self.address, False)}
+
+    def tandem_empty(self, shape, typestr):
+        return self.array.tandem_empty(shape, typestr)
+
+
+def expect_refusals(a, b):
+    """Messages name the caller's arguments, and nothing is lost without one."""
+    import tandem
+    square = tandem.to_device(numpy.eye(3))
+    other = tandem.to_device(numpy.eye(3))
+    with raises(ValueError, "a is NULL"):
+        tandem.matmul(At(a, 0), b)
+    with raises(ValueError, "b is NULL"):
+        tandem.matmul(a, At(b, 0))
+    address = a.__cuda_array_interface__["data"][0]
+    with raises(ValueError, f"a is {hex(address + 4)}; it must be aligned"):
+        tandem.matmul(At(a, address + 4), b)
+    for out, arguments in ((square, (square, other)), (other, (square, other))):
+        with raises(ValueError, f" overlaps {'a' if out is square else 'b'} at "):
+            tandem.matmul(*arguments, out=out)
+    with raises(ValueError, "out at "):
+        tandem.matmul(square, other, out=square)
+    with raises(TypeError, "stream is str; allowed: the address of a CUDA stream"):
+        tandem.matmul(a, b, "df", stream="0")
+    with raises(ValueError, "stream is -1; allowed"):
+        tandem.matmul(a, b, "df", stream=-1)
+    with raises(ValueError, r"mode is 'df\x00ts'; `tandem modes` lists what is allowed"):
+        tandem.matmul(a, b, "df\0ts")
+    with raises(TypeError, "array has elements of type 'complex128'; allowed: real numbers"):
+        tandem.to_device([[1.0 + 2.0j]])
+    with raises(ValueError, "array has masked elements"):
+        tandem.to_device(numpy.ma.array([1.0, 2.0], mask=[False, True]))
+    with raises(ValueError, "shape is (-1, 2); allowed: sizes from 0"):
+        tandem.DeviceArray((-1, 2))
+    with raises(TypeError, "typestr is '<i4'; allowed: <f8, <f4"):
+        tandem.DeviceArray((1, 2), "<i4")
 
 
 def check_report(linked):
