@@ -314,6 +314,22 @@ class Sweep(unittest.TestCase):
         self.assertEqual(found,
                          [(row.kind, str(row.k), mode) for row in wanted for mode in MODES])
 
+    def test_alignment(self):
+        out = self.folder / "alignment.csv"
+        done = self.start("auto", BENCH / "alignment.py", "--out", out, "--divide", 64, "--rounds",
+                          1, "--only", "^d 1024 1024 1024 8$|^z 64 ")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 4 * 14 + 4 * 8)
+        self.assertEqual(len({(row["type"], row["ops"], row["layout"]) for row in rows}), len(rows))
+        self.assertEqual({(row["m"], row["n"], row["k"], row["batch"]) for row in rows},
+                         {("16", "16", "16", "8"), ("1", "64", "64", "1")})
+        for row in rows:
+            self.assertGreater(float(row["ozaki2 ms"]), 0.0)
+            if row["layout"] == "aligned":
+                self.assertEqual((row["native factor"], row["ozaki2 factor"]), ("1.000", "1.000"))
+
     @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
     def test_drawing(self):
         for mode in MODES:
