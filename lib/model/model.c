@@ -283,11 +283,51 @@ double td_model_by_rates(const td_rates *rates, const td_engine *engine, td_para
     return seconds_of(rates, &cost);
 }
 
-/* What every mode but native takes before its product. */
+/* Matrices of a product whose columns 16 bytes do not align: of op(A) and op(B), and of all three
+ * the elements. */
+typedef struct {
+    int factors;
+    double elements;
+} unaligned;
+
+static unaligned unaligned_of(const td_real_product *p)
+{
+    const td_matrix *const x[] = {&p->a, &p->b, &p->c};
+    const double sizes[] = {(double)p->m * (double)p->k, (double)p->k * (double)p->n,
+                            (double)p->m * (double)p->n};
+    unaligned u = {0, 0.0};
+    for (int i = 0; i < 3 && !p->is_paired; i++) {
+        if (td_matrix_is_aligned(x[i], p->batch)) continue;
+        u.factors += i < 2;
+        u.elements += sizes[i] * (double)p->batch;
+    }
+    return u;
+}
+
+/* True of the cards on which cuBLAS's products of such matrices were timed, and of their kind. */
+static bool was_timed_unaligned(const td_card *card)
+{
+    static const char h100[] = "NVIDIA H100", h200[] = "NVIDIA H200";
+    return strncmp(card->name, h100, strlen(h100)) == 0 ||
+           strncmp(card->name, h200, strlen(h200)) == 0;
+}
+
+double td_model_native_unaligned(const td_model *model, const td_real_product *p)
+{
+    const unaligned u = unaligned_of(p);
+    if (u.elements == 0.0 || p->routine != TD_PRODUCT || !was_timed_unaligned(&model->card))
+        return 1.0;
+    return u.factors == 2 ? td_tuned_native_unaligned_factors : td_tuned_native_unaligned;
+}
+
+/* What every mode but native takes before its product, and more for matrices that are not aligned:
+ * these as if each were copied. */
 static double seconds_to_unfold(const td_model *model, const td_engine *engine,
                                 const td_real_product *p)
 {
-    return engine == td_engines[0] ? 0.0 : p->unfolded_bytes / model->rates.bytes;
+    const double copied = 2.0 * sizeof(double);
+    if (engine == td_engines[0]) return 0.0;
+    return (p->unfolded_bytes + copied * unaligned_of(p).elements) / model->rates.bytes;
 }
 
 double td_model_timed(const td_model *model, td_timed routine, const td_real_product *p)
@@ -301,6 +341,7 @@ static double routine_factor(const td_model *model, const td_real_product *p, co
 {
     const td_kind kind = p->routine == TD_RANK_KX ? TD_RANK_K : p->routine;
     const td_type type = p->is_paired ? TD_COMPLEX_BINARY64 : TD_BINARY64;
+    if (kind == TD_PRODUCT) return td_model_native_unaligned(model, p);
     for (int i = 0; i < TD_TIMED_COUNT; i++)
         if (td_timed_routines[i].kind == kind && td_timed_routines[i].type == type)
             return factor(model->factors[TD_MOST_WAYS + i], t);

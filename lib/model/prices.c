@@ -41,7 +41,8 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
                      td_tuned_apart_share * td_model_by_rates(&model->rates, engine, few, p) - all),
                  certify = td_tuned_certify_element * 1e-12 * elements_of_c(p),
                  of_wide_data = td_tuned_native_of_wide_data * native,
-                 binary64 = of_wide_data / td_tuned_binary64_share;
+                 aligned = of_wide_data / td_model_native_unaligned(model, p),
+                 binary64 = aligned / td_tuned_binary64_share; /* sums of aligned copies */
     return (td_prices){
         .binary64 = price(binary64, residues),
         .native = price((1.0 - td_tuned_least_gain) * of_wide_data, residues),

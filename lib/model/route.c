@@ -388,10 +388,7 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 
 bool td_route_is_aligned(const td_matrix *x, int64_t batch)
 {
-    const int64_t stride = batch > 1 ? x->stride : 0;
-    const uint64_t bytes =
-        (uint64_t)(uintptr_t)x->data | (sizeof(double) * ((uint64_t)x->ld | (uint64_t)stride));
-    return !x->array && stride >= 0 && bytes % 16 == 0;
+    return !x->array && (batch == 1 || x->stride >= 0) && td_matrix_is_aligned(x, batch);
 }
 
 td_route_terms td_route_terms_of(const td_real_product *p, td_parameter parameter,

@@ -1,5 +1,12 @@
 #include "product.h"
 
+bool td_matrix_is_aligned(const td_matrix *x, int64_t batch)
+{
+    const uint64_t first = x->array ? 0 : (uint64_t)(uintptr_t)x->data,
+                   stride = x->array || batch == 1 ? 0 : (uint64_t)x->stride;
+    return (first | sizeof(double) * ((uint64_t)x->ld | stride)) % 16 == 0;
+}
+
 bool td_product_has_rest(const td_product *p) { return p->rest_a.data || p->rest_a.array; }
 
 bool td_product_is_empty(const td_product *p) { return p->m == 0 || p->n == 0 || p->batch == 0; }

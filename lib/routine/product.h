@@ -90,6 +90,10 @@ typedef struct {
     td_loan lent;
 } td_real_product;
 
+/* True if all columns of so many real matrices begin at multiples of 16 bytes, as far as the host
+ * knows: kernels copy others number by number. */
+bool td_matrix_is_aligned(const td_matrix *x, int64_t batch);
+
 /* True if the factors are joined of two along k. */
 bool td_product_has_rest(const td_product *p);
 

@@ -45,6 +45,13 @@ static bool make_transposed(td_problem *p)
     return make_plain(p);
 }
 
+/* Columns that begin at multiples of 8 bytes, not of 16. */
+static bool make_unaligned(td_problem *p)
+{
+    p->a.ld = p->b.ld = p->c.ld = (1 << 20) + 1;
+    return make_plain(p);
+}
+
 /* Arrays of pointers: a batched call, and each group of a grouped one. */
 static bool make_array(td_problem *p)
 {
@@ -137,6 +144,7 @@ static bool make_hermitian_rank_2k(td_problem *p) { return make_update(p, TD_RAN
 static const form forms[] = {
     {"single or strided", make_plain, false},
     {"transposed", make_transposed, false},
+    {"unaligned", make_unaligned, false},
     {"array or group", make_array, false},
     {"captured", make_plain, true},
     {"cublasLt with D apart from C", make_cublaslt, false},

@@ -6,7 +6,7 @@
 
 td_problem product(int64_t m, int64_t n, int64_t k, int64_t batch)
 {
-    static double memory[1], result[2];
+    _Alignas(256) static double memory[2], result[2];
     const td_matrix there = {.data = memory, .ld = 1 << 20};
     return (td_problem){.kind = TD_PRODUCT,
                         .type = TD_BINARY64,
