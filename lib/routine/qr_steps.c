@@ -30,19 +30,26 @@ static const cut_of_order factor_cuts[] = {
     {TD_COMPLEX_BINARY64, 7168, {TD_QR_WIDEST / 2, 0, 0, 0}},
     {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1536, 4096, 768}},
     {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 4, 1536, 4096, 768}}};
-static const cut_of_order q_cuts[] = {
+static const cut_of_order form_cuts[] = {
     {TD_BINARY64, 8192, {TD_QR_WIDEST, 0, 0, 0}},
     {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST, 2048, 4096, 1024}},
     {TD_COMPLEX_BINARY64, 5120, {TD_QR_WIDEST / 2, 0, 0, 0}},
     {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1024, 1024, 0}},
     {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 1536, 2048, 768}}};
+static const cut_of_order apply_cuts[] = {
+    {TD_BINARY64, 8192, {TD_QR_WIDEST, 0, 0, 0}},
+    {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST, 2048, 4096, 1024}},
+    {TD_COMPLEX_BINARY64, 5120, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1024, 1024, 0}},
+    {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 2048, 2048, 1024}}};
 
 /* From the right panels are applied, and no blocks. */
 td_qr_cut td_qr_cut_of(const td_problem *p)
 {
-    const bool is_factored = p->kind == TD_FACTOR_QR,
-               is_right = p->kind == TD_APPLY_Q && p->side == TD_RIGHT;
-    const cut_of_order *x = is_factored ? factor_cuts : q_cuts;
+    const bool is_right = p->kind == TD_APPLY_Q && p->side == TD_RIGHT;
+    const cut_of_order *x = p->kind == TD_FACTOR_QR ? factor_cuts
+                            : p->kind == TD_FORM_Q  ? form_cuts
+                                                    : apply_cuts;
     while (x->type != p->type || x->most < (is_right ? 0 : order_of(p))) x++;
     return x->cut;
 }

@@ -159,7 +159,7 @@ TEST(blocks_of_q)
     const td_problem form = complex_square(TD_FORM_Q, 16384);
     td_problem apply = complex_square(TD_APPLY_Q, 16384);
     apply.n = 9000;
-    const td_qr_cut cut = td_qr_cut_of(&form);
+    const td_qr_cut cut = td_qr_cut_of(&form), wider = td_qr_cut_of(&apply);
     const int64_t blocks = td_qr_blocks(&cut, 16384) - 1, left = 16384 - blocks * cut.block;
     assert_true(blocks > 1);
     const td_product second = td_qr_update(&form, 3), within = td_qr_update_within(&form, 1),
@@ -173,7 +173,9 @@ TEST(blocks_of_q)
     assert_int_equal(within.n, cut.block);
     assert_int_equal(within.k, cut.panel);
     assert_int_equal(applied.n, 9000);
-    assert_int_equal(applied.m, 16384 - 2 * cut.block);
+    assert_true(wider.block > cut.block);
+    assert_int_equal(applied.k, wider.block);
+    assert_int_equal(applied.m, 16384 - 2 * wider.block);
     assert_int_equal(td_qr_updates_within(&apply), 0);
     apply.side = TD_RIGHT;
     const td_qr_cut right = td_qr_cut_of(&apply);
