@@ -69,10 +69,16 @@ static cublasStatus_t check_ready(const level3_call *p)
     return p->is_xt ? hostgpu_check_xt(p->xt) : hostgpu_check_not_captured(p->handle, p->name);
 }
 
+/* Where scalars are. */
+static cublasPointerMode_t mode_of_scalars(const level3_call *p)
+{
+    return p->is_xt ? CUBLAS_POINTER_MODE_HOST : p->handle->pointer_mode;
+}
+
 /* Whether the scalar may be read where it is. */
 static bool is_scalar(const level3_call *p, const char *operand, const void *at, size_t bytes)
 {
-    const cublasPointerMode_t mode = p->is_xt ? CUBLAS_POINTER_MODE_HOST : p->handle->pointer_mode;
+    const cublasPointerMode_t mode = mode_of_scalars(p);
 
     return hostgpu_check_scalar(p->name, operand, mode, at, bytes);
 }

@@ -159,7 +159,9 @@ static cublasStatus_t LOCAL(rank_k)(const level3_call *p, int operands)
               (operands == 1 || is_matrix(p, "B", p->b, rows, columns, p->ldb, bytes)))) &&
                 is_matrix(p, "C", p->c, p->n, p->n, p->ldc, bytes),
             CUBLAS_STATUS_EXECUTION_FAILED);
-    if (alpha == 0 && beta == 1) return CUBLAS_STATUS_SUCCESS;
+    /* As cuBLAS does: nobody on the host knows scalars that are on the device. */
+    if (mode_of_scalars(p) == CUBLAS_POINTER_MODE_HOST && alpha == 0 && beta == 1)
+        return CUBLAS_STATUS_SUCCESS;
     LOCAL(scale)(p, TRIANGLE, beta);
     hostgpu_begin_blas();
     if (alpha != 0) LOCAL(add_rank_k)(p, operands, alpha);

@@ -220,14 +220,23 @@ static double residual_of(const routine *r, const call *x, int i, int j)
     return relative(&off);
 }
 
-static double error_of(const routine *r, const call *x, int i, int j)
+/* True of an update that adds nothing: it leaves C as it is, unless its scalars are in device
+ * memory, where cuBLAS makes a Hermitian one's diagonal real all the same. */
+static bool returns_at_once(const routine *r, form f, const call *x)
+{
+    const bool adds_nothing = x->k == 0 || (x->alpha[0] == 0.0 && x->alpha[1] == 0.0);
+    return !level3_has_side(r) && f != ON_DEVICE && adds_nothing && x->beta[0] == 1.0 &&
+           x->beta[1] == 0.0;
+}
+
+static double error_of(const routine *r, form f, const call *x, int i, int j)
 {
     if (r->kind == TRSM) return residual_of(r, x, i, j);
     const bool is_real = !r->is_complex, updates = !level3_has_side(r);
     const number alpha = scalar(x->alpha, is_real || (r->is_hermitian && r->kind == SYRK)),
                  beta = scalar(x->beta, is_real || (r->is_hermitian && updates));
     const bool reads_c = r->kind != TRMM && beta != 0.0,
-               is_diagonal = r->is_hermitian && updates && i == j;
+               is_diagonal = r->is_hermitian && updates && i == j && !returns_at_once(r, f, x);
     const int terms = alpha == 0.0 ? 0 : updates ? x->k : x->side == 0 ? x->m : x->n;
     const number old = is_diagonal ? creal(before[i + j * x->ldc]) : before[i + j * x->ldc];
     const total product = product_of(r, &plain, i, j, terms),
@@ -343,7 +352,7 @@ static void check(const routine *r, form f, const call *x)
             touched += has_changed(&before[e], &after[e]);
             continue;
         }
-        const double error = error_of(r, x, i, j);
+        const double error = error_of(r, f, x, i, j);
         if (!(error <= worst) && !isnan(worst)) worst = error;
     }
     printf("cublas%s %s %d %d %d %d %d %d %d %d %d %d %g,%g %g,%g : %d %.3g %d\n", r->name,
@@ -392,6 +401,18 @@ static void check_refused(const routine *r, form f)
     for (int i = 0; i < (level3_is_triangular(r) ? 6 : 5); i++) check(r, f, &bad[i]);
 }
 
+/* Updates that add nothing to C itself: by their scalars, and by their terms. */
+static void check_unchanged(const routine *r, form f)
+{
+    call x = varied(r, f, 1);
+    x.alpha[0] = x.alpha[1] = x.beta[1] = 0.0;
+    x.beta[0] = 1.0;
+    check(r, f, &x);
+    x.alpha[0] = 1.0;
+    x.k = 0;
+    check(r, f, &x);
+}
+
 static void check_form(const routine *r, form f)
 {
     enum { VARIANTS = 24 };
@@ -401,6 +422,7 @@ static void check_form(const routine *r, form f)
         const call x = varied(r, f, i);
         check(r, f, &x);
     }
+    if (!level3_has_side(r)) check_unchanged(r, f);
     check_refused(r, f);
 }
 
