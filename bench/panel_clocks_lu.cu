@@ -4,6 +4,8 @@
 #define CLOCKS(X)                                                                                  \
     X(START, false)                                                                                \
     X(BEGIN, false)                                                                                \
+    X(SOLVE, false)                                                                                \
+    X(MEET, false)                                                                                 \
     X(LEAF, false)                                                                                 \
     X(SEARCH, true)                                                                                \
     X(SYNC, true)                                                                                  \
@@ -20,10 +22,11 @@
 #include "../kernels/factor/cluster.cu"
 #include "panel_marks.h"
 
+/* As pieces of large matrices are. */
 static int columns(bool is_complex, int rows)
 {
-    (void)rows;
-    return is_complex ? TD_CLUSTER_COMPLEX_COLUMNS : TD_CLUSTER_COLUMNS;
+    enum { COLUMNS = 64, FEWER = 32, MANY_ROWS = 8192 };
+    return is_complex && rows > MANY_ROWS ? FEWER : COLUMNS;
 }
 
 /* Work: info, pivots, and what other columns need. */

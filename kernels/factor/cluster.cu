@@ -35,6 +35,15 @@ template <class number, int threads, int rows, int leaf> struct panel_shared_mem
     product_shared<number, threads, leaf> products;
 };
 
+/* The same memory, by an address that is kept in a register. The compiler would make it again from
+ * the block's number in its cluster wherever a step needs it, and wait for that. */
+TD_DEVICE void *pinned_shared(void *memory)
+{
+    uint32_t address = td_shared_address(memory);
+    td_pin(address);
+    return __cvta_shared_to_generic(address);
+}
+
 /* ---- a leaf ---- */
 
 /* The first leaf of a panel: nothing is to be taken away. */
@@ -179,10 +188,16 @@ TD_DEVICE void factor(const td_one_block_panel &panel, row_order<number> *order)
     enum { SOME = leaf / (2 * td_embedded<number>::COLUMNS) * td_embedded<number>::COLUMNS };
     TD_DYNAMIC_SHARED(unsigned char, bytes);
     panel_shared_memory<number, threads, rows, leaf> &shared =
-        *reinterpret_cast<panel_shared_memory<number, threads, rows, leaf> *>(bytes);
-    step_state<number, threads, rows, leaf> s = {shared.steps,    panel,
-                                                 order->source,   (int)gridDim.x,
-                                                 (int)blockIdx.x, (int)blockIdx.x * threads * rows};
+        *static_cast<panel_shared_memory<number, threads, rows, leaf> *>(pinned_shared(bytes));
+    const int base = (int)blockIdx.x * threads * rows;
+    step_state<number, threads, rows, leaf> s = {shared.steps,
+                                                 panel,
+                                                 order->source,
+                                                 (int)gridDim.x,
+                                                 (int)blockIdx.x,
+                                                 base,
+                                                 static_cast<number *>(panel.a) + base +
+                                                     threadIdx.x};
     s.step = 0;
     TD_MARK(START);
     begin_panel(s);

@@ -216,7 +216,9 @@ TD_DEVICE void begin_leaf(step_state<number, threads, rows, leaf> &s,
     warp_rows<number, SETS, leaf> w;
     if (rows == 1) load_rows(s, w, 0, first, columns); /* meanwhile rows are solved */
     solve_rows(s, shared, lower, first, columns);
+    TD_MARK(SOLVE);
     td_cluster_meet();
+    TD_MARK(MEET);
     TD_UNROLL
     for (int r = 0; r < rows; r += SETS) {
         if (rows > 1) load_rows(s, w, r, first, columns);

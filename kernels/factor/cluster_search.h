@@ -18,23 +18,34 @@ struct alignas(16) candidate {
 
 TD_DEVICE candidate no_candidate() { return {0, 0, INT_MAX, 0}; }
 
-/* NaN counts as 0. */
-TD_DEVICE candidate candidate_of(double x, int place, int row)
+/* Element x of a row, which is a candidate if it may be the pivot. NaN counts as 0. Here and in
+ * is_better no operator stops half-way: each would be a branch on which a warp's lanes part. */
+TD_DEVICE candidate candidate_of(double x, bool may_be, int place, int row)
 {
     const unsigned high = (unsigned)__double2hiint(x) & 0x7fffffffu,
                    low = (unsigned)__double2loint(x), infinite = 0x7ff00000u;
-    const bool is_nan = high > infinite || (high == infinite && low != 0);
-    return {is_nan ? 0 : high, is_nan ? 0 : low, place, row};
+    const bool is_nan = (high > infinite) | ((high == infinite) & (low != 0)),
+               counts = may_be & !is_nan;
+    return {counts ? high : 0, counts ? low : 0, may_be ? place : INT_MAX, row};
 }
-TD_DEVICE candidate candidate_of(td_complex<double> x, int place, int row)
+TD_DEVICE candidate candidate_of(td_complex<double> x, bool may_be, int place, int row)
 {
-    return candidate_of(td_sum_of_parts(x), place, row);
+    return candidate_of(td_sum_of_parts(x), may_be, place, row);
 }
 
 TD_DEVICE bool is_better(const candidate &x, const candidate &y)
 {
-    return x.high > y.high ||
-           (x.high == y.high && (x.low > y.low || (x.low == y.low && x.place < y.place)));
+    const bool is_as_high = x.high == y.high, is_as_low = x.low == y.low;
+    return (x.high > y.high) | (is_as_high & ((x.low > y.low) | (is_as_low & (x.place < y.place))));
+}
+
+/* By selections, for the same reason. */
+TD_DEVICE void take_if(bool is_due, candidate &to, const candidate &from)
+{
+    to.high = is_due ? from.high : to.high;
+    to.low = is_due ? from.low : to.low;
+    to.place = is_due ? from.place : to.place;
+    to.row = is_due ? from.row : to.row;
 }
 
 #if __CUDA_ARCH__ >= 800

@@ -57,9 +57,10 @@ template <class number, int threads, int rows, int leaf> struct step_state {
     const td_one_block_panel &panel;
     int *source;             /* in device memory, the same as in shared memory */
     int blocks, block, base; /* of the cluster; its first row */
+    number *at;              /* the thread's first row, in the current column */
     int place[rows];
     number a[rows][leaf];
-    int step; /* of the panel, from 0 */
+    unsigned step; /* of the panel, from 0 */
 };
 
 #if __CUDA_ARCH__ >= 900
@@ -95,14 +96,18 @@ TD_DEVICE void expect_messages(messages<number, leaf> &m, int blocks, int live)
 template <class number, int threads, int rows, int leaf>
 TD_DEVICE candidate search(const step_state<number, threads, rows, leaf> &s, int column, int *own)
 {
+    const unsigned others =
+        s.panel.pivots ? INT_MAX : 0; /* places behind the column's that count */
     candidate best = no_candidate();
     *own = 0;
     TD_UNROLL
     for (int r = 0; r < rows; r++) {
+        const bool may_be = (unsigned)(s.place[r] - column) <= others;
         const candidate other =
-            candidate_of(s.a[r][0], s.place[r], s.base + r * threads + (int)threadIdx.x);
-        const bool may_be = s.panel.pivots ? s.place[r] >= column : s.place[r] == column;
-        if (may_be && is_better(other, best)) best = other, *own = r;
+            candidate_of(s.a[r][0], may_be, s.place[r], s.base + r * threads + (int)threadIdx.x);
+        const bool is_best = r == 0 || is_better(other, best);
+        take_if(is_best, best, other);
+        *own = is_best ? r : *own;
     }
     return best;
 }
@@ -190,7 +195,8 @@ TD_DEVICE void send_best(step_state<number, threads, rows, leaf> &s, messages<nu
                          int column, int next_live)
 {
     enum { WARPS = threads / 32 };
-    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, flip = s.step % 2;
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    const unsigned flip = s.step % 2;
     int own;
     const candidate mine = search(s, column, &own);
     const int leader = best_lane(mine);
@@ -207,13 +213,14 @@ TD_DEVICE void send_best(step_state<number, threads, rows, leaf> &s, messages<nu
     TD_MARK(SYNC);
     const candidate best = lane < WARPS ? s.shared.best[flip][lane] : no_candidate();
     const int sender = best_lane(best);
-    if (warp == sender)
+    const unsigned behind = (unsigned)(warp - sender) % WARPS;
+    if (behind == 0)
         send_row<live>(s, m, lane == leader, own);
-    else if (warp == (sender + 1) % WARPS)
+    else if (behind == 1)
         send_key(s, m, candidate_of_lane(best, sender));
-    else if (warp == (sender + 2) % WARPS)
+    else if (behind == 2)
         send_divisor(s, m, candidate_of_lane(best, sender), sender);
-    else if (warp == (sender + 3) % WARPS && lane == 0)
+    else if (behind == 3 && lane == 0)
         expect_messages(s.shared.of[(s.step + 1) % MESSAGES], s.blocks, next_live);
 }
 
@@ -318,6 +325,25 @@ TD_DEVICE td_complex<double> rounded_quotient(td_complex<double> x, td_complex<d
     return td_extreme_quotient(x, pivot);
 }
 
+/* What the pivot's row is multiplied by for each row: 0 for those that are not below it. */
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void divide(const step_state<number, threads, rows, leaf> &s,
+                      const bool (&is_below)[rows], number pivot, number divisor,
+                      number (&factor)[rows])
+{
+    if (!td_is_zero(divisor)) {
+        TD_UNROLL
+        for (int r = 0; r < rows; r++)
+            factor[r] = is_below[r] ? td_times(s.a[r][0], divisor) : td_number<number>(0.0);
+        return;
+    }
+    TD_UNROLL
+    for (int r = 0; r < rows; r++) {
+        factor[r] = is_below[r] ? s.a[r][0] : td_number<number>(0.0);
+        if (is_below[r] && !td_is_zero(pivot)) factor[r] = rounded_quotient(s.a[r][0], pivot);
+    }
+}
+
 /* What is known of a pivot goes to the places for it: by one thread of the block. */
 template <class number, int threads, int rows, int leaf>
 TD_DEVICE void note_pivot(step_state<number, threads, rows, leaf> &s, int column, int place,
@@ -355,11 +381,11 @@ template <int live, class number, int threads, int rows, int leaf>
 TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int column,
                     int next_live)
 {
-    const int parity = s.step / MESSAGES % 2;
+    const uint32_t parity = s.step / MESSAGES % 2;
     messages<number, leaf> &m = s.shared.of[s.step % MESSAGES];
     send_best<live>(s, m, column, next_live);
     TD_MARK(SEND);
-    td_barrier_wait(&m.keys_arrive, (uint32_t)parity);
+    td_barrier_wait(&m.keys_arrive, parity);
     TD_MARK(KEYS);
     const int from = best_block(s, m);
     const double where = m.key[from][1];
@@ -370,25 +396,19 @@ TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int c
     for (int r = 0; r < rows; r++) {
         s.place[r] = s.place[r] == place ? column : s.place[r] == column ? place : s.place[r];
         is_below[r] = s.place[r] > column;
-        is_used = is_used || (s.place[r] >= first && !is_below[r]);
+        is_used = is_used | ((s.place[r] >= first) & !is_below[r]);
     }
     const bool is_shared = rows > 1 && !__any_sync(~0u, is_used);
     TD_MARK(CHOOSE);
-    td_barrier_wait(&m.rows_arrive, (uint32_t)parity);
+    td_barrier_wait(&m.rows_arrive, parity);
     TD_MARK(ROWS);
     const number pivot = row[0], divisor = with_sign_of(m.divisor[from][0], pivot);
     number factor[rows];
+    divide(s, is_below, pivot, divisor, factor);
     TD_UNROLL
-    for (int r = 0; r < rows; r++) {
-        const number x = s.a[r][0];
-        factor[r] = is_below[r] ? td_times(x, divisor) : td_number<number>(0.0);
-        if (is_below[r] && td_is_zero(divisor))
-            factor[r] = td_is_zero(pivot) ? x : rounded_quotient(x, pivot);
-        if (s.place[r] >= first)
-            static_cast<number *>(
-                s.panel.a)[s.base + r * threads + (int)threadIdx.x + column * s.panel.ld] =
-                is_below[r] ? factor[r] : x;
-    }
+    for (int r = 0; r < rows; r++)
+        if (s.place[r] >= first) s.at[r * threads] = is_below[r] ? factor[r] : s.a[r][0];
+    s.at += s.panel.ld;
     TD_MARK(DIVIDE);
     update<live>(s, factor, is_below, row, is_shared);
     if (threadIdx.x == 0) note_pivot(s, column, place, __double2loint(where), pivot);
