@@ -5,6 +5,7 @@ usage: check_arrows.py SOURCE_ROOT
 Every #include "..." of these folders must lead to where the table says. Of lib and tools no two
 modules (a .c file with its header) include one another, not even by way of others. Only one file
 reads the environment. The folders of tests/kernels and tests/lib are those of kernels and lib.
+kernels/meson.build names the kernels that are not the same for two generations of GPUs.
 """
 
 import os
@@ -144,11 +145,43 @@ def strange_tests(root):
                 yield f"{tests}/{name} must be in a folder that is called as one of {folder}/"
 
 
+# A condition that is not the same for an sm_80 as for an sm_90a.
+IS_HOPPER = re.compile(r"__CUDA_ARCH__ *[<>=]=? *9\d\d|__CUDA_ARCH_FEAT_SM90_ALL")
+# Every kernel includes it: what it tells apart is compiled for both with the files of the list.
+INCLUDED_BY_ALL = "kernels/device/portable.h"
+
+
+def with_headers(root, path):
+    """The file, and all that it includes, also by way of others."""
+    found, to_do = {INCLUDED_BY_ALL}, [path]
+    while to_do:
+        path = to_do.pop()
+        if path not in found:
+            found.add(path)
+            to_do += includes(root, path)
+    return found - {INCLUDED_BY_ALL}
+
+
+def wrong_architectures(root):
+    """Files that the list of kernels/meson.build lacks, or has for no reason."""
+    with open(os.path.join(root, "kernels/meson.build"), encoding="utf-8") as file:
+        listed = re.search(r"^told_apart = \[(.*?)^\]", file.read(), re.MULTILINE | re.DOTALL)
+    listed = {f"kernels/{name}" for name in re.findall(r"'(\S+)'", listed.group(1))}
+    for path in filter(lambda path: path.endswith(".cu"), sources(root, ["kernels"])):
+        texts = []
+        for name in with_headers(root, path):
+            with open(os.path.join(root, name), encoding="utf-8") as file:
+                texts.append(file.read())
+        if any(map(IS_HOPPER.search, texts)) != (path in listed):
+            yield f"{path} must {'not ' * (path in listed)}be in told_apart of kernels/meson.build"
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     lines = [
-        line for find in (wrong_arrows, circles, strange_tests) for line in find(sys.argv[1])
+        line for find in (wrong_arrows, circles, strange_tests, wrong_architectures)
+        for line in find(sys.argv[1])
     ]
     print("\n".join(lines) or "every #include points down, and tests mirror the sources")
     sys.exit(1 if lines else 0)
