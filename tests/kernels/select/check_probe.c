@@ -227,7 +227,8 @@ static void expect_verdict(const operands *x, td_verdict want, const char *what,
  * each of the others in one place. */
 static void expect_lines(const form *f)
 {
-    enum { EVERY = 5 }; /* of the lines that are looked at one in so many, and the last */
+    /* Of the lines that are looked at one in so many, and the last. */
+    const int every = test_is_brief() ? 13 : 5;
     operands x = make_operands(f);
     const int64_t count = f->k * parts_of(f);
     int looked_at = 0;
@@ -242,7 +243,7 @@ static void expect_lines(const form *f)
         for (int member = 0; member < f->batch; member++)
             for (int64_t line = 0; line < f->lines[which]; line++) {
                 if (!is_looked_at(f, which, member, line)) continue;
-                if (looked_at++ % EVERY && line != f->lines[which] - 1) continue;
+                if (looked_at++ % every && line != f->lines[which] - 1) continue;
                 double *one = number_at(&x, which, member, line, INT64_C(37) * looked_at % count);
                 const double before = *one;
                 *one = -far;
@@ -255,7 +256,7 @@ static void expect_lines(const form *f)
 
 TEST(lines_are_spread)
 {
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i += test_is_brief() ? 5 : 1)
         expect_lines(&(form){.lines = {150, 101},
                              .k = 40 + 70 * (i % 3),
                              .batch = 1,
@@ -267,7 +268,7 @@ TEST(lines_are_spread)
 TEST(members_are_spread)
 {
     static const int batches[] = {2, 16, 40};
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 6; i += test_is_brief() ? 5 : 1)
         expect_lines(&(form){.lines = {40, 21},
                              .k = 20,
                              .batch = batches[i % 3],
@@ -389,7 +390,7 @@ TEST(verdicts_are_of_the_data)
 {
     const td_prices prices = prices_of_h100();
     int wrong = 0;
-    for (int i = 0; i < 6 * KINDS; i++) {
+    for (int i = 0; i < 6 * KINDS; i += test_is_brief() ? 7 : 1) {
         const int at = i % KINDS, variant = i / KINDS;
         const form f = {.lines = {256, 192},
                         .k = 256,

@@ -310,6 +310,7 @@ static void walk_card(walk *w)
 TEST(no_decision_may_be_slow)
 {
     for (const td_card *card = td_cards; card->name[0]; card++) {
+        if (test_is_brief() && (card - td_cards) % 3) continue;
         walk w = walk_of(card);
         assert_int_equal(td_model_is_measured(&w.model), w.is_measured);
         walk_card(&w);
