@@ -31,7 +31,7 @@ size_t td_cluster_order_bytes(bool is_complex)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 template <class number, int threads, int rows, int leaf> struct panel_shared_memory {
-    step_shared<number, threads, leaf> steps;
+    step_shared<number, threads, rows, leaf> steps;
     product_shared<number, threads, leaf> products;
 };
 
@@ -283,16 +283,16 @@ typedef struct {
 } shape;
 
 #if defined(__CUDA_ARCH__)
-#define SHARED_BYTES(number, threads, leaf) 0
+#define SHARED_BYTES(number, threads, rows, leaf) 0
 #else
-#define SHARED_BYTES(number, threads, leaf)                                                        \
-    ((int)(sizeof(step_shared<number, threads, leaf>) +                                            \
+#define SHARED_BYTES(number, threads, rows, leaf)                                                  \
+    ((int)(sizeof(step_shared<number, threads, rows, leaf>) +                                      \
            sizeof(product_shared<number, threads, leaf>)))
 #endif
 #define SHAPE(number, threads, rows, leaf)                                                         \
     {                                                                                              \
         factor_kernel<number, threads, rows, leaf>, threads, rows,                                 \
-            SHARED_BYTES(number, threads, leaf)                                                    \
+            SHARED_BYTES(number, threads, rows, leaf)                                              \
     }
 
 /* By the rows that a cluster of MOST_BLOCKS holds. */

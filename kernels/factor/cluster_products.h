@@ -95,6 +95,13 @@ template <class number, int sets, int leaf> struct warp_rows {
     double c[2 * sets][TILES][4];
 };
 
+/* The row of a thread's, from those of its block's number r on, that a lane has as its q-th. */
+template <int threads> TD_DEVICE int row_of_block(int r, int q)
+{
+    const int lane = (int)threadIdx.x % 32, warp_row = (int)threadIdx.x / 32 * 32 + lane / 4;
+    return (r + q / 4) * threads + warp_row + q % 4 * 8;
+}
+
 /* Two real numbers, or the parts of the first one. */
 TD_DEVICE void load_two(const double *row, int64_t one, int64_t two, double *c)
 {
@@ -113,10 +120,10 @@ template <int sets, class number, int threads, int rows, int leaf>
 TD_DEVICE void load_rows(const step_state<number, threads, rows, leaf> &s,
                          warp_rows<number, sets, leaf> &w, int r, int first, int columns)
 {
-    const int lane = (int)threadIdx.x % 32, warp_row = (int)threadIdx.x / 32 * 32 + lane / 4;
+    const int lane = (int)threadIdx.x % 32;
     TD_UNROLL
     for (int q = 0; q < 4 * sets; q++) {
-        const int row = s.base + (r + q / 4) * threads + warp_row + q % 4 * 8;
+        const int row = s.base + row_of_block<threads>(r, q);
         w.at[q] = static_cast<const number *>(s.panel.a) + min(row, (int)s.panel.rows - 1);
     }
     TD_UNROLL
@@ -130,25 +137,26 @@ TD_DEVICE void load_rows(const step_state<number, threads, rows, leaf> &s,
     }
 }
 
-/* L's elements of the columns that a product takes. */
-template <class number, int sets, int leaf>
-TD_DEVICE void load_factors(const warp_rows<number, sets, leaf> &w, int64_t ld, int column,
-                            double (&l)[2 * sets][4])
+/* L's elements of the columns that a product takes, of rows at `of` in the first one. */
+template <class number, int rows>
+TD_DEVICE void load_factors(const number *const (&of)[rows], int64_t ld, int column,
+                            double (&l)[rows / 2][4])
 {
     enum { HALF = td_embedded<number>::COLUMNS / 2 };
     const int64_t at = (column + td_embedded_column<number>()) * ld;
     TD_UNROLL
-    for (int q = 0; q < 4 * sets; q++) {
-        l[q / 2][q % 2] = td_embedded_left(w.at[q] + at);
-        l[q / 2][q % 2 + 2] = td_embedded_left(w.at[q] + at + HALF * ld);
+    for (int q = 0; q < rows; q++) {
+        l[q / 2][q % 2] = td_embedded_left(of[q] + at);
+        l[q / 2][q % 2 + 2] = td_embedded_left(of[q] + at + HALF * ld);
     }
 }
 
-/* Takes the products of all columns before `first` away; L comes so many steps ahead. */
+/* Takes the products of columns `from` to `to` - 1 away; L comes so many steps ahead, of rows at
+ * `of`. */
 template <int ahead, class number, int sets, int threads, int leaf>
 TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
-                             const product_shared<number, threads, leaf> &shared, int64_t ld,
-                             int first)
+                             const product_shared<number, threads, leaf> &shared,
+                             const number *const (&of)[4 * sets], int64_t ld, int from, int to)
 {
     enum {
         STRIDE = product_shared<number, threads, leaf>::STRIDE,
@@ -157,10 +165,11 @@ TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
     };
     double l[ahead + 1][2 * sets][4];
     TD_UNROLL
-    for (int i = 0; i < ahead; i++) load_factors(w, ld, min(i * COLUMNS, first - COLUMNS), l[i]);
+    for (int i = 0; i < ahead; i++)
+        load_factors(of, ld, min(from + i * COLUMNS, to - COLUMNS), l[i]);
     TD_ROLLED
-    for (int k = 0; k < first; k += COLUMNS) {
-        load_factors(w, ld, min(k + ahead * COLUMNS, first - COLUMNS), l[ahead]);
+    for (int k = from; k < to; k += COLUMNS) {
+        load_factors(of, ld, min(k + ahead * COLUMNS, to - COLUMNS), l[ahead]);
         TD_UNROLL
         for (int n = 0; n < leaf / COLUMNS; n++) {
             const number *row = shared.u + (k + td_embedded_column<number>()) * STRIDE;
@@ -174,6 +183,23 @@ TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
         for (int i = 0; i < ahead; i++) TD_UNROLL
         for (int q = 0; q < 8 * sets; q++) l[i][q / 4][q % 4] = l[i + 1][q / 4][q % 4];
     }
+}
+
+/* Those of all columns before `first`, of rows from those number r on. */
+template <int ahead, class number, int sets, int threads, int rows, int leaf>
+TD_DEVICE void take_all_products(const step_state<number, threads, rows, leaf> &s,
+                                 const product_shared<number, threads, leaf> &shared,
+                                 warp_rows<number, sets, leaf> &w, int r, int first)
+{
+    typedef kept_columns<number, threads, rows, leaf> kept;
+    if constexpr (kept::COLUMNS > 0) {
+        const number *of[4 * sets];
+        TD_UNROLL
+        for (int q = 0; q < 4 * sets; q++) of[q] = s.shared.kept.of + row_of_block<threads>(r, q);
+        take_products<ahead>(w, shared, of, kept::STRIDE, 0, kept::COLUMNS);
+    }
+    if (first > kept::COLUMNS)
+        take_products<ahead>(w, shared, w.at, s.panel.ld, kept::COLUMNS, first);
 }
 
 TD_DEVICE void get_number(const double *from, int, double &x) { x = from[0]; }
@@ -222,7 +248,7 @@ TD_DEVICE void begin_leaf(step_state<number, threads, rows, leaf> &s,
     TD_UNROLL
     for (int r = 0; r < rows; r += SETS) {
         if (rows > 1) load_rows(s, w, r, first, columns);
-        take_products<AHEAD>(w, shared, s.panel.ld, first);
+        take_all_products<AHEAD>(s, shared, w, r, first);
         TD_UNROLL
         for (int i = 0; i < SETS; i++)
             turn_rows(w.c + 2 * i, shared.turned[threadIdx.x / 32], s.a[r + i]);

@@ -42,18 +42,30 @@ template <int warps> struct values_shared<td_complex<double>, warps> {
     td_complex<double> of[2][warps];
 };
 
-template <class number, int threads, int leaf> struct step_shared {
+/* The first leaf's columns of L, of a block's rows, which every leaf behind it multiplies: where
+ * threads have many bytes of a column, reading it from device memory again takes longer. */
+template <class number, int threads, int rows, int leaf> struct kept_columns {
+    enum {
+        LEAST_BYTES = 32, /* of a thread */
+        COLUMNS = rows * (int)sizeof(number) >= LEAST_BYTES ? leaf : 0,
+        STRIDE = threads * rows + 4 /* a product's lanes find their columns in different banks */
+    };
+    alignas(16) number of[COLUMNS > 0 ? COLUMNS *STRIDE : 1];
+};
+
+template <class number, int threads, int rows, int leaf> struct step_shared {
     messages<number, leaf> of[MESSAGES];
     alignas(16) number row[threads / 32][leaf];
     candidate best[2][threads / 32];
     int source[TD_CLUSTER_COLUMNS]; /* the rows that became pivots */
     alignas(16) number zeros[leaf];
     values_shared<number, threads / 32> values;
+    kept_columns<number, threads, rows, leaf> kept;
 };
 
 /* What a step works on. */
 template <class number, int threads, int rows, int leaf> struct step_state {
-    step_shared<number, threads, leaf> &shared;
+    step_shared<number, threads, rows, leaf> &shared;
     const td_one_block_panel &panel;
     int *source;             /* in device memory, the same as in shared memory */
     int blocks, block, base; /* of the cluster; its first row */
@@ -344,6 +356,19 @@ TD_DEVICE void divide(const step_state<number, threads, rows, leaf> &s,
     }
 }
 
+/* Rows that have become pivots are kept like others: no product with them is used. */
+template <class number, int threads, int rows, int leaf>
+TD_DEVICE void keep_column(const step_state<number, threads, rows, leaf> &s,
+                           const number (&factor)[rows], const bool (&is_below)[rows], int column)
+{
+    typedef kept_columns<number, threads, rows, leaf> kept;
+    if (column >= kept::COLUMNS) return;
+    TD_UNROLL
+    for (int r = 0; r < rows; r++)
+        s.shared.kept.of[column * kept::STRIDE + r * threads + (int)threadIdx.x] =
+            is_below[r] ? factor[r] : s.a[r][0];
+}
+
 /* What is known of a pivot goes to the places for it: by one thread of the block. */
 template <class number, int threads, int rows, int leaf>
 TD_DEVICE void note_pivot(step_state<number, threads, rows, leaf> &s, int column, int place,
@@ -409,6 +434,7 @@ TD_DEVICE void step(step_state<number, threads, rows, leaf> &s, int first, int c
     for (int r = 0; r < rows; r++)
         if (s.place[r] >= first) s.at[r * threads] = is_below[r] ? factor[r] : s.a[r][0];
     s.at += s.panel.ld;
+    keep_column(s, factor, is_below, column);
     TD_MARK(DIVIDE);
     update<live>(s, factor, is_below, row, is_shared);
     if (threadIdx.x == 0) note_pivot(s, column, place, __double2loint(where), pivot);
