@@ -1,7 +1,6 @@
 /* check_solution.c - solutions and inverses by the triangular factors of one matrix, real or
- * complex: exchanges of rows have the bits of a loop on the host, solutions and inverses residuals
- * in long double below what is proven of substitution. Memory around the matrices, and the triangle
- * that is not named, stay as they were. */
+ * complex: residuals in long double are below what is proven of substitution. Memory around the
+ * matrices, and the triangle that is not named, stay as they were. */
 #include "tests/support/test.h"
 
 #include <complex.h>
@@ -10,17 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/factor/rows.h"
 #include "lib/cuda/device.h"
 #include "lib/engines/factor/solution.h"
+#include "pivots.h"
 #include "tests/kernels/support/device.h"
 #include "tests/support/random.h"
 
-typedef double complex number;
 typedef long double complex quantity;
-
-enum { POISON = 0x7f };
-typedef enum { NO_PIVOTS, PIVOTS, WIDE_PIVOTS, PIVOT_KINDS } pivot_kind;
 
 typedef struct {
     td_kind kind;
@@ -45,42 +40,7 @@ static const char *text_of(const system_case *c)
 }
 
 static bool is_complex(const system_case *c) { return c->type == TD_COMPLEX_BINARY64; }
-static size_t size_of(const system_case *c) { return (size_t)td_types[c->type].size; }
 static bool is_inverse(const system_case *c) { return c->kind == TD_CHOLESKY_INVERT; }
-
-/* ---- numbers ---- */
-
-static uint64_t state;
-
-static double uniform(void) { return random_signed(&state); }
-
-static number random_number(const system_case *c)
-{
-    const double re = uniform(), im = uniform();
-    return is_complex(c) ? re + im * I : re;
-}
-
-/* Numbers as they are on the device: without imaginary parts where they are real. */
-static void *pack(const system_case *c, const number *x, size_t count)
-{
-    char *packed = malloc((count + 1) * sizeof *x);
-    CHECK(packed, "no memory");
-    for (size_t i = 0; i < count; i++) memcpy(packed + i * size_of(c), &x[i], size_of(c));
-    return packed;
-}
-
-static void unpack(const system_case *c, const void *packed, number *x, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        x[i] = 0.0;
-        memcpy(&x[i], (const char *)packed + i * size_of(c), size_of(c));
-    }
-}
-
-/* Where element (i, j) is. */
-static size_t at(int i, int j, int ld) { return (size_t)i + (size_t)j * (size_t)ld; }
-
-static bool is_same(number x, number y) { return memcmp(&x, &y, sizeof x) == 0; }
 
 /* ---- a case ---- */
 
@@ -105,18 +65,19 @@ static data make_data(const system_case *c)
               calloc(of_a > of_b ? of_a : of_b, sizeof *d.x),
               calloc((size_t)c->n, sizeof *d.pivots), -1};
     CHECK(d.a && d.b && d.x && d.pivots, "no memory");
-    state = c->seed;
+    uint64_t state = c->seed;
     for (size_t e = 0; e < of_a; e++) {
         const int i = (int)(e % (size_t)c->lda), j = (int)(e / (size_t)c->lda);
-        const number x = random_number(c);
+        const number x = drawn_number(&state, is_complex(c));
         d.a[e] = i >= c->n || !is_read(c, i, j) ? (number)NAN
                  : i == j ? 2.0 + creal(x) + I * (c->kind == TD_LU_SOLVE) * cimag(x)
                           : x / sqrt(1.0 + c->n);
     }
     for (size_t e = 0; e < of_b; e++)
-        d.b[e] = (int)(e % (size_t)c->ldb) < c->n ? random_number(c) : (number)NAN;
+        d.b[e] =
+            (int)(e % (size_t)c->ldb) < c->n ? drawn_number(&state, is_complex(c)) : (number)NAN;
     for (int i = 0; i < c->n; i++)
-        d.pivots[i] = i + 1 + (int64_t)((uniform() + 1.0) * 0.5 * (c->n - i));
+        d.pivots[i] = i + 1 + (int64_t)((random_signed(&state) + 1.0) * 0.5 * (c->n - i));
     return d;
 }
 
@@ -128,27 +89,13 @@ static void free_data(data *d)
     free(d->pivots);
 }
 
-/* In device memory; NULL: rows are not exchanged. */
-static void *upload_pivots(pivot_kind kind, const int64_t *pivots, int n)
-{
-    int *narrow = malloc((size_t)n * sizeof *narrow);
-    CHECK(narrow, "no memory");
-    for (int i = 0; i < n; i++) narrow[i] = (int)pivots[i];
-    void *device = kind == NO_PIVOTS ? NULL
-                   : kind == PIVOTS  ? device_copy(narrow, (size_t)n * sizeof *narrow)
-                                     : device_copy(pivots, (size_t)n * sizeof *pivots);
-    free(narrow);
-    return device;
-}
-
 /* Sets d->x and d->info; returns the call's status, which may take so many bytes at a time. */
 static td_run_status run_within(size_t limit, const system_case *c, data *d)
 {
     const size_t of_a = (size_t)c->lda * (size_t)c->n, of_b = (size_t)c->ldb * (size_t)c->k,
                  of_x = is_inverse(c) ? of_a : of_b;
-    void *packed_a = pack(c, d->a, of_a), *packed_b = pack(c, d->b, of_b),
-         *a = device_copy(packed_a, of_a * size_of(c)),
-         *b = device_copy(packed_b, (of_b + 1) * size_of(c)),
+    void *a = numbers_upload(d->a, of_a, is_complex(c)),
+         *b = numbers_upload(d->b, of_b, is_complex(c)),
          *pivots = upload_pivots(c->pivots, d->pivots, c->n),
          *info = device_copy(&d->info, sizeof d->info);
     const td_problem p = {.kind = c->kind,
@@ -165,15 +112,9 @@ static td_run_status run_within(size_t limit, const system_case *c, data *d)
                           .batch = 1};
     const td_solve_products by = {c->engine, {0}, {128, 0}};
     const td_run_status status = td_factor_solution(&p, &by, td_device_current(), limit, NULL);
-    void *made = malloc((of_x + 1) * size_of(c));
-    CHECK(made, "no memory");
-    device_fetch(made, is_inverse(c) ? a : b, of_x * size_of(c));
-    unpack(c, made, d->x, of_x);
+    numbers_download(d->x, of_x, is_complex(c), is_inverse(c) ? a : b);
     device_fetch(&d->info, info, sizeof d->info);
     for (void **p_ = (void *[]){a, b, info, pivots, NULL}; *p_; p_++) device_free(*p_);
-    free(packed_a);
-    free(packed_b);
-    free(made);
     device_check_clean(text_of(c));
     return status;
 }
@@ -229,17 +170,6 @@ static void apply(const system_case *c, const data *d, factor *of, quantity *y, 
     free(sizes);
 }
 
-/* Exchanges of the rows of a column, from the last to the first if is_backward. */
-static void exchange(const int64_t *pivots, int n, bool is_backward, number *column)
-{
-    for (int step = 0; step < n; step++) {
-        const int i = is_backward ? n - 1 - step : step;
-        const number kept = column[i];
-        column[i] = column[pivots[i] - 1];
-        column[pivots[i] - 1] = kept;
-    }
-}
-
 /* The residual of a column of solutions: |wanted - op(A) x| is within so many roundings of what
  * |op(A)| |x| adds up to, factor by factor. */
 static void check_residual(const system_case *c, const data *d, const number *x, number *wanted)
@@ -251,8 +181,8 @@ static void check_residual(const system_case *c, const data *d, const number *x,
     number *made = malloc((size_t)c->n * sizeof *made);
     CHECK(y && size && made, "no memory");
     memcpy(made, x, (size_t)c->n * sizeof *made);
-    if (has_pivots && is_as_is) exchange(d->pivots, c->n, false, wanted);
-    if (has_pivots && !is_as_is) exchange(d->pivots, c->n, false, made);
+    if (has_pivots && is_as_is) exchange_rows(d->pivots, c->n, false, wanted);
+    if (has_pivots && !is_as_is) exchange_rows(d->pivots, c->n, false, made);
     for (int i = 0; i < c->n; i++) {
         y[i] = (quantity)made[i];
         size[i] = (long double)cabs(made[i]);
@@ -277,7 +207,7 @@ static void check_solution(const system_case *c)
     for (int j = 0; j < c->k; j++) {
         const size_t column = at(0, j, c->ldb);
         for (size_t e = at(c->n, j, c->ldb); e < at(0, j + 1, c->ldb); e++)
-            CHECK(is_same(d.x[e], d.b[e]), "%s: padding", text_of(c));
+            CHECK(is_same_number(d.x[e], d.b[e]), "%s: padding", text_of(c));
         if (j % 7 == 0) check_residual(c, &d, d.x + column, d.b + column);
     }
     free_data(&d);
@@ -297,7 +227,7 @@ static void check_inverse(const system_case *c)
         for (int i = 0; i < c->lda; i++) {
             const size_t e = at(i, j, c->lda);
             if (i >= c->n || !is_read(c, i, j))
-                CHECK(is_same(d.x[e], d.a[e]), "%s: element %d, %d", text_of(c), i, j);
+                CHECK(is_same_number(d.x[e], d.a[e]), "%s: element %d, %d", text_of(c), i, j);
             if (i < c->n) column[i] = is_read(c, i, j) ? d.x[e] : conj(d.x[at(j, i, c->lda)]);
         }
         if (j % 31 != 0) continue;
@@ -308,12 +238,6 @@ static void check_inverse(const system_case *c)
     free(column);
     free(unit);
     free_data(&d);
-}
-
-static uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261129;
-    return seed = seed * 2862933555777941757u + 3037000493u;
 }
 
 static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
@@ -338,7 +262,7 @@ TEST(lu_factors_solve)
                                    n + 2 * more,
                                    (pivot_kind)(which / 6),
                                    which % 4 == 3 ? &td_engine_ozaki2 : &td_engine_fp64,
-                                   fresh_seed()};
+                                   next_seed()};
             check_solution(&c);
         }
 }
@@ -361,7 +285,7 @@ TEST(cholesky_factors_solve_and_invert)
                              n + 2 * more,
                              NO_PIVOTS,
                              which & 4 ? &td_engine_ozaki2 : &td_engine_fp64,
-                             fresh_seed()};
+                             next_seed()};
             check_solution(&c);
             c.kind = TD_CHOLESKY_INVERT;
             c.k = 0;
@@ -373,11 +297,11 @@ TEST(cholesky_factors_solve_and_invert)
 TEST(large_factors_invert)
 {
     const int n = 1100;
-    system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,     TD_LOWER, n, 0, n + 1, 1,
-                     NO_PIVOTS,          &td_engine_fp64, fresh_seed()};
+    system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,    TD_LOWER, n, 0, n + 1, 1,
+                     NO_PIVOTS,          &td_engine_fp64, next_seed()};
     if (!test_is_brief()) check_inverse(&c);
     c.triangle = TD_UPPER;
-    c.n = c.lda = 530;
+    c.n = c.lda = test_is_brief() ? 270 : 530;
     c.type = TD_COMPLEX_BINARY64;
     check_inverse(&c);
 }
@@ -397,14 +321,14 @@ TEST(memory_has_a_limit)
                                100,
                                is_solve ? PIVOTS : NO_PIVOTS,
                                &td_engine_fp64,
-                               fresh_seed()};
+                               next_seed()};
         data d = make_data(&c);
         const td_run_status status = run_within(1000, &c, &d);
         CHECK(status == TD_RUN_NO_MEMORY && d.info == -1, "status %d, info %d", (int)status,
               d.info);
         const number *const was = is_solve ? d.b : d.a;
         for (int e = 0; e < 100 * (is_solve ? c.k : 100); e++)
-            CHECK(is_same(d.x[e], was[e]), "%s: element %d", text_of(&c), e);
+            CHECK(is_same_number(d.x[e], was[e]), "%s: element %d", text_of(&c), e);
         free_data(&d);
     }
 }
@@ -413,8 +337,8 @@ TEST(info_is_the_first_zero)
 {
     for (int first = 0; first < 300; first = (test_is_brief() ? 40 : 3) * first + 1) {
         const system_case c = {
-            TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,     TD_UPPER, 300, 0, 300, 1,
-            NO_PIVOTS,          &td_engine_fp64,  fresh_seed()};
+            TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,    TD_UPPER, 300, 0, 300, 1,
+            NO_PIVOTS,          &td_engine_fp64,  next_seed()};
         data d = make_data(&c);
         d.a[first * 301] = -0.0;
         d.a[299 * 301] = 0.0;
@@ -427,8 +351,8 @@ TEST(info_is_the_first_zero)
 /* Zeros of U divide, and NaN spread, as they do in LAPACK; info says nothing of that. */
 TEST(singular_factors_give_what_is_no_number)
 {
-    const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,          4,
-                           70,          70,          PIVOTS,  &td_engine_fp64, fresh_seed()};
+    const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,         4,
+                           70,          70,          PIVOTS,  &td_engine_fp64, next_seed()};
     data d = make_data(&c);
     d.a[69 * 71] = 0.0;
     run(&c, &d);
@@ -471,135 +395,4 @@ TEST(bits_are_the_same_everywhere)
           (unsigned long long)hashes[1]);
     free_data(&x);
     free_data(&y);
-}
-
-/* ---- exchanges alone ---- */
-
-typedef enum { AS_LU, ANY_ROW, LAST_ROW, OWN_ROW, ROTATION, PIVOT_PATTERNS } pattern;
-
-static int64_t *make_pivots(pattern of, int n)
-{
-    int64_t *pivots = malloc((size_t)n * sizeof *pivots);
-    CHECK(pivots, "no memory");
-    for (int i = 0; i < n; i++) {
-        const double share = (uniform() + 1.0) * 0.5;
-        pivots[i] = of == AS_LU      ? i + 1 + (int64_t)(share * (n - i))
-                    : of == ANY_ROW  ? 1 + (int64_t)(share * n)
-                    : of == LAST_ROW ? n
-                    : of == OWN_ROW  ? i + 1
-                                     : (i + 1) % n + 1;
-    }
-    return pivots;
-}
-
-/* `is_block`: there are fewer exchanges than rows, as of a block of columns of an LU, and rows
- * before them. */
-static void check_exchange(const system_case *c, pattern of, bool is_backward, bool is_block)
-{
-    const size_t count = (size_t)c->ldb * (size_t)c->k;
-    const int exchanges = is_block ? (c->n + 2) / 3 : c->n, before = is_block ? 1000 : 0;
-    data d = make_data(c);
-    int64_t *pivots = make_pivots(of, c->n), *counted = make_pivots(of, c->n);
-    for (int i = 0; i < c->n; i++) counted[i] = pivots[i] + before;
-    void *packed = pack(c, d.b, count), *b = device_copy(packed, count * size_of(c)),
-         *on_device = upload_pivots(c->pivots, counted, c->n), *work = NULL;
-    const td_row_exchange x = {.is_complex = is_complex(c),
-                               .b = b,
-                               .ld = c->ldb,
-                               .rows = c->n,
-                               .columns = c->k,
-                               .exchanges = exchanges,
-                               .pivots = on_device,
-                               .before = before,
-                               .has_wide_pivots = c->pivots == WIDE_PIVOTS,
-                               .is_backward = is_backward};
-    CHECK_CUDA(cudaMalloc(&work, td_row_exchange_bytes(&x)));
-    CHECK_CUDA(td_row_exchange_run(&x, work, NULL));
-    device_fetch(packed, b, count * size_of(c));
-    unpack(c, packed, d.x, count);
-    for (int j = 0; j < c->k; j++) exchange(pivots, exchanges, is_backward, d.b + at(0, j, c->ldb));
-    for (size_t e = 0; e < count; e++)
-        CHECK(is_same(d.x[e], d.b[e]), "%s, pattern %d, backward %d, block %d: element %zu",
-              text_of(c), (int)of, is_backward, is_block, e);
-    for (void **p = (void *[]){b, on_device, work, NULL}; *p; p++) device_free(*p);
-    free(packed);
-    free(counted);
-    free(pivots);
-    free_data(&d);
-}
-
-/* Of as many rows as a panel has columns, which move no others but by an exchange of their own. */
-static void check_few_exchanges(const system_case *c, pattern of, int exchanges)
-{
-    const size_t count = (size_t)c->ldb * (size_t)c->k;
-    data d = make_data(c);
-    int64_t *pivots = make_pivots(of, c->n);
-    void *packed = pack(c, d.b, count), *b = device_copy(packed, count * size_of(c)),
-         *on_device = upload_pivots(c->pivots, pivots, c->n);
-    const td_row_exchange x = {.is_complex = is_complex(c),
-                               .b = b,
-                               .ld = c->ldb,
-                               .rows = c->n,
-                               .columns = c->k,
-                               .exchanges = exchanges,
-                               .pivots = on_device,
-                               .has_wide_pivots = c->pivots == WIDE_PIVOTS};
-    CHECK_CUDA(td_few_exchanges_run(&x, NULL));
-    device_fetch(packed, b, count * size_of(c));
-    unpack(c, packed, d.x, count);
-    for (int j = 0; j < c->k; j++) exchange(pivots, exchanges, false, d.b + at(0, j, c->ldb));
-    for (size_t e = 0; e < count; e++)
-        CHECK(is_same(d.x[e], d.b[e]), "%s, pattern %d, %d exchanges: element %zu", text_of(c),
-              (int)of, exchanges, e);
-    device_free(b);
-    device_free(on_device);
-    free(packed);
-    free(pivots);
-    free_data(&d);
-}
-
-/* A matrix of size[0] rows and size[1] columns, of the type and leading dimension of number
- * `which`. */
-static system_case exchange_case(const int *size, int which, bool has_wide_pivots)
-{
-    const int n = size[0];
-    return (system_case){TD_LU_SOLVE,
-                         types[which % 2],
-                         TD_OP_N,
-                         TD_LOWER,
-                         n,
-                         size[1],
-                         n,
-                         n + which % 3,
-                         has_wide_pivots ? WIDE_PIVOTS : PIVOTS,
-                         &td_engine_fp64,
-                         fresh_seed()};
-}
-
-TEST(few_exchanges_have_the_bits_of_a_loop)
-{
-    static const int sizes[][3] = {{1, 1, 1},      {2, 9, 1},     {33, 8, 33},   {300, 7, 64},
-                                   {256, 20, 256}, {257, 3, 256}, {700, 33, 200}};
-    static const pattern patterns[] = {AS_LU, LAST_ROW, OWN_ROW};
-    CHECK_CUDA(td_rows_prepare());
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int of = 0; of < 3; of++)
-            for (int which = 0; which < 4; which++) {
-                const system_case c = exchange_case(sizes[i], which, which & 2);
-                check_few_exchanges(&c, patterns[of], sizes[i][2]);
-            }
-}
-
-TEST(exchanges_have_the_bits_of_a_loop)
-{
-    static const int sizes[][2] = {{1, 1},    {2, 40},  {31, 3},  {32, 1},
-                                   {33, 900}, {300, 7}, {2500, 2}};
-    CHECK_CUDA(td_rows_prepare());
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        for (int of = 0; of < PIVOT_PATTERNS; of++)
-            for (int which = 0; which < 8; which++) {
-                if (test_is_brief() && (which + 3 * of + (int)i) % 5) continue;
-                const system_case c = exchange_case(sizes[i], which, which & 4);
-                check_exchange(&c, (pattern)of, which & 2, (i + (size_t)of) % 2);
-            }
 }
