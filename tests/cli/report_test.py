@@ -16,6 +16,8 @@ import tempfile
 import unittest
 
 TANDEM = sys.argv[1]
+# Under sanitizers a process takes 0.1 s to start.
+IS_BRIEF = "TEST_BRIEF" in os.environ
 
 VERIFIED = {
     "elements": 64, "special": 4, "outside": 0, "worst": 1e-16, "mean": 1e-17, "worst_ulps": 3.0,
@@ -305,8 +307,9 @@ class Report(unittest.TestCase):
 
     def test_truncated_files_are_refused(self):
         text = report([call(), call(m=2)])
+        step = 91 if IS_BRIEF else 7
         for length in range(1, len(text.rstrip())):
-            if length % 7 == 0 or length > len(text) - 9:
+            if length % step == 0 or length > len(text) - 9:
                 self.assertRegex(self.refusal(text[:length]),
                                  r"^(it ends on line \d+ before it is whole|it is no JSON: .*)$")
         self.assertIn("it ends on line 1 before it is whole", self.refusal(""))
@@ -334,13 +337,18 @@ class Report(unittest.TestCase):
         good = json.loads(report([call(side="L", uplo="U", diag="N")]))
         wrong = {"a text": 7, "a letter": "NN", "an integer": 1.5, "a count": -1,
                  "a number from 0 on": "7", "true or false": 0}
+
+        def kinds_of(turn):
+            kinds = list(wrong.items())
+            return kinds[turn % len(kinds)::len(kinds)] if IS_BRIEF else kinds
+
         places = {"calls[0]": lambda r: r["calls"][0], '"totals"': lambda r: r["totals"],
                   '"verified" of calls[0]': lambda r: r["calls"][0]["verified"],
                   "the report": lambda r: r}
         refused = 0
         for place, of in places.items():
-            for name in of(good):
-                for kind, value in wrong.items():
+            for turn, name in enumerate(of(good)):
+                for kind, value in kinds_of(turn):
                     broken = json.loads(json.dumps(good))
                     of(broken)[name] = value
                     path = self.write("b", json.dumps(broken))
@@ -348,7 +356,10 @@ class Report(unittest.TestCase):
                                              text=True, check=False)
                     if process.returncode:
                         refused += f'("{name}" of {place} is not {kind}' in process.stderr
-        self.assertEqual(refused, 24 + 9 + 10 + 10)
+        if IS_BRIEF:
+            self.assertGreater(refused, 4)
+        else:
+            self.assertEqual(refused, 24 + 9 + 10 + 10)
 
     def test_a_fifo_does_not_hang(self):
         os.mkfifo(self.path("fifo"))
