@@ -116,11 +116,11 @@ TD_DEVICE void take_products(sums_of_warp<rows, columns> &c, const number *a, co
 #endif
 }
 
-/* Takes `terms` products away from a block of STRIP x STRIP elements, by a warp. */
-template <class number, int terms, int stride, int b_stride>
+/* Takes `terms` products away from a block of STRIP rows and so many columns, by a warp. */
+template <class number, int terms, int stride, int b_stride, int columns = STRIP>
 TD_DEVICE void update_block(number *block, const number *a, const number *b)
 {
-    enum { COLUMNS = STRIP * shape_of<number>::PARTS };
+    enum { COLUMNS = columns * shape_of<number>::PARTS };
     sums_of_warp<STRIP, COLUMNS> c;
     set_sums<number, STRIP, COLUMNS>(
         c, [=](int row, int column) { return block[column * stride + row]; });
@@ -140,39 +140,50 @@ TD_DEVICE void take_strips(number *block, const number *a, const number *b, int 
     if (s == 3) update_block<number, 3 * STRIP, stride, b_stride>(block, a, b);
 }
 
-/* Column c of a triangle at l, from row c + 1 on. */
-template <class number, int l_stride>
-TD_DEVICE void load_below(number (&to)[STRIP], const number *l, int c)
+/* Half of a strip, in which a row is solved for in registers. */
+enum { HALF = STRIP / 2 };
+
+/* Solves for half a strip of a row, at x, with the triangle at l. */
+template <class number, int stride, int l_stride>
+TD_DEVICE void substitute_half(number *x, const number *l, const double *reciprocals)
 {
+    number v[HALF];
     TD_UNROLL
-    for (int k = c + 1; k < STRIP; k++) to[k] = l[c * l_stride + k];
+    for (int c = 0; c < HALF; c++) v[c] = x[c * stride];
+    TD_UNROLL
+    for (int c = 0; c < HALF; c++) {
+        v[c] = td_scaled(v[c], reciprocals[c]);
+        TD_UNROLL
+        for (int k = c + 1; k < HALF; k++)
+            v[k] = td_minus(v[k], v[c], td_conjugate(l[c * l_stride + k]));
+    }
+    TD_UNROLL
+    for (int c = 0; c < HALF; c++) x[c * stride] = v[c];
 }
 
-/* Solves for STRIP rows of a strip, which begin at `at` of shared memory, with the triangle at
- * `l_at` and the reciprocals of its diagonal, by a warp: a row for each lane of half of them. Each
- * column of the triangle is loaded while the one before is taken away. */
+/* Solves for rows of a strip with the triangle at `l_at` of shared memory and the reciprocals of
+ * its diagonal, by a warp: a row for each lane, of which half begin at `at` and the others at
+ * `behind`; a negative place: there are none. Between halves of the strip the tensor cores take
+ * products away, which waits less for shared memory than a whole row in registers does. */
 template <class number, int stride, int l_stride>
-TD_DEVICE_CALL void substitute(int at, int l_at, int reciprocals_at)
+TD_DEVICE_CALL void substitute(int at, int behind, int l_at, int reciprocals_at)
 {
     TD_DYNAMIC_SHARED(number, room);
-    const int row = (int)threadIdx.x % 32;
-    number *const x = room + at + row;
+    enum { NEXT = HALF * stride }; /* from a half to the other */
+    const int lane = (int)threadIdx.x % 32, first = lane < STRIP ? at : behind;
+    number *const x = room + first + lane % STRIP;
     const number *const l = room + l_at;
     const double *const reciprocals = reinterpret_cast<const double *>(room) + reciprocals_at;
-    if (row < STRIP) {
-        number v[STRIP];
-        TD_UNROLL
-        for (int c = 0; c < STRIP; c++) v[c] = x[c * stride];
-        TD_UNROLL
-        for (int c = 0; c < STRIP; c++) {
-            v[c] = td_scaled(v[c], reciprocals[c]);
-            TD_UNROLL
-            for (int k = c + 1; k < STRIP; k++)
-                v[k] = td_minus(v[k], v[c], td_conjugate(l[c * l_stride + k]));
-        }
-        TD_UNROLL
-        for (int c = 0; c < STRIP; c++) x[c * stride] = v[c];
-    }
+    if (first >= 0) substitute_half<number, stride, l_stride>(x, l, reciprocals);
+    __syncwarp();
+    if (at >= 0)
+        update_block<number, HALF, stride, l_stride, HALF>(room + at + NEXT, room + at, l + HALF);
+    if (behind >= 0)
+        update_block<number, HALF, stride, l_stride, HALF>(room + behind + NEXT, room + behind,
+                                                           l + HALF);
+    if (first >= 0)
+        substitute_half<number, stride, l_stride>(x + NEXT, l + HALF * l_stride + HALF,
+                                                  reciprocals + HALF);
     __syncwarp();
 }
 
@@ -186,26 +197,32 @@ TD_DEVICE bool is_plain(double x)
     return ((unsigned)(exponent - least) <= 2 * TD_MILD) & (__double2loint(x) != -1);
 }
 
-/* 1 / x, correctly rounded, for a y that is that but for 2^-18 of it. */
-TD_DEVICE double refined(double x, double y)
-{
-    double e = td_fma64(-x, y, 1.0);
-    e = td_fma64(e, e, e);
-    y = td_fma64(y, e, y); /* within a unit in the last place */
-    e = td_fma64(-x, y, 1.0);
-    return td_fma64(y, e, y);
-}
-
-/* 1 / x, correctly rounded, without a branch. */
-TD_DEVICE double reciprocal_of_plain(double x)
+/* 1 / x but for some 2^-20 of it. */
+TD_DEVICE double seed_of(double x)
 {
 #if TD_HAS_CUDA_DEVICE
     double y;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-    return refined(x, y);
+    return y;
 #else
     return 1.0 / x;
 #endif
+}
+
+/* What 1 / x is less than so much of it away from, for the functions below. */
+#define MOST_OFF 0x1p-18
+
+/* 1 / x but for a unit in the last place, for a y that is that but for MOST_OFF of it, and
+ * off = 1 - x y. */
+TD_DEVICE double near_reciprocal(double y, double off)
+{
+    return td_fma64(y, td_fma64(off, off, off), y);
+}
+
+/* 1 / x, correctly rounded, for a y that is that but for a unit in the last place. */
+TD_DEVICE double rounded_reciprocal(double x, double y)
+{
+    return td_fma64(y, td_fma64(-x, y, 1.0), y);
 }
 
 /* The root of x and its reciprocal, both correctly rounded, without a branch; the second one if the
@@ -219,7 +236,7 @@ TD_DEVICE double root_of_plain(double x, double &reciprocal)
     y = td_fma64(td_fma64(e, 0.375, 0.5), td_mul64(y, e), y);
     const double near = td_mul64(y, x);
     const double root = td_fma64(td_fma64(-near, near, x), 0.5 * y, near);
-    reciprocal = refined(root, y);
+    reciprocal = rounded_reciprocal(root, near_reciprocal(y, td_fma64(-root, y, 1.0)));
     return root;
 #else
     reciprocal = 1.0 / sqrt(x);
@@ -227,38 +244,70 @@ TD_DEVICE double root_of_plain(double x, double &reciprocal)
 #endif
 }
 
-/* Takes the columns of a block on the diagonal, at x, away from each other, by a warp: a row for
- * each lane, twice, which is in a then. Every lane computes the next pivot as soon as one's
- * reciprocal is known. `columns` is memory for COLUMNS_SIZE numbers. False, in all lanes, if a
- * pivot is not plain: the result is of no use then. */
-template <class number, int stride>
-TD_DEVICE bool factor_plain(const number *x, number *columns, number (&a)[STRIP],
-                            double &pivot_of_row)
+/* |x|^2, but for its last bits. */
+TD_DEVICE double square_of(double x) { return td_mul64(x, x); }
+TD_DEVICE double square_of(td_complex<double> x)
 {
-    const int lane = (int)threadIdx.x % 32, row = lane % STRIP;
+    return td_fma64(x.re, x.re, td_mul64(x.im, x.im));
+}
+
+/* A lane's part of a block of 16 x 16: element [i][j] is of row lane % 8 + 8 i and of column
+ * lane / 8 + 4 j. */
+enum { LANE_ROWS = 2, LANE_COLUMNS = 4 };
+template <class number> using part_of_block = number[LANE_ROWS][LANE_COLUMNS];
+
+/* Where a row's element of a column is in memory that is for one: a lane's two rows lie beside each
+ * other, and so do the four that belong to its columns, those of even j first. */
+TD_DEVICE int place_of_row(int row) { return row % 4 * 4 + row / 8 + row / 4 % 2 * 2; }
+
+/* Takes the columns of a block on the diagonal, at x, away from each other, by a warp; the result
+ * is in a then. Every lane computes the next pivot as soon as one's reciprocal is known, and a seed
+ * of its reciprocal before; lane l has pivot l % 16 at last. `columns` is memory for COLUMNS_SIZE
+ * numbers. False, in all lanes, if a pivot is not plain, or so much smaller than what it was before
+ * a column was taken away that its seed is off: the result is of no use then. */
+template <class number, int stride>
+TD_DEVICE bool factor_plain(const number *x, number *columns, part_of_block<number> &a,
+                            double &pivot_of_lane)
+{
+    const int lane = (int)threadIdx.x % 32, row = lane % 8, of = lane / 8;
+    const int own = place_of_row(row);
     TD_UNROLL
-    for (int c = 0; c < STRIP; c++) a[c] = x[c * stride + row];
-    double pivot = td_real_part(x[0]);
+    for (int i = 0; i < LANE_ROWS; i++) TD_UNROLL
+    for (int j = 0; j < LANE_COLUMNS; j++) a[i][j] = x[(of + 4 * j) * stride + row + 8 * i];
+    double pivot = td_real_part(x[0]), seed = seed_of(pivot);
     bool are_plain = true;
     TD_UNROLL
     for (int c = 0; c < STRIP; c++) {
-        const int next = c + 1 < STRIP ? c + 1 : c;
-        number *const column = columns + c * shape_of<number>::COLUMN_STRIDE, beside[STRIP];
-        if (lane < STRIP) column[row] = a[c];
-        if (c + 1 < STRIP && lane == c + 1) column[STRIP] = a[next];
-        __syncwarp();
-        load_below<number, 0>(beside, column, c);
-        __syncwarp(); /* keeps the compiler from loading later, one after the other */
-        const double reciprocal = reciprocal_of_plain(pivot);
-        are_plain &= is_plain(pivot);
-        pivot_of_row = c == row ? pivot : pivot_of_row;
-        if (c + 1 < STRIP) {
-            const number x = beside[next], factor = td_scaled(x, reciprocal);
-            pivot = td_real_part(td_minus(column[STRIP], factor, td_conjugate(x)));
+        number *const column = columns + c * shape_of<number>::COLUMN_STRIDE;
+        if (of == c % 4) {
+            column[own] = a[0][c / 4];
+            column[own + 1] = a[1][c / 4];
         }
-        const number factor = td_scaled(a[c], reciprocal);
+        if (c + 1 < STRIP && of == (c + 1) % 4 && row == (c + 1) % 8)
+            column[STRIP] = a[(c + 1) / 8][(c + 1) / 4];
+        __syncwarp();
+        const double off = td_fma64(-pivot, seed, 1.0), near = near_reciprocal(seed, off);
+        are_plain &= is_plain(pivot) & (fabs(off) < MOST_OFF);
+        pivot_of_lane = lane % STRIP == c ? pivot : pivot_of_lane;
+        if (c + 1 == STRIP) break;
+        const number next = column[STRIP], beside = column[place_of_row(c + 1)];
+        const number left[LANE_ROWS] = {column[own], column[own + 1]};
+        number right[LANE_COLUMNS];
         TD_UNROLL
-        for (int k = c + 1; k < STRIP; k++) a[k] = td_minus(a[k], factor, td_conjugate(beside[k]));
+        for (int j = 0; j < LANE_COLUMNS; j++) right[j] = column[4 * of + j / 2 + j % 2 * 2];
+        seed = seed_of(td_fma64(-near, square_of(beside), td_real_part(next)));
+        const double reciprocal = rounded_reciprocal(pivot, near);
+        pivot = td_real_part(td_minus(next, td_scaled(beside, reciprocal), td_conjugate(beside)));
+        TD_UNROLL
+        for (int i = 0; i < LANE_ROWS; i++) {
+            const number factor = td_scaled(left[i], reciprocal);
+            TD_UNROLL
+            for (int j = c / 4; j < LANE_COLUMNS; j++)
+                if (4 * j + 3 > c) {
+                    const number less = td_minus(a[i][j], factor, td_conjugate(right[j]));
+                    a[i][j] = j > c / 4 || of > c % 4 ? less : a[i][j];
+                }
+        }
     }
     return __all_sync(~0u, are_plain);
 }
@@ -304,8 +353,8 @@ TD_DEVICE_CALL int factor_block(int at, int columns_at, int reciprocals_at)
     TD_DYNAMIC_SHARED(number, room);
     number *const x = room + at;
     double *const reciprocals = reinterpret_cast<double *>(room) + reciprocals_at;
-    const int row = (int)threadIdx.x % STRIP;
-    number a[STRIP];
+    const int lane = (int)threadIdx.x % 32, row = lane % 8, of = lane / 8;
+    part_of_block<number> a;
     double pivot = 1.0, reciprocal;
     bool is_done = factor_plain<number, stride>(x, room + columns_at, a, pivot);
     double root = root_of_plain(pivot, reciprocal);
@@ -316,22 +365,21 @@ TD_DEVICE_CALL int factor_block(int at, int columns_at, int reciprocals_at)
         root = sqrt(pivot);
         reciprocal = 1.0 / root;
         TD_UNROLL
-        for (int c = 0; c < STRIP; c++) a[c] = x[c * stride + row];
+        for (int i = 0; i < LANE_ROWS; i++) TD_UNROLL
+        for (int j = 0; j < LANE_COLUMNS; j++) a[i][j] = x[(of + 4 * j) * stride + row + 8 * i];
     }
-    const bool is_first = (int)threadIdx.x % 32 == row;
-    if (is_first) reciprocals[row] = reciprocal;
+    if (lane < STRIP) reciprocals[lane] = reciprocal;
     __syncwarp();
-    double scales[STRIP];
     TD_UNROLL
-    for (int c = 0; c < STRIP; c++) scales[c] = reciprocals[c];
-    __syncwarp(); /* as in factor_plain() */
-    TD_UNROLL
-    for (int c = 0; c < STRIP; c++)
-        a[c] = c == row ? td_number<number>(root) : td_scaled(a[c], scales[c]);
-    if (is_first) {
+    for (int j = 0; j < LANE_COLUMNS; j++) {
+        const int column = of + 4 * j;
+        const double scale = reciprocals[column];
         TD_UNROLL
-        for (int c = 0; c < STRIP; c++) x[c * stride + row] = a[c]; /* above it, too: of no use */
+        for (int i = 0; i < LANE_ROWS; i++)
+            if (column != row + 8 * i) /* above the diagonal, too: of no use */
+                x[column * stride + row + 8 * i] = td_scaled(a[i][j], scale);
     }
+    if (lane < STRIP) x[lane * stride + lane] = td_number<number>(root);
     __syncwarp();
     return 0;
 }

@@ -9,6 +9,7 @@
 #ifndef TD_CHOLESKY_CHAIN_H
 #define TD_CHOLESKY_CHAIN_H
 
+#include "../device/async_copy.h"
 #include "cholesky_state.h"
 
 template <class number> struct chain {
@@ -86,19 +87,26 @@ TD_DEVICE bool is_padding(const state<number> &s, int j, int row, int column)
 }
 
 /* Copies this warp's rows of both tiles from where they are prepared. */
-template <class number> TD_DEVICE void load_prepared(const state<number> &s, const chain<number> &c)
+template <class number>
+TD_DEVICE void load_prepared(const state<number> &s, const chain<number> &c, int block)
 {
     enum { TILE = shape_of<number>::TILE, STRIDE = shape_of<number>::TILE_STRIDE };
-    const int first = (c.warp - shape_of<number>::STRIPS) * STRIP;
-    const number *const from = s.places + (c.j + 1) % PLACES * 2 * TILE * TILE;
+    enum { TOGETHER = 16 / sizeof(number), CHUNKS = STRIP / TOGETHER, STEP = 32 / CHUNKS };
+    const int first = block * STRIP, row = first + lane_of_warp() % CHUNKS * TOGETHER,
+              column = lane_of_warp() / CHUNKS;
+    const number *const from = s.places + (c.j + 1) % PLACES * 2 * TILE * TILE + row;
+    number *const left = c.room + c.left + row, *const next = c.room + c.next + row;
     TD_UNROLL_N(8)
-    for (int e = lane_of_warp(); e < STRIP * TILE; e += 32) {
-        const int row = first + e % STRIP, column = e / STRIP;
-        c.room[c.left + column * STRIDE + row] = from[column * TILE + row];
-        c.room[c.next + column * STRIDE + row] = is_padding(s, c.j + 1, row, column)
-                                                     ? td_number<number>(1.0)
-                                                     : from[(TILE + column) * TILE + row];
+    for (int k = column; k < TILE; k += STEP) {
+        td_async_copy16(left + k * STRIDE, from + k * TILE);
+        td_async_copy16(next + k * STRIDE, from + (TILE + k) * TILE);
     }
+    td_async_copy_commit();
+    td_async_copy_wait<0>();
+    __syncwarp();
+    const int own = first + lane_of_warp();
+    if (lane_of_warp() < STRIP && is_padding(s, c.j + 1, own, own))
+        c.room[c.next + own * STRIDE + own] = td_number<number>(1.0);
     __syncwarp();
 }
 
@@ -125,42 +133,58 @@ TD_DEVICE void take_from_next(const chain<number> &c, int to, int first, int ste
     for (int i = c.taken; i < to; i++) take_left(c, c.next, i, first, step);
 }
 
-/* Takes the strips before that one away from this warp's rows of it in `left`. */
-template <class number> TD_DEVICE void take_in_left(const chain<number> &c, int strip)
+/* Takes the strips before that one away from a block of its rows in `left`. */
+template <class number> TD_DEVICE void take_in_left(const chain<number> &c, int row, int strip)
 {
     enum { STRIDE = shape_of<number>::TILE_STRIDE };
-    const int row = c.warp - shape_of<number>::STRIPS;
     take_strips<number, STRIDE, STRIDE>(c.room + block_of<number>(c.left, row, strip),
                                         c.room + block_of<number>(c.left, row, 0),
                                         c.room + block_of<number>(c.tile, strip, 0), strip);
 }
 
-/* Solves for this warp's rows of a strip; block `row` is of `tile`, or of `left` behind that. */
-template <class number> TD_DEVICE void solve_rows(const chain<number> &c, int row, int strip)
+/* Where block `row` of a strip begins: of `tile`, or of `left` behind that. Negative if it is none
+ * that is solved for. */
+template <class number> TD_DEVICE int solved_block(const chain<number> &c, int row, int strip)
 {
-    enum { STRIDE = shape_of<number>::TILE_STRIDE, STRIPS = shape_of<number>::STRIPS };
-    const int at = row < STRIPS ? block_of<number>(c.tile, row, strip)
-                                : block_of<number>(c.left, row - STRIPS, strip);
-    substitute<number, STRIDE, STRIDE>(at, block_of<number>(c.tile, strip, strip),
-                                       c.reciprocals + strip * STRIP);
+    enum { STRIPS = shape_of<number>::STRIPS };
+    if (row < STRIPS) return row > strip ? block_of<number>(c.tile, row, strip) : -1;
+    return c.is_loaded ? block_of<number>(c.left, row - STRIPS, strip) : -1;
+}
+
+/* Solves for two blocks of rows of a strip, by this warp. */
+template <class number>
+TD_DEVICE void solve_blocks(const chain<number> &c, int at, int behind, int strip)
+{
+    enum { STRIDE = shape_of<number>::TILE_STRIDE };
+    if (at >= 0 || behind >= 0)
+        substitute<number, STRIDE, STRIDE>(at, behind, block_of<number>(c.tile, strip, strip),
+                                           c.reciprocals + strip * STRIP);
 }
 
 /* Solves for these strips of this warp's rows of `left`, once all products are due. */
-template <class number> TD_DEVICE void solve_left(const chain<number> &c, int from, int to)
+template <class number> TD_DEVICE void solve_left(const chain<number> &c, int row, int from, int to)
 {
     TD_ROLLED
     for (int i = from; i < to; i++) {
-        take_in_left(c, i);
-        solve_rows(c, c.warp, i);
+        take_in_left(c, row, i);
+        solve_blocks(c, block_of<number>(c.left, row, i), -1, i);
     }
 }
 
 /* ---- phases ---- */
 
-template <class number> TD_DEVICE bool is_of_left(int warp)
+/* Which rows of `left` a warp has, in blocks; negative: none. Warps 0 and 4 take no products, which
+ * would keep the operations of the chain waiting. */
+template <class number> TD_DEVICE int row_of_left(int warp)
 {
-    return warp >= shape_of<number>::STRIPS && warp < chain_of<number>::ROW_BLOCKS;
+    enum { STRIPS = shape_of<number>::STRIPS };
+    const int row = warp == 1 ? 3 : warp - 5;
+    return row < (int)STRIPS ? row : -1;
 }
+
+/* The number of a warp among those that take products away; negative: it does not. */
+TD_DEVICE int worker(int warp) { return warp % 4 == 0 ? -1 : warp < 4 ? warp - 1 : warp - 2; }
+enum { WORKERS = 6 };
 
 /* Phase A of a strip by warp 0: its diagonal block. */
 template <class number>
@@ -184,8 +208,9 @@ template <bool is_upper, class number>
 TD_DEVICE void work_beside(const state<number> &s, const chain<number> &c, int strip, bool loads)
 {
     enum { STRIDE = shape_of<number>::TILE_STRIDE, STRIPS = shape_of<number>::STRIPS };
-    const int warp = c.warp;
-    if (strip == 0 && c.j > 0) take_left(c, c.tile, STRIPS - 1, warp, WARPS - 1);
+    const int warp = c.warp, number_of_worker = worker(warp), left = row_of_left<number>(warp);
+    if (strip == 0 && c.j > 0 && number_of_worker >= 0)
+        take_left(c, c.tile, STRIPS - 1, 1 + number_of_worker, (int)WORKERS);
     if (warp < STRIPS && warp > strip)
         take_strips<number, STRIDE, STRIDE>(c.room + block_of<number>(c.tile, warp, strip),
                                             c.room + block_of<number>(c.tile, warp, 0),
@@ -201,12 +226,12 @@ TD_DEVICE void work_beside(const state<number> &s, const chain<number> &c, int s
             tell_left<is_upper>(s, c.left, c.j);
         }
     }
-    if (is_of_left<number>(warp) && (c.is_loaded || loads)) {
-        if (loads) load_prepared(s, c);
-        solve_left(c, c.solved, strip);
-        take_in_left(c, strip);
+    if (left >= 0 && (c.is_loaded || loads)) {
+        if (loads) load_prepared(s, c, left);
+        solve_left(c, left, c.solved, strip);
+        take_in_left(c, left, strip);
     }
-    take_from_next(c, c.solved, warp - 1, WARPS - 1);
+    if (number_of_worker >= 0) take_from_next(c, c.solved, number_of_worker, (int)WORKERS);
     if ((int)threadIdx.x == THREADS - 1 && c.has_left && !c.is_loaded)
         s.notes.is_ready[(strip + 1) % 2] = read_done(s.prepared + c.j + 1);
 }
@@ -224,8 +249,9 @@ TD_DEVICE bool run_strip(const state<number> &s, chain<number> &c, int strip)
     c.is_loaded = c.is_loaded || loads;
     __syncthreads();
     if (s.notes.failed_column) return false;
-    const bool is_of_tile = c.warp > strip && c.warp < shape_of<number>::STRIPS;
-    if (is_of_tile || (is_of_left<number>(c.warp) && c.is_loaded)) solve_rows(c, c.warp, strip);
+    if (2 * c.warp < (int)chain_of<number>::ROW_BLOCKS)
+        solve_blocks(c, solved_block(c, 2 * c.warp, strip), solved_block(c, 2 * c.warp + 1, strip),
+                     strip);
     if (c.is_loaded) c.solved = strip + 1;
     __syncthreads();
     return true;
@@ -242,9 +268,10 @@ TD_DEVICE void finish_left(const state<number> &s, chain<number> &c)
         if (c.warp >= WARPS / 2) tell_strip<is_upper>(s, c.tile, c.j, STRIPS - 1);
         if (threadIdx.x == 0) wait_until(s.prepared + c.j + 1, 1);
         __syncthreads();
-        if (is_of_left<number>(c.warp)) {
-            load_prepared(s, c);
-            solve_left(c, 0, STRIPS);
+        const int left = row_of_left<number>(c.warp);
+        if (left >= 0) {
+            load_prepared(s, c, left);
+            solve_left(c, left, 0, STRIPS);
         }
         c.is_loaded = true;
         c.solved = STRIPS;
@@ -287,7 +314,9 @@ template <class number> TD_DEVICE void end_chain(const state<number> &s, int j, 
     if (threadIdx.x > 0) return;
     if (failed) *s.p.info = (int)(s.p.before + j * shape_of<number>::TILE + failed);
     end_row(s.done + j);
-    if (j + 1 < tile_rows(s)) end_row(s.done + j + 1);
+    if (j + 1 == tile_columns(s)) return;
+    wait_until(s.prepared + j + 1, 1); /* all tiles of the next row that others make are done */
+    end_row(s.done + j + 1);
 }
 
 /* By its own block, from the first diagonal tile to the last: a call, so that it has registers of

@@ -17,16 +17,17 @@ enum { PER_TILE = 16 };
  * of it before. */
 enum { PLACES = 4 };
 
-/* In device memory, zero at first: the next task; then, as td_cholesky_complex_bytes() has room
- * for, what is done of each row of tiles, what is prepared for the chain (1: it is) and the places
- * for that. */
+/* In device memory, zero at first: the next task; how many blocks of threads have begun; on which
+ * multiprocessor the chain is made, from 1; and how many blocks there do nothing. Then, as
+ * panel_bytes() has room for, come what is done of each row of tiles, what is prepared for the
+ * chain (1: it is) and the places for that. */
 struct notes_of_panel {
-    int tickets;
+    int tickets, arrived, of_chain, idle;
 };
 
 /* What the threads of a block tell each other. */
 struct notes_of_block {
-    int ticket, done[8], failed_column;
+    int role, ticket, done[8], failed_column;
     int is_ready[2]; /* what the chain waits for: as seen in a strip before, in turn */
 };
 
