@@ -226,10 +226,10 @@ td_sample_bound td_proven_cholesky(const td_engine *engine, td_parameter paramet
                                    const td_problem *p, td_cholesky_cut cut)
 {
     const int parts = p->type == TD_COMPLEX_BINARY64 ? 2 : 1;
-    const int64_t products = td_cholesky_products(cut, p->n),
+    const int64_t products = td_cholesky_products_of_element(cut, p->n),
+                  terms = td_cholesky_most_terms(cut, p->n),
                   widest = td_smaller(p->n, products ? td_larger(cut.panel, cut.whole) : p->n);
     double sum = (of_panel(parts * widest) + of_diagonal_block) * (parts == 2 ? 4.0 : 1.0);
-    if (products > 0)
-        sum += (double)(products + 1) * of_update(engine, parameter, cut.panel, parts);
+    if (products > 0) sum += (double)(products + 1) * of_update(engine, parameter, terms, parts);
     return (td_sample_bound){.relative = sum, .loss = {4.0 / parts, (double)(products + 1), 2.0}};
 }

@@ -9,14 +9,14 @@
 /* A td_factor_update. */
 static td_product update(const td_problem *p, int64_t number)
 {
-    const td_cholesky_cut cut = td_cholesky_cut_of(p);
-    return td_cholesky_product(cut, p, number * cut.panel);
+    return td_cholesky_product(td_cholesky_cut_of(p), p, number);
 }
 
 bool td_cholesky_largest(const td_problem *p, td_real_product *product)
 {
-    if (td_cholesky_products(td_cholesky_cut_of(p), p->n) == 0) return false;
-    *product = td_factor_real_update(p, update, 0);
+    const td_cholesky_cut cut = td_cholesky_cut_of(p);
+    if (td_cholesky_panels(cut, p->n) == 0) return false;
+    *product = td_factor_real_update(p, update, td_cholesky_largest_product(cut, p->n));
     return true;
 }
 

@@ -1,14 +1,22 @@
-/* cholesky_steps.h - a Cholesky factorisation of one matrix as panels of columns, and the product
- * that is due behind each of them but the last. It depends on sizes alone, so that bits do. Pure:
- * no CUDA calls. */
+/* cholesky_steps.h - a Cholesky factorisation of one matrix as panels of columns, and the products
+ * that are due behind each of them but the last. It depends on sizes alone, so that bits do. Pure:
+ * no CUDA calls.
+ *
+ *     panel 0 | own 1, below 1 | panel 1 | rest of 0 and 1 | panel 2 | own 3, below 3 ...
+ *
+ * In pairs the first of two panels is taken away from the columns of the second alone: from the
+ * triangle of its own rows, and from the rows below. What is behind both is taken away at once, by
+ * one product of twice the terms. */
 #ifndef TD_CHOLESKY_STEPS_H
 #define TD_CHOLESKY_STEPS_H
 
 #include "product.h"
 
-/* Columns of a panel; and up to so many rows what is left is one panel. */
+/* Columns of a panel; up to how many rows what is left is one panel; and whether the others go in
+ * pairs. */
 typedef struct {
     int64_t panel, whole;
+    bool in_pairs;
 } td_cholesky_cut;
 
 td_cholesky_cut td_cholesky_cut_of(const td_problem *p);
@@ -16,11 +24,24 @@ td_cholesky_cut td_cholesky_cut_of(const td_problem *p);
 /* Columns of the panel that begins at column `first` of n. */
 int64_t td_cholesky_columns(td_cholesky_cut cut, int64_t n, int64_t first);
 
-/* The number of products. Product i is due behind the panel at column i times cut.panel. */
+/* The number of panels but the last, of products, and of those that an element meets at most. */
+int64_t td_cholesky_panels(td_cholesky_cut cut, int64_t n);
 int64_t td_cholesky_products(td_cholesky_cut cut, int64_t n);
+int64_t td_cholesky_products_of_element(td_cholesky_cut cut, int64_t n);
 
-/* The product that takes the panel at column `first` away from the triangle behind it. */
-td_product td_cholesky_product(td_cholesky_cut cut, const td_problem *p, int64_t first);
+/* The most terms that a product has. */
+int64_t td_cholesky_most_terms(td_cholesky_cut cut, int64_t n);
+
+/* The number of the first product that is due behind a panel, which is not the last one; and how
+ * many are. */
+int64_t td_cholesky_first_product(td_cholesky_cut cut, int64_t panel);
+int td_cholesky_products_behind(td_cholesky_cut cut, int64_t n, int64_t panel);
+
+/* That product. */
+td_product td_cholesky_product(td_cholesky_cut cut, const td_problem *p, int64_t number);
+
+/* The number of the product with the most operations, if there is one. */
+int64_t td_cholesky_largest_product(td_cholesky_cut cut, int64_t n);
 
 /* The matrix from an element of L on. */
 td_matrix td_cholesky_part(const td_problem *p, int64_t row, int64_t column);

@@ -52,31 +52,42 @@ static td_run_status factor(const run *r, int64_t first)
     return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 
-/* Of cuBLAS's products, engine `dgemm` makes one triangle alone. */
-static td_run_status update(const run *r, int64_t first)
+/* Of cuBLAS's products, engine `dgemm` makes those of one triangle alone. */
+static td_run_status multiply(const run *r, const td_product *product)
 {
     td_factor_products by = *r->products;
-    if (!by.engine) by.engine = &td_engine_dgemm;
+    if (!by.engine && product->region != TD_REGION_ALL) by.engine = &td_engine_dgemm;
     const td_factor_place place = {&by, r->device, r->workspace_limit, r->counters};
-    const td_product product = td_cholesky_product(r->cut, r->problem, first);
-    return td_factor_multiply(&place, &product);
+    return td_factor_multiply(&place, product);
+}
+
+/* All that is due behind a panel. */
+static td_run_status update(const run *r, int64_t panel)
+{
+    const td_problem *p = r->problem;
+    const int64_t first = td_cholesky_first_product(r->cut, panel);
+    const int count = td_cholesky_products_behind(r->cut, p->n, panel);
+    td_run_status status = TD_RUN_DONE;
+    for (int i = 0; i < count && status == TD_RUN_DONE; i++) {
+        const td_product product = td_cholesky_product(r->cut, p, first + i);
+        status = multiply(r, &product);
+    }
+    return status;
 }
 
 static td_run_status run_steps(const run *r)
 {
     const td_problem *p = r->problem;
+    const int64_t panels = td_cholesky_panels(r->cut, p->n);
     td_run_status status = td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))
                                ? factor(r, 0)
                                : TD_RUN_FAILED;
     if (status != TD_RUN_DONE) return status;
-    for (int64_t first = 0; status == TD_RUN_DONE;) {
-        const int64_t behind = first + td_cholesky_columns(r->cut, p->n, first);
-        if (behind >= p->n) return TD_RUN_DONE;
-        status = update(r, first);
-        first = behind;
-        if (status == TD_RUN_DONE) status = factor(r, first);
+    for (int64_t panel = 0; panel < panels && status == TD_RUN_DONE; panel++) {
+        status = update(r, panel);
+        if (status == TD_RUN_DONE) status = factor(r, (panel + 1) * r->cut.panel);
     }
-    return TD_RUN_BROKEN;
+    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *products,

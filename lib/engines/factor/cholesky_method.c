@@ -110,11 +110,11 @@ static bool sample(const td_question *q, td_product *product)
 static int64_t tiles(const td_question *q, const td_decision *decision)
 {
     const td_cholesky_cut cut = td_cholesky_cut_of(q->called);
+    const int64_t products = td_cholesky_products(cut, q->called->n);
     int64_t tiles = 0;
     (void)decision;
-    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_cut_of(q->called), q->called->n);
-         i++) {
-        const td_product update = td_cholesky_product(cut, q->called, i * cut.panel);
+    for (int64_t i = 0; i < products; i++) {
+        const td_product update = td_cholesky_product(cut, q->called, i);
         tiles += td_tiles_of_product(&update);
     }
     return tiles;

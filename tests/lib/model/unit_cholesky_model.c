@@ -5,6 +5,7 @@
 #include "tests/lib/support/asked.h"
 #include "lib/model/cholesky_model.h"
 #include "lib/routine/cholesky_steps.h"
+#include "lib/routine/sizes.h"
 #include "tests/lib/support/predicted.h"
 
 static int info;
@@ -21,7 +22,7 @@ static td_problem factors(td_type type, int64_t n, td_triangle triangle)
                         .batch = 1};
 }
 
-/* Panels follow each other to the end, with a product behind each but the last. */
+/* Panels follow each other to the end. */
 TEST(panels_have_all_columns)
 {
     const int64_t orders[] = {1, 100, 7168, 7169, 8192, 8193, 10240, 9999, 12345, 16384, 100000};
@@ -29,14 +30,14 @@ TEST(panels_have_all_columns)
         const td_problem p =
             factors(i % 2 ? TD_COMPLEX_BINARY64 : TD_BINARY64, orders[i / 2], TD_LOWER);
         const td_cholesky_cut cut = td_cholesky_cut_of(&p);
-        int64_t first = 0, products = 0;
+        int64_t first = 0, panels = 0;
         while (first + td_cholesky_columns(cut, p.n, first) < p.n) {
-            assert_int_equal(products * cut.panel, first);
+            assert_int_equal(panels * cut.panel, first);
             first += td_cholesky_columns(cut, p.n, first);
-            products++;
+            panels++;
         }
         assert_int_equal(first + td_cholesky_columns(cut, p.n, first), p.n);
-        assert_int_equal(td_cholesky_products(cut, p.n), products);
+        assert_int_equal(td_cholesky_panels(cut, p.n), panels);
     }
 }
 
@@ -49,7 +50,7 @@ TEST(products_are_of_the_triangle_behind)
     const int64_t n = 16384, ld = n + 5, k = cut.panel;
     for (int u = 0; u < 2; u++) {
         const td_problem p = factors(TD_BINARY64, n, u ? TD_UPPER : TD_LOWER);
-        const td_product product = td_cholesky_product(cut, &p, k);
+        const td_product product = td_cholesky_product(cut, &p, 1);
         assert_int_equal(product.region, u ? TD_REGION_UPPER : TD_REGION_LOWER);
         assert_int_equal(product.m, n - 2 * k);
         assert_int_equal(product.n, n - 2 * k);
@@ -61,6 +62,60 @@ TEST(products_are_of_the_triangle_behind)
         assert_int_equal(place_of(&product.c), 2 * k + 2 * k * ld);
         assert_true(product.alpha.value.binary64 == -1.0);
         assert_true(product.beta.value.binary64 == 1.0);
+    }
+}
+
+/* Counts, by panels, how often the terms of one have been taken away from rows and columns. */
+enum { MOST_PANELS = 9 };
+typedef struct {
+    int of[MOST_PANELS][MOST_PANELS][MOST_PANELS]; /* terms, rows, columns */
+} taken;
+
+static void count(taken *t, const td_problem *p, int64_t panel, int panels,
+                  const td_product *product)
+{
+    const bool is_lower = p->triangle == TD_LOWER, is_triangle = product->region != TD_REGION_ALL;
+    const int64_t c = place_of(&product->c),
+                  place_a = place_of(is_lower ? &product->a : &product->b),
+                  along = c % p->a.ld / panel, across = c / p->a.ld / panel;
+    const int row0 = (int)(is_lower ? along : across), column0 = (int)(is_lower ? across : along),
+              rows = (int)(td_ceil_div(is_lower ? product->m : product->n, panel)),
+              columns = (int)(td_ceil_div(is_lower ? product->n : product->m, panel)),
+              term0 = (int)((is_lower ? place_a / p->a.ld : place_a % p->a.ld) / panel);
+    assert_int_equal(product->k % panel, 0);
+    for (int term = term0; term < term0 + (int)(product->k / panel); term++)
+        for (int i = row0; i < row0 + rows; i++)
+            for (int j = column0; j < column0 + columns; j++)
+                if (i < panels && j < panels && (!is_triangle || i >= j)) t->of[term][i][j]++;
+}
+
+/* Each element has met the terms of each panel before its own once when its panel is factored, and
+ * no terms that are not made; in pairs, and one by one. */
+TEST(elements_meet_all_terms_once)
+{
+    const int64_t panel = 64;
+    for (int which = 0; which < 4 * (MOST_PANELS - 1); which++) {
+        const int panels = 1 + which / 4;
+        const td_cholesky_cut cut = {.panel = panel, .whole = panel, .in_pairs = which % 2};
+        const td_problem p =
+            factors(TD_BINARY64, panel * panels - 5, which / 2 % 2 ? TD_UPPER : TD_LOWER);
+        taken t = {0};
+        int64_t number = 0;
+        assert_int_equal(td_cholesky_panels(cut, p.n), panels - 1);
+        for (int done = 0; done < panels; done++) {
+            for (int i = done; i < panels; i++)
+                for (int term = 0; term < panels; term++)
+                    assert_int_equal(t.of[term][i][done], term < done);
+            if (done + 1 == panels) break;
+            assert_int_equal(td_cholesky_first_product(cut, done), number);
+            for (int i = 0; i < td_cholesky_products_behind(cut, p.n, done); i++) {
+                const td_product product = td_cholesky_product(cut, &p, number++);
+                assert_true(product.k <= td_cholesky_most_terms(cut, p.n));
+                count(&t, &p, panel, panels, &product);
+            }
+        }
+        assert_int_equal(td_cholesky_products(cut, p.n), number);
+        assert_true(td_cholesky_products_of_element(cut, p.n) <= number);
     }
 }
 
