@@ -8,15 +8,14 @@ missing. The tests of error exits are left out: which argument is wrong is for a
 cuBLAS does not.
 """
 
-import glob
-import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
+
+import netlib_case
 
 kind = sys.argv[1]
 tandem, blas, preload, *hostgpu = map(os.path.abspath, sys.argv[2:6])
@@ -33,16 +32,9 @@ NOTE = re.compile(r"^Note: The following floating-point exceptions are signallin
                   re.MULTILINE)
 
 
-def find(name):
-    found = glob.glob(f"/usr/lib/*/blas/{name}")
-    if not found:
-        print(f"skipped: {name} is missing; Debian's package libblas-test has it")
-        sys.exit(77)
-    return found[0]
-
-
-PROGRAM = find(f"xblat3{kind}")
-INPUT = pathlib.Path(find(f"{kind}blat3.in")).read_text(encoding="ascii")
+PROGRAM = netlib_case.find(f"blas/xblat3{kind}", "libblas-test")
+INPUT = pathlib.Path(netlib_case.find(f"blas/{kind}blat3.in", "libblas-test")).read_text(
+    encoding="ascii")
 ROUTINES = re.findall(r"^([DZ]\w+) +T ", INPUT, re.MULTILINE)
 
 
@@ -65,30 +57,15 @@ class Netlib(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """The functions that the mode must run: those of the program's that are intercepted."""
-        entries = json.loads(
-            subprocess.run([tandem, "doctor", "--entries", "--json"], capture_output=True,
-                           text=True, check=True).stdout)
         called = {f"cublas{name[0]}{name[1:].lower()}_v2" for name in ROUTINES}
-        cls.intercepted = {
-            row["function"]
-            for row in entries if row["function"] in called and row["family"]
-        }
+        cls.intercepted = netlib_case.intercepted(tandem, called)
 
     def run_program(self, mode, threshold):
         """What the program writes, and the calls of the report."""
         with tempfile.TemporaryDirectory() as folder:
-            report = os.path.join(folder, "report.json")
-            environment = {
-                k: v
-                for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
-            }
-            environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, blas]), TANDEM_MODE=mode,
-                               TANDEM_REPORT=report)
-            done = subprocess.run([PROGRAM], input=directions(mode, threshold), cwd=folder,
-                                  env=environment, text=True, capture_output=True, timeout=1000,
-                                  check=False)
-            self.assertEqual((done.returncode, NOTE.sub("", done.stderr)), (0, ""), mode)
-            calls = json.loads(pathlib.Path(report).read_text(encoding="utf-8"))["calls"]
+            done, calls = netlib_case.run(PROGRAM, directions(mode, threshold), folder, mode,
+                                          [preload, *STAND_INS, blas])
+            self.assertEqual(NOTE.sub("", done.stderr), "", mode)
             return pathlib.Path(folder, f"{kind}blat3.out").read_text(encoding="ascii"), calls
 
     def check(self, mode):

@@ -8,15 +8,13 @@ times 2^-53 of the matrix; those above 30 fail, as LAPACK has it. The tests of e
 out: which argument is wrong is for LAPACK to say, and cuSOLVER does not.
 """
 
-import glob
-import json
 import os
-import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
+
+import netlib_case
 
 letter = sys.argv[1]  # d or z
 tandem, factors, preload, hostgpu = map(os.path.abspath, sys.argv[2:6])
@@ -54,53 +52,31 @@ F                      Put T to test the error exits
 """ + "".join(f"{letter.upper()}{path} {types}\n" for path, types in PATHS.items())
 
 
-def find(name):
-    found = glob.glob(f"/usr/lib/*/lapack/{name}")
-    if not found:
-        print(f"skipped: {name} is missing; Debian's package liblapack-test has it")
-        sys.exit(77)
-    return found[0]
-
-
-PROGRAM = find(f"xlintst{letter}")
+PROGRAM = netlib_case.find(f"lapack/xlintst{letter}", "liblapack-test")
 
 
 class Factors(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        entries = json.loads(
-            subprocess.run([tandem, "doctor", "--entries", "--json"], capture_output=True,
-                           text=True, check=True).stdout)
-        cls.intercepted = {
-            row["function"]
-            for row in entries if row["function"] in FUNCTIONS and row["family"]
-        }
+        cls.intercepted = netlib_case.intercepted(tandem, FUNCTIONS)
 
     def run_program(self, mode):
         """What the program writes, and the calls of the report."""
+        directions = DIRECTIONS.format(count=len(ORDERS), orders=" ".join(map(str, ORDERS)),
+                                       right_sides=RIGHT_SIDES[mode])
+        # Without the folder of the libblas.so.3 for level 3, which LAPACK would call.
         with tempfile.TemporaryDirectory() as folder:
-            report = os.path.join(folder, "report.json")
-            environment = {
-                k: v
-                for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))
-            }
-            # Without the folder of the libblas.so.3 for level 3, which LAPACK would call.
-            environment.update(LD_PRELOAD=":".join([preload, *STAND_INS, factors]),
-                               LD_LIBRARY_PATH=hostgpu, TANDEM_MODE=mode, TANDEM_REPORT=report)
-            directions = DIRECTIONS.format(count=len(ORDERS), orders=" ".join(map(str, ORDERS)),
-                                           right_sides=RIGHT_SIDES[mode])
-            done = subprocess.run([PROGRAM], input=directions, cwd=folder, env=environment,
-                                  text=True, capture_output=True, timeout=1000, check=False)
-            self.assertEqual(done.returncode, 0, f"{mode}: {done.stderr}")
-            return done.stdout, json.loads(pathlib.Path(report).read_text(encoding="utf-8"))
+            done, calls = netlib_case.run(PROGRAM, directions, folder, mode,
+                                          [preload, *STAND_INS, factors], LD_LIBRARY_PATH=hostgpu)
+            return done.stdout, calls
 
     def check(self, mode):
-        output, report = self.run_program(mode)
+        output, calls = self.run_program(mode)
         for path in PATHS:
             self.assertRegex(output, rf"All tests for {letter.upper()}{path} routines passed",
                              f"{mode}\n{output}")
         self.assertIsNone(re.search(r"fail|illegal", output), f"{mode}\n{output}")
-        seen = {c["function"] for c in report["calls"] if c["mode"] == mode}
+        seen = {c["function"] for c in calls if c["mode"] == mode}
         self.assertEqual(seen & FUNCTIONS, self.intercepted, mode)
 
     def test_native(self):
