@@ -53,8 +53,7 @@
                 batchSize);                                                                        \
     }
 
-/* info is on the host, and tells of invalid arguments, which the original function has seen
- * then. */
+/* info is on the host. */
 #define DEFINE_GETRS(function, number, alpha_type, beta_type, type_, hermitian)                    \
     TD_EXPORT cublasStatus_t function(cublasHandle_t handle, cublasOperation_t trans, int n,       \
                                       int nrhs, const number *const Aarray[], int lda,             \
@@ -71,7 +70,6 @@
                         .pivots = (int *)(uintptr_t)devIpiv,                                       \
                         .info = info,                                                              \
                         .batch = batchSize};                                                       \
-        if (info) *info = 0;                                                                       \
         TD_WRAP(function, handle, &td_no_scalar, &td_no_scalar, p, trans, n, nrhs, Aarray, lda,    \
                 devIpiv, Barray, ldb, info, batchSize);                                            \
     }

@@ -151,6 +151,15 @@ static void solve_nothing(int rows, int columns, int count)
     printf("nothing D %dx%dx%d %d 0 0\n", rows, columns, count, (int)status);
 }
 
+/* A call that cuBLAS refuses: its info is cuBLAS's to write. */
+static void solve_refused(void)
+{
+    int host_info = 77;
+    const cublasStatus_t status = cublasDgetrsBatched(handle, CUBLAS_OP_N, 3, -1, NULL, 3, pivots,
+                                                      NULL, 3, &host_info, COUNT);
+    printf("refused D getrs %d %d 0\n", (int)status, host_info);
+}
+
 int main(void)
 {
     static const int orders[] = {2, 9, 32, 48, 64, 100, 200, MOST_ORDER};
@@ -164,6 +173,7 @@ int main(void)
         for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) run((td_lu_type)t, orders[i]);
     const cublasStatus_t status = cublasDgetrfBatched(handle, -1, NULL, 1, pivots, info, COUNT);
     printf("invalid D -1 %d 0 0\n", (int)status);
+    solve_refused();
     solve_nothing(0, 3, COUNT);
     solve_nothing(3, 0, COUNT);
     solve_nothing(3, 3, 0);

@@ -68,12 +68,15 @@ static cudaError_t invert_factors(const td_problem *p)
     return td_lu_solve(&v, p->stream);
 }
 
+/* info, which is on the host, tells of invalid arguments alone: such calls are cuBLAS's. */
 static cudaError_t solve(const td_problem *p)
 {
     td_lu_vectors v = vectors_of(p, &p->b);
     v.what = TD_VECTORS_SOLUTION;
     v.vectors = (int)p->k;
-    return td_lu_solve(&v, p->stream);
+    const cudaError_t error = td_lu_solve(&v, p->stream);
+    if (error == cudaSuccess) *p->info = 0;
+    return error;
 }
 
 static void set_alpha(td_lu_vectors *v, const td_problem *p)
