@@ -156,6 +156,7 @@ static bool parse_batch(const char *text, const routine *r, td_problem *p)
 static bool parse_problem(const command_line *line, const routine *r, td_problem *called)
 {
     static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
+    static int some_info;
     td_problem p = {.kind = r->of->kind,
                     .type = r->of->type,
                     .is_hermitian = r->of->is_hermitian,
@@ -163,6 +164,8 @@ static bool parse_problem(const command_line *line, const routine *r, td_problem
                     .b.data = &somewhere[1],
                     .c.data = &somewhere[2],
                     .pivots = &somewhere[2],
+                    .tau = &somewhere[2],
+                    .info = &some_info,
                     .batch = 1};
     p.alpha.value.binary64 = 1.0;
     *called = p;
@@ -264,6 +267,16 @@ static const char *label_of(const planned *of)
     return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
 }
 
+/* False if there is no such Q, which is said. */
+static bool is_there(const planned *of)
+{
+    const td_method *method = of->question.method;
+    if (method != &td_method_q || method->refusal(&of->question) != td_reason_invalid) return true;
+    complain("%s has at most as many reflectors, K, as Q has columns, and columns as rows",
+             of->routine->name.text);
+    return false;
+}
+
 /* ---- the device ---- */
 
 static bool find_named(const char *name, td_model *model)
@@ -361,8 +374,8 @@ static void print_plan(const td_options *o, const planned *of, const td_model *m
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
     print_ops(of, ops);
-    printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k), op %s, batch %" PRId64 "\n",
-           label_of(of), p->m, p->n, of->k, ops, p->batch);
+    printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k)%s%s, batch %" PRId64 "\n",
+           label_of(of), p->m, p->n, of->k, ops[0] ? ", op " : "", ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy,
            td_policy_bits(o->accuracy, of->terms));
@@ -469,6 +482,7 @@ static int run(const command_line *line)
     else if (!find_named(line->values[DEVICE], &model))
         return EXIT_USAGE;
     const planned of = plan_call(&r, &p, &model);
+    if (!is_there(&of)) return EXIT_USAGE;
     (line->values[WANTS_JSON] ? print_json : print_plan)(&o, &of, &model);
     return 0;
 }

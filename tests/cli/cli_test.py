@@ -271,7 +271,7 @@ class Commands(Case):
         self.assertEqual(times['native'], '37.5000')
         self.assertEqual((mode, why.split(' (')[0]), ('dgemm', 'predicted fastest'))
         self.assertRegex(self.shown('plan', 8192, 8192, *h200),
-                         r'^factors: +8192 x 8192 x 8192 \(m, n, k\), op , batch 1\n')
+                         r'^factors: +8192 x 8192 x 8192 \(m, n, k\), batch 1\n')
         self.assertEqual(self.plan(100, 100, *h200)[2][0], 'native')
         # Nobody knows of panels on cards that have no clusters of blocks.
         self.assertEqual(self.plan(8192, 8192, '--device', 'NVIDIA GeForce RTX 4090', '--routine',
@@ -282,7 +282,7 @@ class Commands(Case):
     def test_plan_of_cholesky_factors(self):
         h200 = ('--device', 'NVIDIA H200', '--routine', 'dpotrf')
         self.assertRegex(self.shown('plan', 16384, *h200),
-                         r'^factors: +16384 x 16384 x 16384 \(m, n, k\), op , batch 1\n')
+                         r'^factors: +16384 x 16384 x 16384 \(m, n, k\), batch 1\n')
         self.assertNotEqual(self.plan(16384, *h200)[2][0], 'native')
         self.assertEqual(self.plan(16384, '--device', 'NVIDIA GeForce RTX 4090', '--routine',
                                    'dpotrf')[2][0], 'native')
@@ -293,7 +293,7 @@ class Commands(Case):
         h200 = ('--device', 'NVIDIA H200', '--routine', 'dsyevd')
         slow = ('--device', 'NVIDIA GeForce RTX 4090', '--routine', 'dsyevd')
         self.assertRegex(self.shown('plan', 4096, *slow),
-                         r'^vectors: +4096 x 4096 x 4096 \(m, n, k\), op , batch 1\n')
+                         r'^vectors: +4096 x 4096 x 4096 \(m, n, k\), batch 1\n')
         self.assertEqual(self.plan(4096, *slow)[2][0], 'ozaki2')
         self.assertEqual(self.plan(512, *slow)[2][0], 'native')
         self.assertEqual(self.plan(4096, *h200)[2][0], 'native')
@@ -317,8 +317,12 @@ class Commands(Case):
             self.assertGreater(float(times['native']), 10.0)
             self.assertEqual(chosen, mode, arguments)
         self.assertRegex(self.shown('plan', *h200, 'dgeqrf', 3000, 2000),
-                         r'^factors: +3000 x 2000 x 3000 \(m, n, k\), op , batch 1\n')
+                         r'^factors: +3000 x 2000 x 3000 \(m, n, k\), batch 1\n')
         self.assert_refused(self.tandem('plan', '--routine', 'dorgqr', 8, 8), 2, 'K is missing')
+        for sizes in (('dorgqr', 8, 9, 1), ('dorgqr', 9, 8, 9), ('dormqr', 8, 20, 9),
+                      ('zunmqr', 20, 8, 9, '--side', 'R', '--op', 'C')):
+            self.assert_refused(self.tandem('plan', '--routine', *sizes), 2,
+                                f'{sizes[0]} has at most as many reflectors, K, as')
 
     def test_solutions_by_factors(self):
         h200 = ('--device', 'NVIDIA H200', '--routine')
@@ -330,7 +334,7 @@ class Commands(Case):
         self.assertRegex(self.shown('plan', *h200, 'dgetrs', 4096, 16, '--op', 'T'),
                          r'^solve: +4096 x 16 x 4096 \(m, n, k\), op T, batch 1\n')
         self.assertRegex(self.shown('plan', *h200, 'dpotri', 4096),
-                         r'^inverse: +4096 x 4096 x 4096 \(m, n, k\), op , batch 1\n')
+                         r'^inverse: +4096 x 4096 x 4096 \(m, n, k\), batch 1\n')
 
     def test_a_complex_product_is_four_real_ones(self):
         h200 = ('--device', 'NVIDIA H200')
