@@ -1,7 +1,8 @@
-/* check_graphs.c - captured products in graphs that are cloned, put into others, instantiated twice
- * and run with other operands; several in one graph, one after the other and side by side;
- * workspaces that are lent. The bits are those of the same product outside of a graph. On the host
- * device also with HOSTGPU_SEED, which mixes what need not be in order. */
+/* check_graphs.c - captured products in graphs that are cloned, put into others, instantiated
+ * twice, captured again for the same executable and run with other operands; several in one graph,
+ * one after the other and side by side; workspaces that are lent. The bits are those of the same
+ * product outside of a graph. On the host device also with HOSTGPU_SEED, which mixes what need not
+ * be in order. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>
@@ -185,6 +186,39 @@ TEST(graphs_can_be_copied)
     check_executable(of_clone, &o, "a clone");
     check_executable(of_parent, &o, "a child");
     release(&o);
+}
+
+static void update(cudaGraphExec_t executable, cudaGraph_t graph)
+{
+    cudaGraphExecUpdateResultInfo info = {0};
+    const cudaError_t error = cudaGraphExecUpdate(executable, graph, &info);
+    CHECK(error == cudaSuccess, "%s: %s, result %d", tested->name, cudaGetErrorString(error),
+          (int)info.result);
+}
+
+/* As programs do whose operands move at each step. What a graph's memory is goes with the last
+ * executable that it was put into, not with the graph. */
+TEST(executables_take_what_is_captured_again)
+{
+    operands o[2] = {make(1), make(1)};
+    cudaGraph_t graph = capture(&o[0]);
+    cudaGraphExec_t executable = instantiate(graph);
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    for (int round = 0; round < 6; round++) {
+        const operands *now = &o[round % 2], *aside = &o[(round + 1) % 2];
+        graph = capture(now);
+        update(executable, graph);
+        CHECK_CUDA(cudaGraphDestroy(graph));
+        multiply(aside, other); /* which may use what nobody has any more */
+        CHECK_CUDA(cudaStreamSynchronize(other));
+        fill(now, round % SETS, stream);
+        CHECK_CUDA(cudaGraphLaunch(executable, stream));
+        multiply(aside, other);
+        check_result(now, round % SETS, "captured again");
+        CHECK_CUDA(cudaDeviceSynchronize());
+    }
+    CHECK_CUDA(cudaGraphExecDestroy(executable));
+    for (int i = 0; i < 2; i++) release(&o[i]);
 }
 
 /* ---- several products ---- */
