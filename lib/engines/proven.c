@@ -221,7 +221,8 @@ td_sample_bound td_proven_lu(const td_engine *engine, td_parameter parameter, co
  * reciprocal and a product. */
 static const double of_diagonal_block = 8.0 * UNIT;
 
-/* Parts count as for LU. The last panel is the widest. */
+/* Parts count as for LU. The last panel is the widest. No product that an element meets has more
+ * terms, and so a larger error, than the one that stands for all of them. */
 td_sample_bound td_proven_cholesky(const td_engine *engine, td_parameter parameter,
                                    const td_problem *p, td_cholesky_cut cut)
 {

@@ -179,18 +179,20 @@ TEST(auto_knows_the_triangles_apart)
     static const struct {
         int64_t n;
         td_triangle triangle;
-        bool is_taken;
-    } cases[] = {{16, TD_UPPER, false},  {63, TD_UPPER, false},   {128, TD_UPPER, true},
-                 {1024, TD_UPPER, true}, {4096, TD_UPPER, true},  {16384, TD_UPPER, true},
-                 {128, TD_LOWER, false}, {1024, TD_LOWER, false}, {4096, TD_LOWER, false},
-                 {6000, TD_LOWER, true}, {8192, TD_LOWER, true},  {16384, TD_LOWER, true}};
+        bool is_taken, is_complex_taken;
+    } cases[] = {{16, TD_UPPER, false, false},   {63, TD_UPPER, false, false},
+                 {128, TD_UPPER, true, true},    {1024, TD_UPPER, true, true},
+                 {4096, TD_UPPER, true, true},   {16384, TD_UPPER, true, true},
+                 {128, TD_LOWER, false, false},  {1024, TD_LOWER, false, false},
+                 {2048, TD_LOWER, false, false}, {4096, TD_LOWER, false, true},
+                 {6000, TD_LOWER, true, true},   {8192, TD_LOWER, true, true},
+                 {16384, TD_LOWER, true, true}};
     td_options o = options_of_auto();
     const td_model model = model_of(H200);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_problem p = factors(TD_BINARY64, cases[i].n, cases[i].triangle),
                          z = factors(TD_COMPLEX_BINARY64, cases[i].n, cases[i].triangle);
         assert_int_equal(decide_call(&o, &p, &model).reason == NULL, cases[i].is_taken);
-        assert_int_equal(decide_call(&o, &z, &model).reason == NULL,
-                         cases[i].is_taken && cases[i].n > 128);
+        assert_int_equal(decide_call(&o, &z, &model).reason == NULL, cases[i].is_complex_taken);
     }
 }
