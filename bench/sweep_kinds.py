@@ -313,6 +313,9 @@ def tiny(make):
     return make.normal() * 2.0 ** -1060
 
 
+kind("0.05 % not 0")(functools.partial(sparse, share=5e-4))
+
+
 # ---- the kinds of real_kinds.py ----
 
 class Pairs:

@@ -72,7 +72,7 @@ def two_sizes(some):
 
 @family
 def zeros(some):
-    share = spread(some, 1e-3, 0.9)
+    share = spread(some, 1e-4, 0.9)
     return f"{100 * share:.2g} % not 0", lambda make: sparse(make, share)
 
 

@@ -42,6 +42,10 @@ struct line_part {
  * native then. */
 enum { FAR_EXPONENT = 480 };
 
+/* How many runs of STEP terms have a number that is not 0, in lines of op(A) and of op(B): of each
+ * line, and of both lines of each pair of neighbours. */
+enum { RUNS = 4, OF_PAIRS = 2 };
+
 /* What blocks have done, and what they have seen of all tiles: zeros before the second kernel.
  * left: what each candidate leaves, TD_FEW elements of a tile at most; met: subtiles whose lines
  * meet. */
@@ -49,6 +53,7 @@ struct probe_counts {
     int32_t pairs_done[TILES], tiles_done;
     td_line_extremes seen[2];
     int32_t is_far, left[TD_CHOICES], met;
+    uint32_t runs[RUNS];
 };
 enum { COUNT_WORDS = sizeof(probe_counts) / sizeof(int32_t) };
 static_assert((int)COUNT_WORDS <= (int)THREADS, "a thread for each");
@@ -57,6 +62,7 @@ struct probe_work {
     probe_counts counts;
     line_part part[STRIPS][LINES][SLICES];
     uint32_t sum[TILES][SLICES][THREADS];
+    uint32_t runs[TILES][SLICES][RUNS];
 };
 
 TD_DEVICE probe_work &work_of(const td_probe &p) { return *reinterpret_cast<probe_work *>(p.work); }
@@ -350,7 +356,18 @@ struct quads_of_tile {
 struct tile_lines {
     td_line record[2][LINES];
     quads_of_tile quads;
+    uint32_t runs[RUNS];
 };
+
+/* Counts a run of the warp's two lines of an operand, by all of its threads: each of 16 has two
+ * quads of a line. */
+TD_DEVICE void count_run(uint32_t (&runs)[RUNS], int which, uint32_t quads)
+{
+    const uint32_t lanes = __ballot_sync(~0u, (quads & ALL_NONZERO) != 0);
+    if (threadIdx.x % 32 != 0 || lanes == 0) return;
+    atomicAdd(&runs[which], 1u + (unsigned)(lanes >> LINES != 0 && lanes << LINES != 0));
+    atomicAdd(&runs[OF_PAIRS + which], 1u);
+}
 
 /* The block's share of its tile's sums; MEETS with it: two numbers that are not 0 meet. The first
  * terms are loaded before the lines' slices are there. */
@@ -363,14 +380,19 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, t
     quads_of_tile &quads = lines.quads;
     uint32_t sum = 0, meets = 0;
     double scale_a = 0.0, scale_b = 0.0, x[2][QUAD] = {}, y[2][QUAD] = {};
+    if (threadIdx.x < RUNS) lines.runs[threadIdx.x] = 0;
+    __syncthreads();
     TD_ROLLED
     for (int64_t first = own.first - STEP; first < own.end; first += STEP) {
         const bool is_before = first < own.first;
+        uint32_t both[2] = {};
         TD_UNROLL
         for (int e = 0; e < 2; e++) {
-            quads.of[0][i][lane + e * LINES] = quad_of(scale_a, x[e]);
-            quads.of[1][i][lane + e * LINES] = quad_of(scale_b, y[e]);
+            both[0] |= quads.of[0][i][lane + e * LINES] = quad_of(scale_a, x[e]);
+            both[1] |= quads.of[1][i][lane + e * LINES] = quad_of(scale_b, y[e]);
         }
+        TD_UNROLL
+        for (int o = 0; o < 2; o++) count_run(lines.runs, o, both[o]);
         __syncthreads();
         TD_UNROLL
         for (int e = 0; e < 2; e++) {
@@ -427,6 +449,25 @@ TD_DEVICE bool certifies(const td_choice &candidate, const td_line &a, const td_
  * than the subtiles that are looked at. */
 enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 40 };
 
+/* How many more runs have numbers with twice as many lines: 1 where neighbours have theirs in the
+ * same runs, as in bands and blocks, 2 where numbers lie at random and are few. */
+TD_DEVICE double growth_of(const probe_counts &counts, int which)
+{
+    const uint32_t lines = counts.runs[which], pairs = counts.runs[OF_PAIRS + which];
+    return lines ? 2.0 * (double)pairs / (double)lines : 1.0;
+}
+
+/* How many of the subtiles that were looked at count as met. Blocks of zeros are of 64 lines, which
+ * are twice a pair's five times over, so that few numbers at random have none, however seldom they
+ * meet; of none that meets it is not known that none does. */
+TD_DEVICE unsigned met_as_blocks(const probe_counts &counts)
+{
+    enum { ALL = TILES * GROUPS * GROUPS };
+    const double growth = growth_of(counts, 0) * growth_of(counts, 1),
+                 met = (double)max(counts.met, 1) * growth * growth * growth * growth * growth;
+    return (unsigned)min(met, (double)ALL);
+}
+
 /* The price of residues for all tiles that were looked at, each of TD_FEW units. */
 TD_DEVICE uint64_t cost_of(const td_probe &p, const probe_counts &counts, int candidate,
                            bool is_estimated)
@@ -436,7 +477,7 @@ TD_DEVICE uint64_t cost_of(const td_probe &p, const probe_counts &counts, int ca
                    moduli = td_price_of_moduli(prices, p.rule.candidate[candidate].parameter,
                                                is_estimated),
                    share = PRICE_OF_ZEROS + (uint64_t)(ALL_BLOCKS - PRICE_OF_ZEROS) *
-                                                (unsigned)counts.met / (TILES * GROUPS * GROUPS);
+                                                met_as_blocks(counts) / (TILES * GROUPS * GROUPS);
     if (!is_estimated) return tiles * (moduli + (unsigned)prices.measure);
     return tiles * (moduli * share / ALL_BLOCKS + (unsigned)prices.measure +
                     (unsigned)prices.estimate) +
@@ -501,6 +542,10 @@ TD_DEVICE void close_tile(const td_probe &p, int tile, int slices, const tile_li
     uint32_t met = 0, meets = 0;
     if (own < TD_CHOICES) counts.left[own] = 0;
     if (own == 0) counts.met = 0;
+    if (own < slices) {
+        TD_UNROLL
+        for (int r = 0; r < RUNS; r++) atomicAdd(&work.counts.runs[r], work.runs[tile][own][r]);
+    }
     TD_UNROLL_N(16)
     for (int s = 0; s < slices; s++) {
         const uint32_t of_slice = work.sum[tile][s][own];
@@ -536,6 +581,7 @@ static __global__ void __launch_bounds__(THREADS) probe_pairs_kernel(TD_PARAMETE
     }
     work.sum[tile][blockIdx.x][threadIdx.x] =
         sum_of_slice(p, tile, slice(p, (int)blockIdx.x), lines);
+    if (threadIdx.x < RUNS) work.runs[tile][blockIdx.x][threadIdx.x] = lines.runs[threadIdx.x];
     if (!td_is_last(&work.counts.pairs_done[tile], (int)gridDim.x)) return;
     close_tile(p, tile, (int)gridDim.x, lines);
     if (td_is_last(&work.counts.tiles_done, TILES)) give_verdict(p);

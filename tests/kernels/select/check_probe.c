@@ -318,11 +318,30 @@ static double log_normal(test_random *r, int which, int64_t line, int64_t at, in
     return sign * exp(8.0 * normal(r, which, line, at, count));
 }
 
-/* 1 of 20 is not 0. */
+static double one_in(int many, test_random *r)
+{
+    const double x = random_normal(r);
+    return random_int(r, 1, many) == 1 ? x : 0.0;
+}
+
 static double sparse(test_random *r, int which, int64_t line, int64_t at, int64_t count)
 {
-    const double x = normal(r, which, line, at, count);
-    return random_int(r, 1, 20) == 1 ? x : 0.0;
+    (void)which, (void)line, (void)at, (void)count;
+    return one_in(20, r);
+}
+
+/* Few of these meet, but nearly every block of 64 lines has some. */
+static double very_sparse(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    (void)which, (void)line, (void)at, (void)count;
+    return one_in(800, r);
+}
+
+/* As few numbers, in a sixteenth of the blocks of 64 lines and 128 terms. */
+static double in_blocks(test_random *r, int which, int64_t line, int64_t at, int64_t count)
+{
+    (void)which, (void)count;
+    return line / 64 % 16 == at / 128 % 16 ? one_in(50, r) : 0.0;
 }
 
 /* Decays by 2 with each step from the diagonal of a square matrix. */
@@ -408,6 +427,19 @@ TEST(verdicts_are_of_the_data)
         free_operands(&x);
     }
     CHECK(wrong == 0, "%d verdicts are wrong", wrong);
+}
+
+/* On an H200 real products of 4096 cubed with such numbers at random take 1.15 of native's time. */
+TEST(few_numbers_are_no_blocks_of_zeros)
+{
+    const form f = {.lines = {1024, 256}, .k = 4096, .batch = 1};
+    const td_prices prices = prices_of_h100();
+    operands x = make_operands(&f);
+    fill(&x, very_sparse, very_sparse);
+    CHECK(probe(&x, prices, 1.0) == TD_C_IS_MADE, "at random");
+    fill(&x, in_blocks, in_blocks);
+    CHECK(probe(&x, prices, 1.0) == TD_RESIDUES, "in blocks");
+    free_operands(&x);
 }
 
 /* BLAS reads neither operand then: what is there has no say. */
