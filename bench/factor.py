@@ -109,14 +109,15 @@ class Getrf(Typed):
 
 
 class Potrf(Typed):
-    """One triangle of a Hermitian matrix with eigenvalues from about 1 to 4 sqrt(n)."""
+    """One triangle of a Hermitian matrix with eigenvalues from about 4 to 4 sqrt(n) + 4: far enough
+    from 0 that no draw of numbers is indefinite."""
 
     name, kind, triangle = "cusolverDnXpotrf", torch.float64, "L"
 
     def start(self, a):
         n = len(a)
         one = torch.eye(n, dtype=a.dtype, device="cuda")
-        self.matrix = (a + a.mH) / 2 ** 0.5 + (2 * n ** 0.5 + 1.0) * one
+        self.matrix = (a + a.mH) / 2 ** 0.5 + (2 * n ** 0.5 + 4.0) * one
         return self.matrix, zeros(n, self.kind)
 
     def sizes(self, solver):

@@ -483,6 +483,28 @@ TEST(panels_have_the_info_of_all)
     cut = usual;
 }
 
+/* Blocks meet by counters in memory: each call may find another order of them. */
+TEST(repeated_calls_have_the_same_bits)
+{
+    const int orders[] = {65, 200, 257, 700}, calls = device_is_host() ? 2 : 200;
+    for (size_t i = 0; i < 2 * sizeof orders / sizeof *orders; i++) {
+        const int n = orders[i / 2];
+        if (device_is_host() && n > 300) continue;
+        const matrix x = {n, n, i / 4 % 2 ? TD_UPPER : TD_LOWER, "random", 950 + i, i % 2};
+        double *a = make(&x);
+        factors first = run(&x, a, &td_engine_fp64);
+        for (int call = 1; call < calls; call++) {
+            factors f = run(&x, a, &td_engine_fp64);
+            CHECK(f.info == 0, "%s, call %d: info %d", text_of(&x), call, f.info);
+            CHECK(memcmp(f.a, first.a, reals_of(&x) * sizeof *a) == 0, "%s, call %d: other bits",
+                  text_of(&x), call);
+            free(f.a);
+        }
+        free(first.a);
+        free(a);
+    }
+}
+
 TEST(residuals_are_small)
 {
     const int orders[] = {65, 200, 300, 1100, 2100, 4200, 6100};
