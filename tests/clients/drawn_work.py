@@ -321,7 +321,7 @@ def lines(framework, count, some, largest):
                other / native, apart(found, right))
 
 
-def run(arguments, csv):
+def run(arguments):
     found = []
     for framework in programs.installed(arguments.frameworks, FRAMEWORKS):
         some = random.Random(f"{arguments.seed} {framework.name}")
@@ -329,8 +329,9 @@ def run(arguments, csv):
             found.append(line)
             print("{:6} {:60} {:10.3f} {:10.3f} ms {:7.3f}  apart {:8.2g}".format(*line),
                   flush=True)
-            if csv:
-                print("{},\"{}\",{:.4f},{:.4f},{:.4f},{:.4g}".format(*line), file=csv, flush=True)
+            if arguments.csv:
+                print("{},\"{}\",{:.4f},{:.4f},{:.4f},{:.4g}".format(*line), file=arguments.csv,
+                      flush=True)
     if found:
         orders.summary(found)
     return 0 if all(line[5] <= MOST_APART for line in found) else 1
@@ -343,12 +344,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, help="by which they are drawn (default: another one)")
     parser.add_argument("--largest", type=int, default=20000, metavar="N", help="no order above N")
     parser.add_argument("--csv", type=argparse.FileType("w"), help="write the table there, too")
-    parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help=", ".join(FRAMEWORKS))
-    arguments = parser.parse_args()
-    unknown = set(arguments.frameworks) - set(FRAMEWORKS)
-    if unknown:
-        parser.error(f"unknown framework {', '.join(unknown)}; allowed: {', '.join(FRAMEWORKS)}")
-    arguments.frameworks = arguments.frameworks or list(FRAMEWORKS)
+    arguments = programs.with_frameworks(parser, FRAMEWORKS)
     arguments.seed = arguments.seed or 1 + secrets.randbelow(10**6)
     return arguments
 
@@ -358,7 +354,7 @@ def main():
     print(f"seed {arguments.seed}")
     if arguments.csv:
         print("framework,work,native_ms,ms,ratio,apart", file=arguments.csv)
-    return run(arguments, arguments.csv)
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -333,11 +333,15 @@ def run(framework, small, csv):
 
 
 def arguments_of(text, known):
-    """What the command line says: `small`, `csv`, and `frameworks`, which are all that are known if
-    it names none."""
+    """What the command line says: `small`, `csv` and `frameworks`."""
     parser = argparse.ArgumentParser(description=text.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--small", action="store_true", help="small sizes")
     parser.add_argument("--csv", help="write the table there, too")
+    return with_frameworks(parser, known)
+
+
+def with_frameworks(parser, known):
+    """What the command line says, and `frameworks`: all that are known if it names none."""
     parser.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help=", ".join(known))
     arguments = parser.parse_args()
     unknown = set(arguments.frameworks) - set(known)
