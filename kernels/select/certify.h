@@ -438,17 +438,14 @@ TD_DEVICE unsigned left_of_tile(const tile_state &state)
 
 TD_HOST_DEVICE int stages_of(int64_t k) { return (int)((k + TD_SLICE_K - 1) / TD_SLICE_K); }
 
-/* What a modulus costs does not all depend on how many blocks of zeros are passed over. */
-enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 16 };
-
-/* The price of moduli, in ALL_BLOCKS-ths of the price without zeros. */
+/* The share of the price of moduli by the map of blocks of zeros. */
 TD_DEVICE uint64_t share_of_price(const td_estimate &p)
 {
     const int rows = p.choose.measured.lines[0], columns = p.choose.measured.lines[1];
     const uint64_t all = (uint64_t)td_groups(rows) * (uint64_t)td_groups(columns) *
                          (uint64_t)stages_of(p.choose.measured.k);
-    if (!p.nonzero[0]) return ALL_BLOCKS;
-    return PRICE_OF_ZEROS + (ALL_BLOCKS - PRICE_OF_ZEROS) * p.met[blockIdx.z] / all;
+    if (!p.nonzero[0]) return TD_ALL_BLOCKS;
+    return td_share_of_price(p.choose.rule.prices, p.met[blockIdx.z], all);
 }
 
 /* Returns what costs least: a candidate with exact sums of the elements that it leaves, of which a
@@ -466,7 +463,7 @@ TD_DEVICE td_choice cheapest(const td_estimate &p)
     for (int i = 0; i < p.choose.rule.candidates; i++) {
         const uint64_t moduli =
             td_price_of_moduli(prices, p.choose.rule.candidate[i].parameter, true);
-        const uint64_t cost = elements * moduli * share / ALL_BLOCKS + uncertified[i] * sum;
+        const uint64_t cost = elements * moduli * share / TD_ALL_BLOCKS + uncertified[i] * sum;
         if (cost >= least) continue;
         least = cost;
         best = p.choose.rule.candidate[i];

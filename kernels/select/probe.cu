@@ -1,59 +1,33 @@
-/* probe.cu - a verdict by a few lines, in two kernels: what is known of slices of the lines, then
- * their records and the bounds of their products, which the last block of a tile joins. Each
- * instruction runs once or twice, so that fetching them is most of the time: loops are rolled, and
- * what is rare is a call. */
+/* probe.cu - a verdict by a few lines, in two kernels: what is known of slices of the lines and of
+ * blocks beside them, then the lines' records and the bounds of their products, which the last
+ * block of a tile joins. */
 #include "probe.h"
+
+#include <math.h>
 
 #include "../arithmetic/logarithm.h"
 #include "../device/last_block.h"
 #include "../device/warp.h"
-#include "../unfold/folded.h"
 #include "choose.h"
 #include "cost.h"
 #include "error.h"
+#include "probe_blocks.h"
+#include "probe_lines.h"
 
 namespace
 {
-
-enum {
-    LINES = TD_PROBE_LINES,
-    TILES = TD_PROBE_TILES,
-    STRIPS = 2 * TILES, /* of LINES lines, at most: tiles of one member share theirs */
-    SHARED = 4,         /* strips of an operand then */
-    SLICES = TD_PROBE_SLICES,
-    GROUP = 4,
-    GROUPS = LINES / GROUP,
-    PLACES = GROUPS * SHARED, /* where groups of an operand begin */
-    THREADS = LINES * LINES,
-    WARPS = THREADS / 32,
-    LEAST_K = 256, /* terms of a slice, at least, where lines are long */
-    AT_ONCE = 8    /* loads under way together */
-};
-
-/* What is known of a slice of a line, or of all of it. */
-struct line_part {
-    double sum, square; /* of magnitudes */
-    uint64_t logs;      /* of magnitudes that are not 0, as biased_log has them */
-    uint64_t peak; /* bits of the largest magnitude; those of infinity or NaN if there is one */
-    int32_t low, nonzero;
-};
 
 /* Sums over elements of lines of which a number is so far from 1 are not made: the verdict is
  * native then. */
 enum { FAR_EXPONENT = 480 };
 
-/* How many runs of STEP terms have a number that is not 0, in lines of op(A) and of op(B): of each
- * line, and of both lines of each pair of neighbours. */
-enum { RUNS = 4, OF_PAIRS = 2 };
-
-/* What blocks have done, and what they have seen of all tiles: zeros before the second kernel.
- * left: what each candidate leaves, TD_FEW elements of a tile at most; met: subtiles whose lines
- * meet. */
+/* What blocks of threads have done, and what they have seen of all tiles: zeros before the second
+ * kernel. left: elements that each candidate leaves, as all tiles of C have them for each subtile,
+ * of subtiles whose lines meet; of the others, if theirs met. met: how many meet. */
 struct probe_counts {
     int32_t pairs_done[TILES], tiles_done;
     td_line_extremes seen[2];
-    int32_t is_far, left[TD_CHOICES], met;
-    uint32_t runs[RUNS];
+    int32_t is_far, left[2][TD_CHOICES], met;
 };
 enum { COUNT_WORDS = sizeof(probe_counts) / sizeof(int32_t) };
 static_assert((int)COUNT_WORDS <= (int)THREADS, "a thread for each");
@@ -62,171 +36,10 @@ struct probe_work {
     probe_counts counts;
     line_part part[STRIPS][LINES][SLICES];
     uint32_t sum[TILES][SLICES][THREADS];
-    uint32_t runs[TILES][SLICES][RUNS];
+    uint8_t holds[STRIPS][MOST_BLOCKS];
 };
 
 TD_DEVICE probe_work &work_of(const td_probe &p) { return *reinterpret_cast<probe_work *>(p.work); }
-
-/* Terms of the real product: a complex element has two. */
-TD_HOST_DEVICE int64_t terms_of(const td_probe &p)
-{
-    return p.factor[0].is_complex ? 2 * p.k : p.k;
-}
-
-TD_HOST_DEVICE int slices_of(const td_probe &p)
-{
-    return (int)max((int64_t)1, min((int64_t)SLICES, terms_of(p) / LEAST_K));
-}
-
-/* The terms of a slice: a multiple of four of them. */
-struct slice {
-    int64_t first, end;
-
-    TD_INSIDE slice(const td_probe &p, int number)
-    {
-        const int64_t k = terms_of(p), step = ((k + slices_of(p) - 1) / slices_of(p) + 3) / 4 * 4;
-        first = min(k, number * step);
-        end = min(k, first + step);
-    }
-};
-
-/* Some lines of an operand, of the member that a tile is of. Those of a single product are shared
- * by tiles. */
-struct strip {
-    int which, place, tile;
-};
-
-TD_HOST_DEVICE int strips_of(const td_probe &p) { return p.batch > 1 ? (int)STRIPS : 2 * SHARED; }
-
-TD_DEVICE strip strip_of(const td_probe &p, int number)
-{
-    const int which = number % 2, own = number / 2;
-    if (p.batch == 1) return {which, own, 0};
-    return {which, which ? own / SHARED : own % SHARED, own};
-}
-
-/* The number of a tile's strip. */
-TD_DEVICE int number_of_strip(const td_probe &p, int tile, int which)
-{
-    if (p.batch > 1) return 2 * tile + which;
-    return 2 * (which ? tile / SHARED : tile % SHARED) + which;
-}
-
-/* Number i of a strip's lines. Groups are spread evenly over the operand, the first and the last
- * line of it among them. */
-TD_DEVICE int64_t place_of_line(const td_probe &p, const strip &own, int i)
-{
-    const int which = own.which, place = i / GROUP * SHARED + own.place;
-    const int64_t room = max((int64_t)0, p.lines[which] - GROUP);
-    return min(p.lines[which] - 1, room * place / (PLACES - 1) + i % GROUP);
-}
-
-/* Term l of a line of a matrix that is not stored in full. */
-TD_DEVICE_CALL double term_of_form(const td_folded &x, const void *data, bool is_row, int64_t line,
-                                   int64_t l)
-{
-    const int64_t e = x.is_complex ? l / 2 : l;
-    const td_term t = is_row ? td_folded_load(x, data, line, e) : td_folded_load(x, data, e, line);
-    return x.is_complex && l % 2 ? t.im : t.re;
-}
-
-/* A line of a tile: its elements as real numbers, of which a complex one has two. plain: of a
- * matrix that is stored in full, its first number; else NULL. */
-struct probed_line {
-    const td_folded &x;
-    const void *data;
-    const double *plain;
-    int64_t line, step;
-    bool is_row, is_complex;
-
-    TD_INSIDE probed_line(const td_probe &p, const strip &own, int i)
-        : x(p.factor[own.which]), data(td_folded_member(x, own.tile * p.batch / TILES)),
-          plain(NULL), line(place_of_line(p, own, i)), step(0), is_row(own.which == 0),
-          is_complex(x.is_complex)
-    {
-        const int parts = is_complex ? 2 : 1;
-        if (x.form.storage != TD_STORED_FULL) return;
-        plain = td_global(static_cast<const double *>(data)) +
-                parts * (is_row ? td_folded_at(x, line, 0) : td_folded_at(x, 0, line));
-        step = parts * (is_row == x.is_transposed ? 1 : x.matrix.ld);
-    }
-    TD_INSIDE double term_of_plain(int64_t l) const
-    {
-        return is_complex ? plain[(l >> 1) * step + (l & 1)] : plain[l * step];
-    }
-    /* The terms from l on, `apart` from each other; 0 from `end` on. All are loaded before any is
-     * used. */
-    template <int count>
-    TD_INSIDE void load(int64_t l, int apart, int64_t end, double (&to)[count]) const
-    {
-        TD_UNROLL
-        for (int i = 0; i < count; i++) {
-            const int64_t own = l + i * apart;
-            to[i] = 0.0;
-            if (plain && own < end) to[i] = term_of_plain(own);
-        }
-        if (plain) return;
-        TD_UNROLL
-        for (int i = 0; i < count; i++) {
-            const int64_t own = l + i * apart;
-            if (own < end) to[i] = term_of_form(x, data, is_row, line, own);
-        }
-    }
-};
-
-/* ---- slices of lines ---- */
-
-TD_DEVICE line_part none_of_line() { return {0.0, 0.0, 0, 0, INT32_MAX, 0}; }
-
-TD_DEVICE void join(line_part &own, const line_part &other)
-{
-    own.sum += other.sum;
-    own.square += other.square;
-    own.logs += other.logs;
-    own.peak = max(own.peak, other.peak);
-    own.low = min(own.low, other.low);
-    own.nonzero += other.nonzero;
-}
-
-/* TD_LOG e + floor(TD_LOG f) of the magnitude 2^e (1 + f) with these bits, and LOG_BIAS; of one
- * below 2^-1022 too much. */
-enum { LOG_BIAS = 1023 * TD_LOG };
-TD_DEVICE uint64_t biased_log(uint64_t bits) { return bits >> 44; }
-
-TD_DEVICE void add(line_part &own, double x)
-{
-    const uint64_t bits = td_bits64(x) << 1 >> 1, exponent = bits >> 52,
-                   m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
-    const double magnitude = fabs(x);
-    const int low = (int)max(exponent, (uint64_t)1) - 1075 + __ffsll((long long)m) - 1;
-    own.sum += magnitude;
-    own.square += magnitude * magnitude;
-    own.logs += biased_log(bits);
-    own.peak = max(own.peak, bits);
-    if (bits != 0) own.low = min(own.low, low);
-    own.nonzero += bits != 0;
-}
-
-template <class type> TD_DEVICE type of_lane(type value, int apart)
-{
-    return __shfl_xor_sync(~0u, value, apart);
-}
-
-/* Joins what so many neighbouring lanes have, in the same order in all of them. */
-TD_DEVICE line_part join_lanes(line_part own, int lanes)
-{
-    TD_ROLLED
-    for (int apart = lanes / 2; apart > 0; apart /= 2) {
-        const line_part other = {of_lane(own.sum, apart),
-                                 of_lane(own.square, apart),
-                                 (uint64_t)of_lane((long long)own.logs, apart),
-                                 (uint64_t)of_lane((long long)own.peak, apart),
-                                 of_lane(own.low, apart),
-                                 of_lane(own.nonzero, apart)};
-        join(own, other);
-    }
-    return own;
-}
 
 /* True if alpha is 0: then neither operand is read. */
 TD_DEVICE bool reads_none(const td_probe &p)
@@ -235,20 +48,14 @@ TD_DEVICE bool reads_none(const td_probe &p)
     return alpha.re == 0.0 && alpha.im == 0.0;
 }
 
-/* Grid: slices, strip. The next kernel begins after the wait, so that it may read the operands
- * before its own. */
-static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETER td_probe p)
+/* ---- slices of lines and blocks beside them ---- */
+
+/* What is known of a slice of a strip's lines. By all threads. */
+TD_DEVICE void look_at_slice(const td_probe &p, const strip &lines, int number)
 {
-    const int number = (int)blockIdx.y, i = (int)threadIdx.x / LINES,
-              lane = (int)threadIdx.x % LINES;
+    const int i = (int)threadIdx.x / LINES, lane = (int)threadIdx.x % LINES;
     const slice own(p, (int)blockIdx.x);
-    td_wait_for_last();
-    td_let_next_begin();
-    probe_work &work = work_of(p);
-    if (blockIdx.x == 0 && number == 0 && (int)threadIdx.x < COUNT_WORDS)
-        reinterpret_cast<int32_t *>(&work.counts)[threadIdx.x] = 0;
-    if (reads_none(p)) return;
-    const probed_line line(p, strip_of(p, number), i);
+    const probed_line line(p, lines, i);
     line_part seen = none_of_line();
     TD_ROLLED
     for (int64_t l = own.first + lane; l < own.end; l += AT_ONCE * LINES) {
@@ -258,7 +65,27 @@ static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETE
         for (int e = 0; e < AT_ONCE; e++) add(seen, x[e]);
     }
     seen = join_lanes(seen, LINES);
-    if (lane == 0) work.part[number][i][blockIdx.x] = seen;
+    if (lane == 0) work_of(p).part[number][i][blockIdx.x] = seen;
+}
+
+/* Grid: slices of a strip and behind them its blocks; strip. The next kernel begins after the wait,
+ * so that it may read the operands before its own. */
+static __global__ void __launch_bounds__(THREADS) probe_lines_kernel(TD_PARAMETER td_probe p)
+{
+    const int number = (int)blockIdx.y, slices = slices_of(p), block = (int)blockIdx.x - slices;
+    const strip lines = strip_of(p, number);
+    td_wait_for_last();
+    td_let_next_begin();
+    probe_work &work = work_of(p);
+    if (blockIdx.x == 0 && number == 0 && (int)threadIdx.x < COUNT_WORDS)
+        reinterpret_cast<int32_t *>(&work.counts)[threadIdx.x] = 0;
+    if (reads_none(p)) return;
+    if (block < 0) {
+        look_at_slice(p, lines, number);
+        return;
+    }
+    const int holds = holds_of_block(p, lines, block, blocks_of(slices));
+    if (threadIdx.x == 0) work.holds[number][block] = (uint8_t)holds;
 }
 
 /* ---- records of lines ---- */
@@ -299,6 +126,7 @@ TD_DEVICE bool is_far(const td_line &line)
     return td_is_counted(line) && abs(line.peak / TD_LOG) > FAR_EXPONENT;
 }
 
+static_assert(TD_CHOICES * SUBTILES <= (int)THREADS, "a thread for each");
 enum { LANES = THREADS / (2 * LINES) }; /* that have a line of a tile */
 static_assert((int)LANES == 8, "what record_of takes");
 
@@ -348,6 +176,7 @@ TD_DEVICE uint32_t quad_of(double scale, const double (&x)[QUAD])
 
 /* Terms of a line that a block has in shared memory: a thread loads two quads of each operand. */
 enum { QUADS = 2 * LINES, STEP = QUAD * QUADS };
+static_assert((int)STEP == (int)TD_SLICE_K, "what holds a number is asked of whole stages");
 struct quads_of_tile {
     uint32_t of[2][LINES][QUADS + 1];
 };
@@ -356,21 +185,21 @@ struct quads_of_tile {
 struct tile_lines {
     td_line record[2][LINES];
     quads_of_tile quads;
-    uint32_t runs[RUNS];
+    uint8_t holds[2][LINES]; /* whether the terms that are in shared memory hold a number */
 };
 
-/* Counts a run of the warp's two lines of an operand, by all of its threads: each of 16 has two
- * quads of a line. */
-TD_DEVICE void count_run(uint32_t (&runs)[RUNS], int which, uint32_t quads)
+/* Sets lines.holds of the thread's line, of which each of 16 threads has some quads. By whole
+ * warps. */
+TD_DEVICE void note_holds(tile_lines &lines, int which, uint32_t quads)
 {
+    const int i = (int)threadIdx.x / LINES;
     const uint32_t lanes = __ballot_sync(~0u, (quads & ALL_NONZERO) != 0);
-    if (threadIdx.x % 32 != 0 || lanes == 0) return;
-    atomicAdd(&runs[which], 1u + (unsigned)(lanes >> LINES != 0 && lanes << LINES != 0));
-    atomicAdd(&runs[OF_PAIRS + which], 1u);
+    if (threadIdx.x % LINES == 0)
+        lines.holds[which][i] = (lanes >> (i % 2 * LINES) & ((1u << LINES) - 1)) != 0;
 }
 
-/* The block's share of its tile's sums; MEETS with it: two numbers that are not 0 meet. The first
- * terms are loaded before the lines' slices are there. */
+/* The block's share of its tile's sums; MEETS with it: both lines hold numbers in the same STEP
+ * terms. The first terms are loaded before the lines' slices are there. */
 static const uint32_t MEETS = 1u << 31;
 TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, tile_lines &lines)
 {
@@ -380,8 +209,6 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, t
     quads_of_tile &quads = lines.quads;
     uint32_t sum = 0, meets = 0;
     double scale_a = 0.0, scale_b = 0.0, x[2][QUAD] = {}, y[2][QUAD] = {};
-    if (threadIdx.x < RUNS) lines.runs[threadIdx.x] = 0;
-    __syncthreads();
     TD_ROLLED
     for (int64_t first = own.first - STEP; first < own.end; first += STEP) {
         const bool is_before = first < own.first;
@@ -392,8 +219,9 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, t
             both[1] |= quads.of[1][i][lane + e * LINES] = quad_of(scale_b, y[e]);
         }
         TD_UNROLL
-        for (int o = 0; o < 2; o++) count_run(lines.runs, o, both[o]);
+        for (int o = 0; o < 2; o++) note_holds(lines, o, both[o]);
         __syncthreads();
+        meets |= lines.holds[0][i] & lines.holds[1][lane];
         TD_UNROLL
         for (int e = 0; e < 2; e++) {
             const int64_t next = first + STEP + QUAD * (lane + e * LINES);
@@ -407,7 +235,6 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, t
         TD_UNROLL_N(4)
         for (int l = 0; l < QUADS; l++) {
             const uint32_t quad_a = quads.of[0][i][l], quad_b = quads.of[1][lane][l];
-            meets |= quad_a & quad_b & ALL_NONZERO;
             sum = __dp4a(quad_a & ~ALL_NONZERO, quad_b & ~ALL_NONZERO, sum);
         }
         __syncthreads();
@@ -444,127 +271,153 @@ TD_DEVICE bool certifies(const td_choice &candidate, const td_line &a, const td_
 
 /* ---- the verdict ---- */
 
-/* What stays of the price of moduli where all blocks are zeros: more than certify.h has by
- * definition. Residues are made, read and finished all the same, and tiles of products are larger
- * than the subtiles that are looked at. */
-enum { ALL_BLOCKS = 64, PRICE_OF_ZEROS = 40 };
+/* What all subtiles have if each tile of C has TD_FEW elements left or more. */
+enum { ALL_LEFT = TILES * SUBTILES * TD_FEW };
 
-/* How many more runs have numbers with twice as many lines: 1 where neighbours have theirs in the
- * same runs, as in bands and blocks, 2 where numbers lie at random and are few. */
-TD_DEVICE double growth_of(const probe_counts &counts, int which)
+/* What is known of all tiles. */
+struct all_tiles {
+    probe_counts counts;
+    unsigned share; /* of the price of moduli (cost.h) */
+    float
+        met_beside; /* of subtiles whose lines do not meet: how many lie in tiles whose lines do */
+};
+
+/* What a candidate leaves: by one modulus more, of what the one before leaves, one in so many at
+ * least for all that is known, as both operands' scales rise by three bits or four. */
+TD_DEVICE uint64_t left_by(const all_tiles &all, int candidate)
 {
-    const uint32_t lines = counts.runs[which], pairs = counts.runs[OF_PAIRS + which];
-    return lines ? 2.0 * (double)pairs / (double)lines : 1.0;
+    enum { FEWER_BITS = 6 };
+    int left = 0;
+    TD_ROLLED
+    for (int c = 0; c <= candidate; c++)
+        left = max(left >> FEWER_BITS,
+                   all.counts.left[0][c] + (int)(all.met_beside * (float)all.counts.left[1][c]));
+    return (uint64_t)min(left, (int)ALL_LEFT);
 }
 
-/* How many of the subtiles that were looked at count as met. Blocks of zeros are of 64 lines, which
- * are twice a pair's five times over, so that few numbers at random have none, however seldom they
- * meet; of none that meets it is not known that none does. */
-TD_DEVICE unsigned met_as_blocks(const probe_counts &counts)
-{
-    enum { ALL = TILES * GROUPS * GROUPS };
-    const double growth = growth_of(counts, 0) * growth_of(counts, 1),
-                 met = (double)max(counts.met, 1) * growth * growth * growth * growth * growth;
-    return (unsigned)min(met, (double)ALL);
-}
-
-/* The price of residues for all tiles that were looked at, each of TD_FEW units. */
-TD_DEVICE uint64_t cost_of(const td_probe &p, const probe_counts &counts, int candidate,
+/* The price of residues for as many tiles as there are subtiles, each of TD_FEW units. */
+TD_DEVICE uint64_t cost_of(const td_probe &p, const all_tiles &all, int candidate,
                            bool is_estimated)
 {
     const td_prices &prices = p.rule.prices;
-    const uint64_t tiles = (uint64_t)TILES * TD_FEW,
-                   moduli = td_price_of_moduli(prices, p.rule.candidate[candidate].parameter,
-                                               is_estimated),
-                   share = PRICE_OF_ZEROS + (uint64_t)(ALL_BLOCKS - PRICE_OF_ZEROS) *
-                                                met_as_blocks(counts) / (TILES * GROUPS * GROUPS);
-    if (!is_estimated) return tiles * (moduli + (unsigned)prices.measure);
-    return tiles * (moduli * share / ALL_BLOCKS + (unsigned)prices.measure +
-                    (unsigned)prices.estimate) +
-           (uint64_t)(unsigned)counts.left[candidate] * (unsigned)prices.sums;
+    const uint64_t moduli =
+        td_price_of_moduli(prices, p.rule.candidate[candidate].parameter, is_estimated);
+    if (!is_estimated) return ALL_LEFT * (moduli + (unsigned)prices.measure);
+    return ALL_LEFT * (moduli * all.share / TD_ALL_BLOCKS + (unsigned)prices.measure +
+                       (unsigned)prices.estimate) +
+           left_by(all, candidate) * (unsigned)prices.sums;
+}
+
+/* True if the candidate `by_lines` holds for all lines. Where zeros leave lines without means it
+ * holds if no line is rounded; and lines that nobody looked at may be wider than those of the
+ * probe, which therefore have some bits to spare. */
+TD_DEVICE bool is_by_lines(const td_rule &rule, const extremes (&seen)[2], int by_lines)
+{
+    enum { SPARE = 8 * TD_LOG };
+    const bool have_means = max(seen[0].all, seen[1].all) < NO_MEAN,
+               have_room = max(seen[0].width, seen[1].width) + SPARE <= rule.candidate[0].level;
+    return by_lines < rule.candidates_of_lines && (have_means || have_room);
 }
 
 /* True if a candidate by the estimate takes less time than native products, or sums in binary64; of
  * number 0, if one that lines choose does. */
-TD_DEVICE bool is_worthwhile(const td_probe &p, const probe_counts &counts, int candidate)
+TD_DEVICE bool is_worthwhile(const td_probe &p, const all_tiles &all, int candidate)
 {
+    const probe_counts &counts = all.counts;
     const extremes seen[2] = {extremes_of(counts.seen[0]), extremes_of(counts.seen[1])};
     const int by_lines = candidate_of_lines(p.rule, seen);
-    const uint64_t others = (uint64_t)TILES * TD_FEW * td_price_of_others(p.rule.prices);
-    const bool is_by_lines = by_lines < p.rule.candidates_of_lines;
+    const bool holds = is_by_lines(p.rule, seen, by_lines);
+    const uint64_t others = (uint64_t)ALL_LEFT * td_price_of_others(p.rule.prices);
     if (counts.is_far || candidate >= p.rule.candidates) return false;
-    return cost_of(p, counts, is_by_lines ? by_lines : candidate, !is_by_lines) < others;
+    return cost_of(p, all, holds ? by_lines : candidate, !holds) < others;
 }
 
 /* By all threads of the last block. */
-TD_DEVICE void give_verdict(const td_probe &p)
+TD_DEVICE void give_verdict(const td_probe &p, int slices)
 {
-    TD_SHARED(probe_counts, counts, );
+    enum { PARTS = 1 << 16 };
+    TD_SHARED(all_tiles, all, );
+    const probe_work &work = work_of(p);
     const int i = (int)threadIdx.x;
     if (i < COUNT_WORDS)
-        reinterpret_cast<int32_t *>(&counts)[i] =
-            reinterpret_cast<const int32_t *>(&work_of(p).counts)[i];
+        reinterpret_cast<int32_t *>(&all.counts)[i] =
+            reinterpret_cast<const int32_t *>(&work.counts)[i];
+    const block_counts blocks = count_blocks(p, work.holds, blocks_of(slices));
+    if (i == 0) {
+        all.share =
+            td_share_of_price(p.rule.prices, (uint64_t)(PARTS * met_of_tiles(blocks)), PARTS);
+        all.met_beside =
+            met_beside(blocks, ((float)all.counts.met + 0.5f) / (float)(TILES * SUBTILES + 1));
+    }
     __syncthreads();
-    const int is_any = __syncthreads_or(is_worthwhile(p, counts, i));
+    const int is_any = __syncthreads_or(is_worthwhile(p, all, i));
     if (i == 0) *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
 }
 
-/* What the block's threads count of a tile. */
-struct tile_counts {
-    int left[TD_CHOICES], met;
-};
-
-/* Counts what each candidate leaves of a tile, of which one element in so many was looked at. */
-TD_DEVICE void count_left(const td_probe &p, const tile_lines &lines, bool is_open, uint64_t sum,
-                          tile_counts &counts)
+/* Sets a bit for each element of each subtile that a candidate leaves. */
+TD_DEVICE void find_left(const td_probe &p, const tile_lines &lines, uint64_t sum,
+                         uint32_t (&left)[TD_CHOICES][SUBTILES])
 {
-    const td_line &a = lines.record[0][threadIdx.x / LINES],
-                  &b = lines.record[1][threadIdx.x % LINES];
+    const int i = (int)threadIdx.x / LINES, j = (int)threadIdx.x % LINES,
+              own = i / GROUP * GROUPS + j / GROUP;
+    const td_line &a = lines.record[0][i], &b = lines.record[1][j];
     const int surplus = surplus_of(p.rule.candidate[0], a, b, sum);
+    const bool is_open = td_is_counted(a) && td_is_counted(b);
     TD_ROLLED
-    for (int c = 0; c < p.rule.candidates; c++) {
-        const bool is_left = is_open && !certifies(p.rule.candidate[c], a, b, surplus);
-        const int left = __popc(__ballot_sync(~0u, is_left));
-        if (threadIdx.x % 32 == 0 && left) atomicAdd(&counts.left[c], left);
-    }
+    for (int c = 0; c < p.rule.candidates; c++)
+        if (is_open && !certifies(p.rule.candidate[c], a, b, surplus))
+            atomicOr(&left[c][own], 1u << (i % GROUP * GROUP + j % GROUP));
 }
 
-/* Joins the slices of a tile, and adds what each candidate leaves of it, and the subtiles whose
- * lines meet, to the counts of all tiles. */
+/* What the elements that are left of a subtile tell of all tiles of C, each of which counts for
+ * TD_FEW at most; bit GROUP i + j is that of line i of op(A) and j of op(B). A subtile that is left
+ * whole is of one such tile, and one of which many are left of a few. But a line of it that is
+ * left, and what is left alone, lie at random for all that is known: they stand for as many others
+ * of other tiles as there are to one that was looked at. */
+TD_DEVICE int left_of_subtile(uint32_t left)
+{
+    enum { WHOLE = 0xffff, LINE = 0xf, COLUMN = 0x1111, APART = TD_TILE / GROUP };
+    const int count = __popc(left), line = (__ffs((int)left) - 1) / GROUP,
+              column = (__ffs((int)left) - 1) % GROUP;
+    if (left == WHOLE) return TD_FEW;
+    if (left == (uint32_t)LINE << (GROUP * line) || left == (uint32_t)COLUMN << column)
+        return APART * TD_FEW;
+    return count >= GROUP ? GROUP * TD_FEW : count * APART * APART;
+}
+
+/* Joins the slices of a tile, and adds what each candidate leaves of it to the counts of all
+ * tiles. Where no lines of a tile meet, its elements are 0 for certain (certify.h). */
 TD_DEVICE void close_tile(const td_probe &p, int tile, int slices, const tile_lines &lines)
 {
-    enum { ONE_IN = TD_TILE * TD_TILE / THREADS };
     TD_SHARED(uint32_t, met_by, [LINES][LINES + 1]);
-    TD_SHARED(tile_counts, counts, );
+    TD_SHARED(uint32_t, left, [TD_CHOICES][SUBTILES]);
+    TD_SHARED(bool, meets, [SUBTILES]);
     probe_work &work = work_of(p);
-    const int own = (int)threadIdx.x, i = own / LINES, j = own % LINES;
+    const int own = (int)threadIdx.x, c = own / SUBTILES, subtile = own % SUBTILES;
     uint64_t sum = 0;
-    uint32_t met = 0, meets = 0;
-    if (own < TD_CHOICES) counts.left[own] = 0;
-    if (own == 0) counts.met = 0;
-    if (own < slices) {
-        TD_UNROLL
-        for (int r = 0; r < RUNS; r++) atomicAdd(&work.counts.runs[r], work.runs[tile][own][r]);
-    }
+    uint32_t met = 0;
+    if (c < TD_CHOICES) left[c][subtile] = 0;
     TD_UNROLL_N(16)
     for (int s = 0; s < slices; s++) {
         const uint32_t of_slice = work.sum[tile][s][own];
         sum += of_slice & ~MEETS;
         met |= of_slice & MEETS;
     }
-    met_by[i][j] = met;
+    met_by[own / LINES][own % LINES] = met;
     __syncthreads();
-    TD_ROLLED
-    for (int e = 0; e < GROUP * GROUP; e++)
-        meets |= met_by[i / GROUP * GROUP + e / GROUP][j / GROUP * GROUP + e % GROUP];
-    if (meets != 0 && i % GROUP == 0 && j % GROUP == 0) atomicAdd(&counts.met, 1);
-    const bool is_open =
-        meets != 0 && td_is_counted(lines.record[0][i]) && td_is_counted(lines.record[1][j]);
-    count_left(p, lines, is_open, sum, counts);
+    find_left(p, lines, sum, left);
+    if (c == 0) {
+        met = 0;
+        TD_ROLLED
+        for (int e = 0; e < GROUP * GROUP; e++)
+            met |=
+                met_by[subtile / GROUPS * GROUP + e / GROUP][subtile % GROUPS * GROUP + e % GROUP];
+        meets[subtile] = met != 0;
+        if (met) atomicAdd(&work.counts.met, 1);
+    }
     __syncthreads();
-    if (own < p.rule.candidates && counts.left[own])
-        atomicAdd(&work.counts.left[own], min(counts.left[own] * (int)ONE_IN, (int)TD_FEW));
-    if (own == 0) atomicAdd(&work.counts.met, counts.met);
+    if (c < p.rule.candidates && left[c][subtile])
+        atomicAdd(&work.counts.left[meets[subtile] ? 0 : 1][c], left_of_subtile(left[c][subtile]));
 }
 
 /* Grid: slices, tile. */
@@ -581,10 +434,9 @@ static __global__ void __launch_bounds__(THREADS) probe_pairs_kernel(TD_PARAMETE
     }
     work.sum[tile][blockIdx.x][threadIdx.x] =
         sum_of_slice(p, tile, slice(p, (int)blockIdx.x), lines);
-    if (threadIdx.x < RUNS) work.runs[tile][blockIdx.x][threadIdx.x] = lines.runs[threadIdx.x];
     if (!td_is_last(&work.counts.pairs_done[tile], (int)gridDim.x)) return;
     close_tile(p, tile, (int)gridDim.x, lines);
-    if (td_is_last(&work.counts.tiles_done, TILES)) give_verdict(p);
+    if (td_is_last(&work.counts.tiles_done, TILES)) give_verdict(p, (int)gridDim.x);
 }
 
 } // namespace
@@ -593,9 +445,9 @@ size_t td_probe_bytes(void) { return sizeof(probe_work); }
 
 cudaError_t td_probe_run(const td_probe *p, cudaStream_t stream)
 {
-    const unsigned slices = (unsigned)slices_of(*p);
-    const cudaError_t error = TD_LAUNCH(probe_lines_kernel, dim3(slices, (unsigned)strips_of(*p)),
-                                        THREADS, 0, stream, *p);
+    const unsigned slices = (unsigned)slices_of(*p), blocks = (unsigned)blocks_of((int)slices);
+    const cudaError_t error = TD_LAUNCH(
+        probe_lines_kernel, dim3(slices + blocks, (unsigned)strips_of(*p)), THREADS, 0, stream, *p);
     if (error != cudaSuccess) return error;
     return TD_LAUNCH_NEXT(probe_pairs_kernel, dim3(slices, TILES), THREADS, 0, stream, *p);
 }

@@ -246,7 +246,8 @@ static bool is_dear(const td_forecast *f) { return f->found_out > most_by_rule *
 /* What the rule says of three times. */
 static const char *reason_by_rule(const walk *w, const td_forecast *f)
 {
-    const double least_gain = w->is_measured ? 0.125 : 0.2;
+    const bool is_close = w->is_measured && strcmp(f->mode, "dgemm") != 0;
+    const double least_gain = is_close ? 0.125 : 0.2;
     if (f->emulated > (1.0 - least_gain) * f->native) return td_reason_slower;
     const bool is_exempt = !w->has_much_binary64 && 2.0 * f->emulated <= f->native;
     return is_dear(f) && !is_exempt ? td_reason_worst : NULL;

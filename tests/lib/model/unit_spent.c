@@ -66,5 +66,5 @@ TEST(other_modes_lose_by_repairs)
     assert_false(loses(&e, 18, 0, 0.0, 0));
     assert_false(loses(&e, 0, 0, 0.25, 0));
     assert_true(loses(&e, 0, 0, 0.5, 0));
-    assert_true(loses(&e, 0, 0, 0.0, 3));
+    assert_true(loses(&e, 0, 0, 0.0, 4));
 }
