@@ -2,9 +2,9 @@
 
 usage: check_docs.py SOURCE_ROOT
 
-- Every path in README.md, CONTRIBUTING.md and docs/*.md exists: what stands below a folder of the
-  tree, and the target of every link.
-- docs/index.md names every page of docs in one line.
+- Every path in README.md, CONTRIBUTING.md, docs/*.md and findings/README.md exists: what stands
+  below a folder of the tree, and the target of every link.
+- docs/index.md names every page of docs in one line, findings/README.md every finding.
 - Every stage of kernels/ has its page, of at most 300 words besides diagrams and tables.
 - README.md has at most 180 lines, CONTRIBUTING.md 80. A sentence of theirs has at most 25 words.
 - README.md's table of speed is what scripts/lib/speed_table.py prints, from the folder that it
@@ -13,6 +13,7 @@ usage: check_docs.py SOURCE_ROOT
 - Every word that a file name of kernels/ and lib/ uses is in docs/glossary.md.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -22,7 +23,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv[1])
 # A path begins with one of these folders. A program is named as the build names it, without its
 # source's suffix.
-FOLDERS = "bench|docs|examples|hostgpu|include|interpose|kernels|lib|scripts|tests|tools"
+FOLDERS = "bench|docs|examples|findings|hostgpu|include|interpose|kernels|lib|scripts|tests|tools"
 PATH = re.compile(rf"(?<![\w/.{{}}-])((?:{FOLDERS})/[\w.+/-]*\w)(\.?\{{[\w,]+\}})?(?![\w*/])")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 # Names that only look like paths: options of installations, examples of new files.
@@ -39,7 +40,7 @@ SPEED = re.compile(r"^`python3 (scripts/lib/speed_table\.py) (docs/results/\S+)`
 def documents():
     return [
         *(ROOT / name for name in LINES), *sorted((ROOT / "docs").glob("*.md")), *sorted(
-            (ROOT / "docs" / "kernels").glob("*.md"))
+            (ROOT / "docs" / "kernels").glob("*.md")), ROOT / "findings" / "README.md"
     ]
 
 
@@ -109,6 +110,15 @@ class Docs(unittest.TestCase):
         self.assertEqual([name for name, target in lines if name != target], [])
         want = [p.name for p in pages.glob("*.md") if p.name != "index.md"] + ["results/README.md"]
         self.assertEqual(sorted(target for _, target in lines), sorted(want))
+
+    def test_every_finding_is_a_program_in_the_table(self):
+        folder = ROOT / "findings"
+        rows = re.findall(r"^\| \[([^]]+)\]\(([^)]+)\) \| \S", read(folder / "README.md"),
+                          re.MULTILINE)
+        self.assertEqual([name for name, target in rows if name != target], [])
+        programs = sorted(path.name for path in folder.glob("*.sh") if os.access(path, os.X_OK))
+        self.assertEqual([name for name, _ in rows], programs)
+        self.assertEqual(programs, sorted(path.name for path in folder.glob("*.sh")))
 
     def test_table_of_speed_is_of_results(self):
         (found,) = SPEED.findall(read(ROOT / "README.md"))
