@@ -83,10 +83,15 @@ static int LOCAL(getrs)(char op, int n, int columns, const void *a, int lda, con
     return info;
 }
 
+/* OpenBLAS takes a pivot that is NaN for positive, as LAPACK's own routine and Tandem's do not. */
 static int LOCAL(potrf)(char uplo, int n, void *a, int lda)
 {
     int info = 0;
     LAPACK(potrf)(&uplo, &n, a, &lda, &info, 1);
+    for (size_t i = 0; info == 0 && i < (size_t)n; i++) {
+        const ELEMENT pivot = ((const ELEMENT *)a)[i * ((size_t)lda + 1)];
+        if (pivot != pivot) info = (int)i + 1;
+    }
     return info;
 }
 
