@@ -43,11 +43,40 @@ static bool add_file(merged *m, const char *name)
     return false;
 }
 
-static bool add_files(merged *m, char **names)
+/* Regular files that were given. What is none, such as a pipe, has something new each time. */
+typedef struct {
+    struct stat *files;
+    size_t count;
+} file_set;
+
+/* True if the name is of a file that is not in the set yet, which it then is; or of none that can
+ * be told: whoever reads it says why. */
+static bool is_new(file_set *set, const char *name)
+{
+    struct stat *const now = &set->files[set->count];
+    if (stat(name, now) != 0 || !S_ISREG(now->st_mode)) return true;
+    for (size_t i = 0; i < set->count; i++)
+        if (set->files[i].st_dev == now->st_dev && set->files[i].st_ino == now->st_ino)
+            return false;
+    set->count++;
+    return true;
+}
+
+/* False if one was not read or was given before, which would count its calls twice; that is
+ * said. */
+static bool add_files(merged *m, char **names, size_t count)
 {
     bool are_read = true;
-    for (; *names; names++) are_read &= add_file(m, *names);
-    return are_read;
+    file_set set = {.files = calloc(count, sizeof *set.files)};
+    if (!set.files) complain("out of memory");
+    for (size_t i = 0; i < count && set.files; i++) {
+        const bool is_first = is_new(&set, names[i]);
+        if (!is_first) complain("'%s' is given twice; it counts once", names[i]);
+        are_read = is_first && add_file(m, names[i]) && are_read;
+    }
+    const bool has_memory = set.files;
+    free(set.files);
+    return are_read && has_memory;
 }
 
 /* ---- rows ---- */
@@ -156,7 +185,7 @@ static int run(const command_line *line)
         !spare_reports(results, line))
         return EXIT_USAGE;
     const bool has_before = !is_difference || add_file(&before, line->values[AGAINST]);
-    bool is_good = add_files(&now, line->arguments) && has_before;
+    bool is_good = add_files(&now, line->arguments, (size_t)line->count) && has_before;
     merged_sort(&now, order);
     merged_sort(&before, order);
     if (now.report_count > 0 && has_before)

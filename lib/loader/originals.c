@@ -11,6 +11,7 @@
 #include "host_device.h"
 #include "images.h"
 #include "../options/log.h"
+#include "../routine/mix.h"
 #include "owners.h"
 #include "stack.h"
 
@@ -249,9 +250,24 @@ static bool holds(td_library *library, const void *address)
     return start <= (uintptr_t)address && (uintptr_t)address < end;
 }
 
+/* Addresses of code that is of none of these libraries, each at the place that its hash says: to
+ * find that out takes a walk through all images, some tens of microseconds in a process that has
+ * hundreds of them. */
+enum { STRANGERS_LOG = 8 };
+static _Atomic(const void *) strangers[1 << STRANGERS_LOG];
+
+static _Atomic(const void *) *stranger_at(const void *address)
+{
+    const uint64_t hash = td_mix(0, (uint64_t)(uintptr_t)address);
+    return &strangers[hash >> (64 - STRANGERS_LOG)];
+}
+
 bool td_library_is_caller(const void *caller)
 {
+    _Atomic(const void *) *const stranger = stranger_at(caller);
+    if (atomic_load_explicit(stranger, memory_order_relaxed) == caller) return false;
     td_library *library = td_library_at(caller);
+    if (!library) atomic_store_explicit(stranger, caller, memory_order_relaxed);
     return library && holds(library, caller) &&
            atomic_load_explicit(&library->is_cublas, memory_order_relaxed);
 }

@@ -75,6 +75,14 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- lines ---- */
 
+/* A name from outside, as the log has such: what would tell a terminal to do anything is '?'. */
+static void print_name(FILE *out, const char *name)
+{
+    enum { DELETE = 0x7f };
+    for (const char *at = name; *at; at++)
+        fputc((unsigned char)*at < ' ' || *at == DELETE ? '?' : *at, out);
+}
+
 /* The columns' widths; 0 for those that say nothing. */
 static void find_widths(int widths[COLUMNS], const td_report *report)
 {
@@ -140,7 +148,10 @@ static void print_rows(FILE *out, const td_report *report)
         const td_report_call call = td_report_call_of(record, site);
         if (call.count == 0) continue; /* emptied by a fork */
         print_because(out, print_cells(out, widths, &call), &call);
-        if (call.site[0]) fprintf(out, "tandem:     from %s\n", call.site);
+        if (!call.site[0]) continue;
+        fprintf(out, "tandem:     from ");
+        print_name(out, call.site);
+        fprintf(out, "\n");
     }
 }
 
@@ -165,8 +176,9 @@ static void print_silence(FILE *out, const td_report *report)
 {
     const td_loaded loaded = td_loaded_cublas();
     char why[TD_LOADED_TEXT];
-    fprintf(out, "tandem: report: %s made no call that Tandem intercepts: %s\n",
-            program_invocation_short_name,
+    fprintf(out, "tandem: report: ");
+    print_name(out, program_invocation_short_name);
+    fprintf(out, " made no call that Tandem intercepts: %s\n",
             td_loaded_explain(&loaded, report->is_host_device,
                               TD_SEES_DLSYM && report->options->dlsym, why));
 }
@@ -178,9 +190,10 @@ void td_report_print_table(FILE *out, const td_report *report)
         print_silence(out, report);
         return;
     }
-    fprintf(out, "tandem: report of %s, mode %s: %lld calls, %lld emulated, %lld native",
-            program_invocation_short_name, report->options->mode.text, totals.intercepted,
-            totals.emulated, totals.native);
+    fprintf(out, "tandem: report of ");
+    print_name(out, program_invocation_short_name);
+    fprintf(out, ", mode %s: %lld calls, %lld emulated, %lld native", report->options->mode.text,
+            totals.intercepted, totals.emulated, totals.native);
     if (totals.unlisted) fprintf(out, ", %lld not listed (out of memory)", totals.unlisted);
     fprintf(out, "\n");
     if (report->is_host_device) fprintf(out, "tandem: %s\n", td_host_device_note);

@@ -3,10 +3,11 @@ __cuda_array_interface__. No library is imported here before one of its arrays i
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import sys
-from typing import Any, Optional, Sequence
+from typing import Any, ContextManager, Optional, Sequence
 
 # The default stream in __cuda_array_interface__, which has no 0.
 _LEGACY_STREAM = 1
@@ -36,10 +37,18 @@ def _c_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+# The libraries that are known, and the classes of their arrays.
+_CLASSES = {"torch": "Tensor", "cupy": "ndarray", "jax": "Array"}
+
+
 def library_of(array: Any) -> str:
-    """"torch", "cupy", "jax", or "" for any other."""
-    top = type(array).__module__.partition(".")[0]
-    return {"torch": "torch", "cupy": "cupy", "jaxlib": "jax", "jax": "jax"}.get(top, "")
+    """"torch", "cupy", "jax", or "" for any other. Classes that a program derives from theirs are
+    theirs, too."""
+    for library, name in _CLASSES.items():
+        known = getattr(sys.modules.get(library), name, None)
+        if isinstance(known, type) and isinstance(array, known):
+            return library
+    return ""
 
 
 def _of_interface(interface: dict[str, Any], name: str) -> View:
@@ -89,14 +98,28 @@ def _of_dlpack(array: Any, name: str) -> View:
     return View(pointer, shape, strides, typestr, _LEGACY_STREAM, False)
 
 
+def _of_torch(array: Any, name: str) -> Any:
+    """A tensor without its gradients. In memory, the numbers of a negative view (z.conj().imag is
+    one) have the other sign."""
+    if not array.is_cuda:
+        raise ValueError(f"{name} is on device '{array.device}'; allowed: a CUDA device")
+    if array.is_neg():
+        raise ValueError(f"{name} is a negative view; allowed: {name}.resolve_neg()")
+    return array.detach()
+
+
+def _of_jax(array: Any, name: str) -> Any:
+    if isinstance(array, sys.modules["jax"].core.Tracer):
+        raise TypeError(f"{name} is a value that JAX traces; allowed: an array, outside of jit, "
+                        f"grad and vmap")
+    return array.block_until_ready()
+
+
 def view(array: Any, name: str) -> View:
     """Where an argument lies. Raises TypeError if it is no array in device memory."""
-    if library_of(array) == "torch":
-        if not array.is_cuda:
-            raise ValueError(f"{name} is on device '{array.device}'; allowed: a CUDA device")
-        array = array.detach()
-    if library_of(array) == "jax":
-        array.block_until_ready()
+    adopt = {"torch": _of_torch, "jax": _of_jax}.get(library_of(array))
+    if adopt:
+        array = adopt(array, name)
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is not None:
         return _of_interface(interface, name)
@@ -114,6 +137,20 @@ def current_stream(array: Any, of: View) -> int:
     if library == "cupy":
         return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
     return 0 if of.stream in (None, _LEGACY_STREAM) else int(of.stream or 0)
+
+
+def in_stream(array: Any, stream: int) -> ContextManager[Any]:
+    """A block in which the array's library works in that stream: what it copies is ready there, and
+    memory that it lets go is taken again only after the work there."""
+    library = library_of(array)
+    if library == "torch":
+        cuda = sys.modules["torch"].cuda
+        return cuda.stream(
+            cuda.ExternalStream(stream, device=array.device)
+            if stream else cuda.default_stream(array.device))
+    if library == "cupy":
+        return sys.modules["cupy"].cuda.ExternalStream(stream)
+    return contextlib.nullcontext()
 
 
 def empty(like: Any, shape: tuple[int, ...], typestr: str, name: str) -> Any:

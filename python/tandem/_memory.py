@@ -3,15 +3,25 @@ device."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import math
 import os
-from typing import Any
+from typing import Any, Iterator
 
 from . import _arrays, _library
 
 _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+_MOST_BYTES = 2**63 - 1
+
+
+class _Attributes(ctypes.Structure):
+    """What is read of cudaPointerAttributes, and room for what newer versions may have."""
+    _fields_ = [("type", ctypes.c_int), ("device", ctypes.c_int), ("rest", ctypes.c_char * 248)]
+
+
+_IS_DEVICE = 2  # cudaMemoryTypeDevice
 
 
 @functools.lru_cache(maxsize=None)
@@ -35,6 +45,7 @@ def _runtime() -> ctypes.CDLL:
     runtime.cudaFree.argtypes = [ctypes.c_void_p]
     runtime.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     runtime.cudaStreamSynchronize.argtypes = [ctypes.c_void_p]
+    runtime.cudaPointerGetAttributes.argtypes = [ctypes.POINTER(_Attributes), ctypes.c_void_p]
     runtime.cudaGetErrorString.restype = ctypes.c_char_p
     return runtime
 
@@ -48,6 +59,33 @@ def _check(status: int) -> None:
 def wait(stream: int) -> None:
     """Until all work in a stream is done."""
     _check(_runtime().cudaStreamSynchronize(stream))
+
+
+def _device_at(pointer: int) -> int:
+    """The device whose memory an address is in; -1: none."""
+    at = _Attributes()
+    _check(_runtime().cudaPointerGetAttributes(ctypes.byref(at), pointer))
+    return at.device if at.type == _IS_DEVICE else -1
+
+
+@contextlib.contextmanager
+def device_of(pointer: int) -> Iterator[None]:
+    """A block in which the device that has this memory is the thread's current one. Without a CUDA
+    runtime that can be called, the current device stays."""
+    before = ctypes.c_int(-1)
+    try:
+        device = _device_at(pointer)
+        _check(_runtime().cudaGetDevice(ctypes.byref(before)))
+    except _library.Error:
+        device = -1
+    if device in (-1, before.value):
+        yield
+        return
+    _check(_runtime().cudaSetDevice(device))
+    try:
+        yield
+    finally:
+        _check(_runtime().cudaSetDevice(before.value))
 
 
 class DeviceArray:
@@ -65,6 +103,8 @@ class DeviceArray:
             raise TypeError(f"typestr is '{typestr}'; allowed: {', '.join(_arrays.TYPES)}")
         self.typestr = typestr
         self.nbytes = math.prod(self.shape) * _arrays.bytes_of(typestr)
+        if self.nbytes > _MOST_BYTES:
+            raise MemoryError(f"shape is {self.shape}: no memory is so large")
         self._process = os.getpid()
         self._pointer = ctypes.c_void_p()
         _check(_runtime().cudaMalloc(ctypes.byref(self._pointer), max(1, self.nbytes)))
@@ -82,8 +122,9 @@ class DeviceArray:
         """A copy as an array of NumPy, once the default stream has made it."""
         import numpy
         host = numpy.empty(self.shape, dtype=self.typestr)
-        wait(0)
-        _check(_runtime().cudaMemcpy(host.ctypes.data, self._pointer, self.nbytes, _TO_HOST))
+        with device_of(self._pointer.value or 0):
+            wait(0)
+            _check(_runtime().cudaMemcpy(host.ctypes.data, self._pointer, self.nbytes, _TO_HOST))
         return host
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -120,6 +161,10 @@ class DevicePart:
         """A copy as an array of NumPy, once the default stream has made it."""
         return self._whole.to_host()[..., self._part].copy()
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        host = self.to_host()
+        return host if dtype is None else host.astype(dtype)
+
 
 def to_device(array: Any) -> DeviceArray:
     """A copy of an array of NumPy, or of what NumPy makes one of, as binary64 numbers in device
@@ -135,6 +180,6 @@ def to_device(array: Any) -> DeviceArray:
     if numpy.ma.is_masked(array):
         raise ValueError("array has masked elements; allowed: numbers alone")
     host = numpy.ascontiguousarray(given, dtype=_arrays.FLOAT64)
-    device = DeviceArray(host.shape)
+    device = DeviceArray(given.shape)  # contiguous arrays of NumPy have a dimension at least
     _check(_runtime().cudaMemcpy(device._pointer, host.ctypes.data, host.nbytes, _TO_DEVICE))
     return device

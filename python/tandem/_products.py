@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import dataclasses
 import operator
 import re
-from typing import Any, Optional, Sequence
+from typing import Any, Iterator, Optional, Sequence
 
-from . import _arrays, _library
+from . import _arrays, _library, _memory
 from ._arrays import FLOAT32, FLOAT64, View
 from ._memory import DeviceArray, DevicePart, to_device
 
 _N, _T = 0, 1  # tandem_op
+_ADDRESSES = 1 << 64  # how many there are
 
 # Modes whose products may be had whole: the parts of a number, their type, the function of the
 # product, that which splits binary64 numbers, and one and zero.
@@ -55,9 +57,22 @@ def _stream(stream: Any, array: Any, of: View) -> int:
     except TypeError:
         raise TypeError(f"stream is {type(stream).__name__}; allowed: the address of a CUDA "
                         f"stream") from None
-    if address < 0:
+    if not 0 <= address < _ADDRESSES:
         raise ValueError(f"stream is {address}; allowed: the address of a CUDA stream")
     return address
+
+
+@contextlib.contextmanager
+def _there(array: Any, of: View, stream: Any) -> Iterator[int]:
+    """A block on the array's device and, if `stream` names one, in that stream, whose address it
+    has."""
+    with _memory.device_of(of.pointer):
+        address = _stream(stream, array, of)
+        if stream is None:
+            yield address
+            return
+        with _arrays.in_stream(array, address):
+            yield address
 
 
 def _text(mode: Any) -> bytes:
@@ -125,12 +140,16 @@ def matmul(a: Any, b: Any, mode: str = "ozaki2", *, out: Any = None, parts: bool
     device cannot.
     """
     of_a, of_b = _matrix(a, "a"), _matrix(b, "b")
-    m, n, k = _check_shapes(of_a, of_b)
-    stream = _stream(stream, a, of_a)
-    if parts:
+    with _there(a, of_a, stream) as address:
+        if not parts:
+            return _matmul(a, of_a, of_b, mode, out, address)
         if out is not None:
             raise ValueError("out is given; allowed with parts: None")
-        return _matmul_whole(a, of_a, of_b, mode, stream)
+        return _matmul_whole(a, of_a, of_b, mode, address)
+
+
+def _matmul(a: Any, of_a: View, of_b: View, mode: str, out: Any, stream: int) -> Any:
+    m, n, k = _check_shapes(of_a, of_b)
     op_a, lda = _layout(of_a, "a")
     op_b, ldb = _layout(of_b, "b")
     out, of_c = _result(out, a, (m, n))
@@ -156,7 +175,7 @@ def _matmul_whole(a: Any, of_a: View, of_b: View, mode: str, stream: int) -> tup
     if mode not in _WHOLE:
         raise ValueError(f"mode is '{mode}'; allowed with parts: {', '.join(_WHOLE)}")
     count, kind, product, split, one, zero = _WHOLE[mode]
-    m, n, k = of_a.shape[0], of_b.shape[1], of_a.shape[1]
+    m, n, k = _check_shapes(of_a, of_b)
     parts_a, op_a, lda = _split(split, a, of_a, count, kind, stream, "a")
     parts_b, op_b, ldb = _split(split, a, of_b, count, kind, stream, "b")
     whole = _arrays.empty(a, (m, n, count), kind, "out")
@@ -224,8 +243,12 @@ def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: 
     if (x is None) != (d is None):
         raise ValueError("x and d must be given both, or none of them")
     of_a = _matrix(a, "a")
+    with _there(a, of_a, stream) as address:
+        return _verified(a, of_a, b, x, d, mode, address)
+
+
+def _verified(a: Any, of_a: View, b: Any, x: Any, d: Any, mode: str, stream: int) -> Eigenvalues:
     n = of_a.shape[0]
-    stream = _stream(stream, a, of_a)
     if x is None:
         d, x = _solve(a, b)
     square = {"a": of_a, "x": _matrix(x, "x")}

@@ -36,6 +36,8 @@ def get(option: str = "mode") -> str:
     option: a name that `tandem options` lists, without TANDEM_ and in small letters. Raises
     ValueError if there is none of that name.
     """
+    if "\0" in str(option):
+        raise ValueError(f"option is {option!r}; `tandem options` lists what is allowed")
     value = ctypes.create_string_buffer(8192)
     _library.call("tandem_get", str(option).encode(), value, len(value))
     return value.value.decode()

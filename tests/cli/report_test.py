@@ -232,6 +232,16 @@ class Report(unittest.TestCase):
             f"tandem: error: cannot read '{self.path('none')}' (No such file or directory)"])
         self.assertEqual(self.tandem(bad, status=1).stdout, "")
 
+    def test_a_file_counts_once(self):
+        """By whatever name; a pipe may have another report each time."""
+        path, other = self.write("a", report([call()])), self.write("b", report([call()]))
+        os.symlink(path, self.path("c"))
+        process = self.tandem(path, other, self.path("c"), path, status=1)
+        self.assertTrue(process.stdout.startswith("2 reports of "), process.stdout)
+        self.assertEqual(process.stderr.splitlines(), [
+            f"tandem: error: '{name}' is given twice; it counts once"
+            for name in (self.path("c"), path)])
+
     def test_arguments(self):
         for arguments, said in (([], "no report given"), (["--sort", "tme",
                                                            "x"], "did you mean time?"),

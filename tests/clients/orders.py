@@ -181,7 +181,7 @@ def agree(times):
     return abs(halves[0] - halves[1]) <= AGREE * min(halves)
 
 
-def in_turn(work, wait, everywhere=False):
+def in_turn(work, wait, everywhere=False, seconds=SECONDS):
     """Times and the last result, natively and in the mode, which take turns in who is first. The
     first two rounds do not count. `everywhere`: native means all threads of the process."""
     times, results = ([], []), [None, None]
@@ -193,7 +193,7 @@ def in_turn(work, wait, everywhere=False):
                 ms, results[which] = time_of(work, wait)
             if done >= 2:
                 times[which].append(ms)
-        is_late = time.perf_counter() - begun > SECONDS
+        is_late = time.perf_counter() - begun > seconds
         if len(times[0]) >= (3 if is_late else FEWEST) and (is_late or all(map(agree, times))):
             break
     return [statistics.median(x) * 1e3 for x in times], results

@@ -190,6 +190,16 @@ class Lt(unittest.TestCase):
                 self.assert_ran(process)
                 self.assertEqual(process.stdout, self.plain.stdout)
 
+    def test_calls_wait_for_no_walk(self):
+        """A place that has called before is known: to look through all images of a process that has
+        hundreds takes longer than the call, and waits for what is being loaded."""
+        for mode in ("native", "df"):
+            process = run("df", "beside-a-walk", TANDEM_MODE=mode, TANDEM_REPORT=self.report)
+            self.assert_ran(process)
+            what = "right" if mode == "native" else mode
+            self.assertEqual(parse(process), {"beside a walk": ("status 0", what)})
+            self.assertEqual(self.calls()["totals"]["intercepted"], 2)
+
     def test_out_of_memory_falls_back(self):
         process = run("df", "linked", TANDEM_MODE="df", TANDEM_REPORT=self.report,
                       HOSTGPU_MEMORY="9M")

@@ -1,5 +1,5 @@
 /* client_lt.c - a program that multiplies by cublasLtMatmul. Usage: client_lt MODE linked |
- * looked-up INNER
+ * looked-up | beside-a-walk INNER
  *
  * Every order, operation, place of C and of scalars, one matrix and a batch; the same of complex
  * matrices (lt_complex.h); then products that no mode makes, and calls that are not looked at. A
@@ -9,11 +9,16 @@
  *
  * WHAT: MODE if D has the bits of that mode's definition, `right` if it is near the exact product,
  * `wrong` if it is not, `damaged` if anything but D was written. INNER is a library with a
- * cuBLAS's name: inner_cublas.c. */
+ * cuBLAS's name: inner_cublas.c. With beside-a-walk, one product alone, as looked up: it is made
+ * while another thread walks through the images of the process, which nobody else can do then. */
+#define _GNU_SOURCE 1
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <math.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -409,12 +414,68 @@ static void run_inner(const char *path)
     matmul = outside;
 }
 
+static void run_everything(const char *inner)
+{
+    run_all();
+    multiply_complex(handle, matmul);
+    run_captured();
+    run_refused();
+    run_native();
+    run_inner(inner);
+}
+
+/* ---- beside a walk ---- */
+
+static sem_t begun, ended; /* the walk; a product */
+static way twice;          /* the same product, whose C is no result of another */
+
+static void *multiply_twice(void *of)
+{
+    job *j = of;
+    int status = multiply(j, &twice, NULL);
+    (void)sem_post(&ended);
+    (void)sem_wait(&begun);
+    status = status ? status : multiply(j, &twice, NULL);
+    (void)sem_post(&ended);
+    REQUIRE(status);
+    return NULL;
+}
+
+static int wait_for_product(struct dl_phdr_info *info, size_t size, void *is_made)
+{
+    enum { SECONDS = 30 };
+    struct timespec until;
+    (void)info, (void)size;
+    REQUIRE(clock_gettime(CLOCK_REALTIME, &until));
+    until.tv_sec += SECONDS;
+    (void)sem_post(&begun);
+    *(bool *)is_made = sem_timedwait(&ended, &until) == 0;
+    return 1; /* the walk is over */
+}
+
+static void run_beside_a_walk(void)
+{
+    pthread_t thread;
+    bool is_made = false;
+    job j;
+    twice = ordinary;
+    twice.place = ELSEWHERE;
+    job_make(&j, &twice);
+    REQUIRE(sem_init(&begun, 0, 0) || sem_init(&ended, 0, 0));
+    REQUIRE(pthread_create(&thread, NULL, multiply_twice, &j));
+    (void)sem_wait(&ended);
+    (void)dl_iterate_phdr(wait_for_product, &is_made);
+    REQUIRE(pthread_join(thread, NULL));
+    printf("beside a walk ; status 0 ; %s\n", is_made ? describe(&j, &twice) : "waits");
+    job_free(&j, &twice);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 4) return 2;
     expected = argv[1];
     matmul = cublasLtMatmul;
-    if (strcmp(argv[2], "looked-up") == 0) {
+    if (strcmp(argv[2], "linked") != 0) {
         void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL),
              *symbol = library ? dlsym(library, "cublasLtMatmul") : NULL;
         REQUIRE(!symbol);
@@ -422,12 +483,10 @@ int main(int argc, char **argv)
     }
     REQUIRE(cublasLtCreate(&handle));
     REQUIRE(cudaMalloc(&workspace, WORKSPACE_BYTES));
-    run_all();
-    multiply_complex(handle, matmul);
-    run_captured();
-    run_refused();
-    run_native();
-    run_inner(argv[3]);
+    if (strcmp(argv[2], "beside-a-walk") == 0)
+        run_beside_a_walk();
+    else
+        run_everything(argv[3]);
     REQUIRE(cudaFree(workspace));
     REQUIRE(cublasLtDestroy(handle));
     return 0;

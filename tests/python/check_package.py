@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 from fractions import Fraction
 
 import package
@@ -194,16 +195,117 @@ def expect_refusals(a, b):
         tandem.matmul(a, b, "df", stream="0")
     with raises(ValueError, "stream is -1; allowed"):
         tandem.matmul(a, b, "df", stream=-1)
+    with raises(ValueError, f"stream is {2**64}; allowed"):
+        tandem.matmul(a, b, "df", stream=2**64)
     with raises(ValueError, r"mode is 'df\x00ts'; `tandem modes` lists what is allowed"):
         tandem.matmul(a, b, "df\0ts")
     with raises(TypeError, "array has elements of type 'complex128'; allowed: real numbers"):
         tandem.to_device([[1.0 + 2.0j]])
     with raises(ValueError, "array has masked elements"):
         tandem.to_device(numpy.ma.array([1.0, 2.0], mask=[False, True]))
+    with raises(ValueError, r"option is 'mode\x00s'; `tandem options` lists what is allowed"):
+        tandem.get("mode\0s")
+    with raises(MemoryError, "no memory is so large"):
+        tandem.DeviceArray((2**31, 2**31))
+    expect(tandem.to_device(3.0).shape, ())
     with raises(ValueError, "shape is (-1, 2); allowed: sizes from 0"):
         tandem.DeviceArray((-1, 2))
     with raises(TypeError, "typestr is '<i4'; allowed: <f8, <f4"):
         tandem.DeviceArray((1, 2), "<i4")
+
+
+class Tensor:
+    """PyTorch's, as far as tandem.matmul asks for it, in memory of the host device."""
+
+    negative, is_cuda, device = False, True, "cuda:0"
+
+    def __init__(self, array):
+        self.array = array
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.array.__cuda_array_interface__
+
+    def is_neg(self):
+        return self.negative
+
+    def detach(self):
+        return Tensor(self.array)
+
+
+class Derived(Tensor):
+    """As programs derive classes from PyTorch's."""
+
+
+class TorchStreams:
+    """torch.cuda of a program that works in a stream of its own."""
+
+    def __init__(self, current):
+        self.current = current
+
+    def current_stream(self, _):
+        return types.SimpleNamespace(cuda_stream=self.current)
+
+    def default_stream(self, _):
+        return 0
+
+    def ExternalStream(self, address, device):
+        expect(device, Tensor.device)
+        return address
+
+    @contextlib.contextmanager
+    def stream(self, address):
+        before, self.current = self.current, address
+        yield
+        self.current = before
+
+
+def check_torch(_):
+    """With a stand-in for PyTorch: classes derived from tensors, negative views, and memory that is
+    taken for the stream in which it is used."""
+    import tandem
+    streams = [ctypes.c_void_p() for _ in range(2)]
+    for stream in streams:
+        expect(ctypes.CDLL("libcudart.so.13").cudaStreamCreate(ctypes.byref(stream)), 0)
+    cuda, taken = TorchStreams(streams[0].value), []
+
+    def empty(shape, dtype, device):
+        expect(device, Tensor.device)
+        taken.append(cuda.current)
+        return Tensor(tandem.DeviceArray(shape, dtype))
+
+    sys.modules["torch"] = types.SimpleNamespace(Tensor=Tensor, cuda=cuda, empty=empty,
+                                                 float64="<f8", float32="<f4")
+    for kind in (Tensor, Derived):
+        a, b = kind(tandem.to_device(A)), kind(tandem.to_device(B))
+        assert is_same(tandem.matmul(a, b, "df").array.to_host(), by_name("df"))
+        for given in (streams[1].value, 0):
+            tandem.matmul(a, b, "df", stream=given)
+            expect(taken, [streams[0].value, given])
+            del taken[1]
+        taken.clear()
+    b.negative = True
+    with raises(ValueError, "b is a negative view; allowed: b.resolve_neg()"):
+        tandem.matmul(a, b)
+    del sys.modules["torch"]
+
+
+def check_devices(_):
+    """Arrays of another device than the current one, without a word of the caller's."""
+    import tandem
+    runtime, current = ctypes.CDLL("libcudart.so.13"), ctypes.c_int()
+    want = {mode: by_name(mode) for mode in ("df", "ozaki2")}
+    expect(runtime.cudaSetDevice(1), 0)
+    a, b = tandem.to_device(A), tandem.to_device(B)
+    s = numpy.diag(numpy.arange(4.0))
+    of_s = [tandem.to_device(x) for x in (s, numpy.eye(4), numpy.arange(4.0))]
+    expect(runtime.cudaSetDevice(0), 0)
+    for mode, right in want.items():
+        assert is_same(tandem.matmul(a, b, mode).to_host(), right)
+    hi, lo = (numpy.asarray(part) for part in tandem.matmul(a, b, "dd", parts=True))
+    assert hi.shape == (M, N) and abs(lo).max() < abs(hi).max() * 2.0**-52
+    expect(tandem.verified_eigh(of_s[0], x=of_s[1], d=of_s[2]).cluster, [0, 1, 2, 3])
+    expect((runtime.cudaGetDevice(ctypes.byref(current)), current.value), (0, 0))
 
 
 def check_report(linked):
@@ -377,6 +479,7 @@ def run_all(source, build, linked):
         }
         environment["PYTHONPATH"] = package.make(folder, source, build)
         environment["LD_LIBRARY_PATH"] = os.path.join(build, "hostgpu")
+        environment["HOSTGPU_DEVICES"] = "2"
         for case in CASES:
             done = subprocess.run([sys.executable, "-W", "error", __file__, case, linked],
                                   env=environment, capture_output=True, text=True, check=False)

@@ -1,5 +1,7 @@
 /* What a report has: what is counted under which key, from several threads, as JSON that a parser
  * reads back, and as a table. */
+#define _GNU_SOURCE 1
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -336,6 +338,25 @@ TEST(the_table_says_lost_times)
     const char *text = capture_end(&lines);
     assert_non_null(strstr(text, " 4000.000"));
     assert_non_null(strstr(text, "the times of 35 calls are not known"));
+}
+
+/* A name is anything but a 0 and a slash. */
+TEST(the_table_shows_control_characters)
+{
+    static char odd[] = "a\x1b[1m\nb\x7f c";
+    char *const name = program_invocation_short_name;
+    int lines;
+    program_invocation_short_name = odd;
+    capture_begin();
+    open_report("-");
+    td_report_write();
+    call(7, NULL);
+    td_report_write();
+    const char *text = capture_end(&lines);
+    program_invocation_short_name = name;
+    assert_non_null(strstr(text, "report: a?[1m?b? c made no call"));
+    assert_non_null(strstr(text, "report of a?[1m?b? c, mode "));
+    assert_int_equal(lines, 4);
 }
 
 TEST(the_report_says_when_and_where)
