@@ -80,13 +80,33 @@ bool td_original_is_image(const td_image *image)
     return false;
 }
 
+/* Addresses of code that is of none of these libraries, each at the place that its hash says: to
+ * find that out takes a walk through all images, some tens of microseconds in a process that has
+ * hundreds of them. */
+enum { STRANGERS_LOG = 8 };
+static _Atomic(const void *) strangers[1 << STRANGERS_LOG];
+
+static _Atomic(const void *) *stranger_at(const void *address)
+{
+    const uint64_t hash = td_mix(0, (uint64_t)(uintptr_t)address);
+    return &strangers[hash >> (64 - STRANGERS_LOG)];
+}
+
+/* A library that is new may lie where another had been, which is no longer loaded. */
+static void forget_strangers(void)
+{
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        atomic_store_explicit(&strangers[i], NULL, memory_order_relaxed);
+}
+
 /* The place of a library in the table; NULL if that is full. */
 static td_library *library_of(const struct link_map *map)
 {
     for (int i = 0; i < TD_MOST_LIBRARIES; i++) {
         const struct link_map *other = NULL;
-        if (atomic_compare_exchange_strong(&libraries[i].map, &other, map) || other == map)
-            return &libraries[i];
+        const bool is_new = atomic_compare_exchange_strong(&libraries[i].map, &other, map);
+        if (is_new) forget_strangers();
+        if (is_new || other == map) return &libraries[i];
     }
     return NULL;
 }
@@ -248,18 +268,6 @@ static bool holds(td_library *library, const void *address)
     }
     const uintptr_t start = atomic_load_explicit(&library->start, memory_order_relaxed);
     return start <= (uintptr_t)address && (uintptr_t)address < end;
-}
-
-/* Addresses of code that is of none of these libraries, each at the place that its hash says: to
- * find that out takes a walk through all images, some tens of microseconds in a process that has
- * hundreds of them. */
-enum { STRANGERS_LOG = 8 };
-static _Atomic(const void *) strangers[1 << STRANGERS_LOG];
-
-static _Atomic(const void *) *stranger_at(const void *address)
-{
-    const uint64_t hash = td_mix(0, (uint64_t)(uintptr_t)address);
-    return &strangers[hash >> (64 - STRANGERS_LOG)];
 }
 
 bool td_library_is_caller(const void *caller)
