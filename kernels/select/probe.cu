@@ -277,9 +277,8 @@ enum { ALL_LEFT = TILES * SUBTILES * TD_FEW };
 /* What is known of all tiles. */
 struct all_tiles {
     probe_counts counts;
-    unsigned share; /* of the price of moduli (cost.h) */
-    float
-        met_beside; /* of subtiles whose lines do not meet: how many lie in tiles whose lines do */
+    unsigned share;   /* of the price of moduli (cost.h) */
+    float met_beside; /* the share of subtiles that do not meet whose tiles do */
 };
 
 /* What a candidate leaves: by one modulus more, of what the one before leaves, one in so many at

@@ -77,8 +77,8 @@ struct block_counts {
     uint32_t all, group[2], near[2], block[2], meet;
 };
 
-/* The counts by what each block holds, of `pairs` pairs: number of both in turn. By all threads,
- * which all get them. */
+/* The counts of all tiles, by what each block of a strip holds. By all threads, which all get
+ * them. */
 TD_DEVICE block_counts count_blocks(const td_probe &p, const uint8_t (&holds)[STRIPS][MOST_BLOCKS],
                                     int blocks)
 {
