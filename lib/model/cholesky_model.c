@@ -16,7 +16,7 @@ bool td_cholesky_largest(const td_problem *p, td_real_product *product)
 {
     const td_cholesky_cut cut = td_cholesky_cut_of(p);
     if (td_cholesky_panels(cut, p->n) == 0) return false;
-    *product = td_factor_real_update(p, update, td_cholesky_largest_product(cut, p->n));
+    *product = td_factor_real_update(p, update, td_cholesky_largest_product(cut, p));
     return true;
 }
 
@@ -95,7 +95,7 @@ void td_model_predict_cholesky(const td_model *model, const td_problem *p, td_wa
     const int64_t count = td_cholesky_products(td_cholesky_cut_of(p), p->n);
     const double panels = own_panels(model, p);
     double products[TD_MOST_WAYS] = {0.0};
-    if (panels >= 0.0) td_factor_predict_products(model, p, update, count, products);
+    if (panels >= 0.0) td_factor_predict_each(model, p, update, count, products);
     for (int i = 0; i < TD_MOST_WAYS; i++)
         by_way[i] = (td_way_forecast){.seconds = td_factor_sum(products[i], panels)};
     by_way[0].seconds = td_model_native_cholesky(model, p);

@@ -55,12 +55,10 @@ td_real_product td_factor_real_update(const td_problem *p, td_factor_update *upd
     return real;
 }
 
-/* Of many, so many stand for all. */
-void td_factor_predict_products(const td_model *model, const td_problem *p,
-                                td_factor_update *update, int64_t count, double *seconds)
+/* Of all products, so many stand for all. */
+static void predict(const td_model *model, const td_problem *p, td_factor_update *update,
+                    int64_t count, int64_t looked_at, double *seconds)
 {
-    enum { MOST_LOOKED_AT = 8 };
-    const int64_t looked_at = td_smaller(count, MOST_LOOKED_AT);
     int ways;
     (void)td_ways(&ways);
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
@@ -75,4 +73,17 @@ void td_factor_predict_products(const td_model *model, const td_problem *p,
                              ? -1.0
                              : seconds[i] + once[i] * (double)count / (double)looked_at;
     }
+}
+
+void td_factor_predict_products(const td_model *model, const td_problem *p,
+                                td_factor_update *update, int64_t count, double *seconds)
+{
+    enum { MOST_LOOKED_AT = 8 };
+    predict(model, p, update, count, td_smaller(count, MOST_LOOKED_AT), seconds);
+}
+
+void td_factor_predict_each(const td_model *model, const td_problem *p, td_factor_update *update,
+                            int64_t count, double *seconds)
+{
+    predict(model, p, update, count, count, seconds);
 }

@@ -25,9 +25,13 @@ td_real_product td_factor_real_update(const td_problem *p, td_factor_update *upd
                                       int64_t number);
 
 /* Sets `seconds`, TD_MOST_WAYS elements, to those of all `count` products by every way; negative
- * where nobody can say. */
+ * where nobody can say. Of many, some stand for all. */
 void td_factor_predict_products(const td_model *model, const td_problem *p,
                                 td_factor_update *update, int64_t count, double *seconds);
+
+/* As above for products of which neighbours differ much: each is predicted. */
+void td_factor_predict_each(const td_model *model, const td_problem *p, td_factor_update *update,
+                            int64_t count, double *seconds);
 
 /* True of devices with clusters of 16 blocks. */
 bool td_factor_has_panels(const td_model *model);

@@ -3,12 +3,15 @@
 #include "lower.h"
 #include "sizes.h"
 
-/* Of complex matrices a product gains from fewer rows on, but where there is one alone. */
+/* Emulated complex products gain with fewer terms than real ones do, and complex panels take
+ * longer. A complex matrix of a few rows more than its last panel would have is one panel, too. */
 td_cholesky_cut td_cholesky_cut_of(const td_problem *p)
 {
-    enum { PANEL = 2048, REAL = 8192, COMPLEX = 7168, LAST = 4096 };
-    const int64_t whole = p->type != TD_COMPLEX_BINARY64 ? REAL : p->n <= COMPLEX ? COMPLEX : LAST;
-    return (td_cholesky_cut){.panel = PANEL, .whole = whole, .in_pairs = true};
+    enum { LAST = 4096, FEW = 512 };
+    if (p->type != TD_COMPLEX_BINARY64)
+        return (td_cholesky_cut){.panel = 2048, .whole = 8192, .group = 2};
+    const int64_t whole = p->n <= LAST + FEW ? LAST + FEW : LAST;
+    return (td_cholesky_cut){.panel = 1024, .whole = whole, .group = 4};
 }
 
 int64_t td_cholesky_columns(td_cholesky_cut cut, int64_t n, int64_t first)
@@ -22,42 +25,58 @@ int64_t td_cholesky_panels(td_cholesky_cut cut, int64_t n)
     return n > cut.whole ? td_ceil_div(n - cut.whole, cut.panel) : 0;
 }
 
-/* Of a pair there are three. */
-enum { OWN, BELOW, BOTH, OF_PAIR };
-
-int64_t td_cholesky_products(td_cholesky_cut cut, int64_t n)
+/* The number of the first panel of a panel's group, and of the first behind that group. */
+static int64_t group_of(td_cholesky_cut cut, int64_t panel)
 {
-    const int64_t panels = td_cholesky_panels(cut, n);
-    return cut.in_pairs ? panels / 2 * OF_PAIR + panels % 2 : panels;
+    return panel / cut.group * cut.group;
+}
+static int64_t behind_group(td_cholesky_cut cut, int64_t n, int64_t panel)
+{
+    return td_smaller(group_of(cut, panel) + cut.group, td_cholesky_panels(cut, n));
 }
 
-/* An element behind all panels meets the products of all pairs, and that of a last panel without a
- * second one; an element of a pair's second panel meets those of the pairs before, and one more. */
-int64_t td_cholesky_products_of_element(td_cholesky_cut cut, int64_t n)
-{
-    const int64_t panels = td_cholesky_panels(cut, n);
-    return cut.in_pairs ? (panels + 1) / 2 : panels;
-}
-
-int64_t td_cholesky_most_terms(td_cholesky_cut cut, int64_t n)
-{
-    return cut.in_pairs && td_cholesky_panels(cut, n) > 1 ? 2 * cut.panel : cut.panel;
-}
+/* Behind each panel but the last of its group there are two products, behind that one. */
+enum { OWN, BELOW, WITHIN };
 
 int64_t td_cholesky_first_product(td_cholesky_cut cut, int64_t panel)
 {
-    return cut.in_pairs ? panel / 2 * OF_PAIR + (panel % 2 ? BOTH : OWN) : panel;
-}
-
-/* True if another panel but the last comes behind this one, to which they are a pair. */
-static bool has_second(td_cholesky_cut cut, int64_t n, int64_t panel)
-{
-    return cut.in_pairs && panel % 2 == 0 && panel + 1 < td_cholesky_panels(cut, n);
+    return WITHIN * panel - panel / cut.group;
 }
 
 int td_cholesky_products_behind(td_cholesky_cut cut, int64_t n, int64_t panel)
 {
-    return has_second(cut, n, panel) ? 2 : 1;
+    return panel + 1 < behind_group(cut, n, panel) ? WITHIN : 1;
+}
+
+int64_t td_cholesky_products(td_cholesky_cut cut, int64_t n)
+{
+    const int64_t panels = td_cholesky_panels(cut, n);
+    return panels == 0 ? 0
+                       : td_cholesky_first_product(cut, panels - 1) +
+                             td_cholesky_products_behind(cut, n, panels - 1);
+}
+
+/* The largest power of two that divides x, which is not 0: so many panels, of which panel x - 1 is
+ * the last, are taken away from as many behind them at once. */
+static int64_t half_of(int64_t x) { return x & -x; }
+
+/* An element of a group's panel meets a product for each group before, and one for each half before
+ * its own. */
+int64_t td_cholesky_products_of_element(td_cholesky_cut cut, int64_t n)
+{
+    const int64_t panels = td_cholesky_panels(cut, n);
+    int64_t most = td_ceil_div(panels, cut.group);
+    for (int64_t panel = 0; panel < panels; panel++) {
+        int64_t products = panel / cut.group;
+        for (int64_t left = panel % cut.group; left > 0; left -= half_of(left)) products++;
+        most = td_larger(most, products);
+    }
+    return most;
+}
+
+int64_t td_cholesky_most_terms(td_cholesky_cut cut, int64_t n)
+{
+    return td_larger(1, td_smaller(cut.group, td_cholesky_panels(cut, n))) * cut.panel;
 }
 
 td_matrix td_cholesky_part(const td_problem *p, int64_t row, int64_t column)
@@ -123,18 +142,43 @@ static td_product below(const td_problem *p, share s)
     return product;
 }
 
-td_product td_cholesky_product(td_cholesky_cut cut, const td_problem *p, int64_t number)
+/* Panels, not columns, of what product `number` takes away, and from which ones. */
+static share share_of(td_cholesky_cut cut, int64_t n, int64_t panel)
 {
-    const int64_t which = cut.in_pairs ? number % OF_PAIR : OWN,
-                  panel = cut.in_pairs ? number / OF_PAIR * 2 + (which == BOTH) : number,
-                  first = panel * cut.panel, behind = first + cut.panel;
-    if (which == BOTH) return triangle(p, (share){first - cut.panel, behind, behind, p->n});
-    if (!has_second(cut, p->n, panel)) return triangle(p, (share){first, behind, behind, p->n});
-    const share next = {first, behind, behind, behind + cut.panel};
-    return which == OWN ? triangle(p, next) : below(p, next);
+    const int64_t done = panel + 1, first = group_of(cut, panel), end = behind_group(cut, n, panel),
+                  half = half_of(done - first);
+    if (done == end) return (share){first, done, done, done};
+    return (share){done - half, done, done, td_smaller(done + half, end)};
 }
 
-int64_t td_cholesky_largest_product(td_cholesky_cut cut, int64_t n)
+/* The panel behind which a product is due. */
+static int64_t panel_of_product(td_cholesky_cut cut, int64_t number)
 {
-    return has_second(cut, n, 0) ? BOTH : OWN;
+    const int64_t of_group = WITHIN * cut.group - 1;
+    return number / of_group * cut.group + number % of_group / WITHIN;
+}
+
+td_product td_cholesky_product(td_cholesky_cut cut, const td_problem *p, int64_t number)
+{
+    const int64_t panel = panel_of_product(cut, number);
+    const share s = share_of(cut, p->n, panel);
+    const int64_t first = s.first * cut.panel, behind = s.behind * cut.panel;
+    if (s.from == s.to) return triangle(p, (share){first, behind, behind, p->n});
+    const share within = {first, behind, behind, s.to * cut.panel};
+    return number == td_cholesky_first_product(cut, panel) + OWN ? triangle(p, within)
+                                                                 : below(p, within);
+}
+
+int64_t td_cholesky_largest_product(td_cholesky_cut cut, const td_problem *p)
+{
+    int64_t largest = 0;
+    double most = 0.0;
+    for (int64_t i = 0; i < td_cholesky_products(cut, p->n); i++) {
+        const td_product of = td_cholesky_product(cut, p, i);
+        const double operations =
+            (double)of.m * (double)of.n * (double)of.k * (of.region == TD_REGION_ALL ? 2.0 : 1.0);
+        if (operations > most) largest = i;
+        if (operations > most) most = operations;
+    }
+    return largest;
 }

@@ -453,7 +453,7 @@ TEST(panels_have_small_residuals)
                 if (!kinds[k].is_regular || (test_is_brief() && ((int)i + k + u) % 4)) continue;
                 const matrix x = {orders[i],     orders[i] + k % 2, u % 2 ? TD_UPPER : TD_LOWER,
                                   kinds[k].name, fresh_seed(),      u >= 2};
-                cut = (td_cholesky_cut){64, i % 2 ? 64 : 128, .in_pairs = k % 2};
+                cut = (td_cholesky_cut){64, i % 2 ? 64 : 128, .group = 1 << k % 3};
                 const td_engine *engine = engines[((size_t)k + i) % 3];
                 double *a = make(&x);
                 factors f = run(&x, a, engine);
@@ -472,7 +472,7 @@ TEST(panels_have_the_info_of_all)
     for (int i = 0; i < 300; i += test_is_brief() ? 115 : 23) {
         const matrix x = {
             300, 300, i % 2 ? TD_UPPER : TD_LOWER, "indefinite", (uint64_t)(i + 900), i / 2 % 2};
-        cut = (td_cholesky_cut){64, 64, .in_pairs = i / 4 % 2};
+        cut = (td_cholesky_cut){64, 64, .group = 1 << i / 4 % 3};
         double *a = make(&x);
         factors f = run(&x, a, &td_engine_fp64);
         CHECK(f.info == i + 1, "%s: info %d, not %d", text_of(&x), f.info, i + 1);
@@ -542,56 +542,22 @@ static const struct {
     const td_engine *engine;
     uint64_t hash;
 } golden[] = {
-    {{300, 300, TD_LOWER, "random", 1, false},
-     {64, 300, false},
-     &td_engine_fp64,
-     0x44bbd99a59a531eb},
-    {{300, 301, TD_UPPER, "random", 1, false},
-     {64, 300, false},
-     &td_engine_fp64,
-     0x44bbd99a59a531eb},
-    {{300, 300, TD_LOWER, "random", 1, false},
-     {64, 128, false},
-     &td_engine_fp64,
-     0xead3ae66e8629a6c},
-    {{300, 301, TD_UPPER, "random", 1, false},
-     {64, 128, false},
-     &td_engine_fp64,
-     0xead3ae66e8629a6c},
-    {{300, 300, TD_LOWER, "random", 1, false},
-     {64, 128, false},
-     &td_engine_ozaki2,
-     0xca2c76d2083b63dc},
-    {{300, 300, TD_LOWER, "random", 1, true},
-     {64, 300, false},
-     &td_engine_fp64,
-     0x86a022bd0a292c1c},
-    {{300, 301, TD_UPPER, "random", 1, true},
-     {64, 300, false},
-     &td_engine_fp64,
-     0x86a022bd0a292c1c},
-    {{300, 300, TD_LOWER, "random", 1, true},
-     {64, 128, false},
-     &td_engine_fp64,
-     0x762bc85156b6e35f},
-    {{300, 301, TD_UPPER, "random", 1, true},
-     {64, 128, false},
-     &td_engine_fp64,
-     0xf15e177a569a5d7a},
-    {{300, 300, TD_LOWER, "random", 1, true},
-     {64, 128, false},
-     &td_engine_ozaki2,
-     0xb2dad6476c5ddd8f},
-    {{300, 300, TD_LOWER, "random", 1, false}, {64, 64, true}, &td_engine_fp64, 0xc80c090ea866e072},
-    {{300, 301, TD_UPPER, "random", 1, false}, {64, 64, true}, &td_engine_fp64, 0xc80c090ea866e072},
-    {{300, 300, TD_LOWER, "random", 1, false},
-     {64, 64, true},
-     &td_engine_ozaki2,
-     0xdd6024c61b2561e8},
-    {{300, 300, TD_LOWER, "random", 1, true},
-     {64, 64, true},
-     &td_engine_ozaki2,
-     0x8fd17a14f5d6dede}};
+    {{300, 300, TD_LOWER, "random", 1, false}, {64, 300, 1}, &td_engine_fp64, 0x44bbd99a59a531eb},
+    {{300, 301, TD_UPPER, "random", 1, false}, {64, 300, 1}, &td_engine_fp64, 0x44bbd99a59a531eb},
+    {{300, 300, TD_LOWER, "random", 1, false}, {64, 128, 1}, &td_engine_fp64, 0xead3ae66e8629a6c},
+    {{300, 301, TD_UPPER, "random", 1, false}, {64, 128, 1}, &td_engine_fp64, 0xead3ae66e8629a6c},
+    {{300, 300, TD_LOWER, "random", 1, false}, {64, 128, 1}, &td_engine_ozaki2, 0xca2c76d2083b63dc},
+    {{300, 300, TD_LOWER, "random", 1, true}, {64, 300, 1}, &td_engine_fp64, 0x86a022bd0a292c1c},
+    {{300, 301, TD_UPPER, "random", 1, true}, {64, 300, 1}, &td_engine_fp64, 0x86a022bd0a292c1c},
+    {{300, 300, TD_LOWER, "random", 1, true}, {64, 128, 1}, &td_engine_fp64, 0x762bc85156b6e35f},
+    {{300, 301, TD_UPPER, "random", 1, true}, {64, 128, 1}, &td_engine_fp64, 0xf15e177a569a5d7a},
+    {{300, 300, TD_LOWER, "random", 1, true}, {64, 128, 1}, &td_engine_ozaki2, 0xb2dad6476c5ddd8f},
+    {{300, 300, TD_LOWER, "random", 1, false}, {64, 64, 2}, &td_engine_fp64, 0xc80c090ea866e072},
+    {{300, 301, TD_UPPER, "random", 1, false}, {64, 64, 2}, &td_engine_fp64, 0xc80c090ea866e072},
+    {{300, 300, TD_LOWER, "random", 1, false}, {64, 64, 2}, &td_engine_ozaki2, 0xdd6024c61b2561e8},
+    {{300, 300, TD_LOWER, "random", 1, true}, {64, 64, 2}, &td_engine_ozaki2, 0x8fd17a14f5d6dede},
+    {{300, 300, TD_LOWER, "random", 1, false}, {64, 64, 4}, &td_engine_fp64, 0x3fb0badec4ad3d7c},
+    {{300, 301, TD_UPPER, "random", 1, true}, {64, 64, 4}, &td_engine_ozaki2, 0x5a058a23f8d1694e}};
 
 TEST(bits_are_the_same_everywhere)
 {

@@ -64,8 +64,8 @@ static td_run_status factor(const call *c, const td_problem *p, size_t limit)
     case TD_FACTOR_LU:
         return td_factor_lu(p, &by, device, limit, NULL);
     case TD_FACTOR_CHOLESKY:
-        return td_factor_cholesky(p, &by, (td_cholesky_cut){.panel = 128, .whole = 128}, device,
-                                  limit, NULL);
+        return td_factor_cholesky(p, &by, (td_cholesky_cut){128, 128, .group = 1}, device, limit,
+                                  NULL);
     case TD_FACTOR_QR:
         return td_factor_qr(p, &by, small, device, limit, NULL);
     default:

@@ -4,6 +4,7 @@
 #include "tests/support/test.h"
 #include "tests/lib/support/asked.h"
 #include "lib/model/cholesky_model.h"
+#include "lib/model/factor_times.h"
 #include "lib/routine/cholesky_steps.h"
 #include "lib/routine/sizes.h"
 #include "tests/lib/support/predicted.h"
@@ -25,7 +26,8 @@ static td_problem factors(td_type type, int64_t n, td_triangle triangle)
 /* Panels follow each other to the end. */
 TEST(panels_have_all_columns)
 {
-    const int64_t orders[] = {1, 100, 7168, 7169, 8192, 8193, 10240, 9999, 12345, 16384, 100000};
+    const int64_t orders[] = {1,    100,   4096, 4608,  4609,  8192,
+                              8193, 10240, 9999, 12345, 16384, 100000};
     for (size_t i = 0; i < 2 * sizeof orders / sizeof *orders; i++) {
         const td_problem p =
             factors(i % 2 ? TD_COMPLEX_BINARY64 : TD_BINARY64, orders[i / 2], TD_LOWER);
@@ -46,7 +48,7 @@ static int64_t place_of(const td_matrix *x) { return (double *)x->data - element
 /* A - L L' of the triangle behind a panel, or A - U' U. */
 TEST(products_are_of_the_triangle_behind)
 {
-    const td_cholesky_cut cut = {.panel = 2048, .whole = 8192};
+    const td_cholesky_cut cut = {.panel = 2048, .whole = 8192, .group = 1};
     const int64_t n = 16384, ld = n + 5, k = cut.panel;
     for (int u = 0; u < 2; u++) {
         const td_problem p = factors(TD_BINARY64, n, u ? TD_UPPER : TD_LOWER);
@@ -65,10 +67,12 @@ TEST(products_are_of_the_triangle_behind)
     }
 }
 
-/* Counts, by panels, how often the terms of one have been taken away from rows and columns. */
-enum { MOST_PANELS = 9 };
+/* Counts, by panels, how often the terms of one have been taken away from rows and columns, and by
+ * how many products. */
+enum { MOST_PANELS = 18 };
 typedef struct {
     int of[MOST_PANELS][MOST_PANELS][MOST_PANELS]; /* terms, rows, columns */
+    int products[MOST_PANELS][MOST_PANELS];        /* rows, columns */
 } taken;
 
 static void count(taken *t, const td_problem *p, int64_t panel, int panels,
@@ -83,24 +87,51 @@ static void count(taken *t, const td_problem *p, int64_t panel, int panels,
               columns = (int)(td_ceil_div(is_lower ? product->n : product->m, panel)),
               term0 = (int)((is_lower ? place_a / p->a.ld : place_a % p->a.ld) / panel);
     assert_int_equal(product->k % panel, 0);
-    for (int term = term0; term < term0 + (int)(product->k / panel); term++)
-        for (int i = row0; i < row0 + rows; i++)
-            for (int j = column0; j < column0 + columns; j++)
-                if (i < panels && j < panels && (!is_triangle || i >= j)) t->of[term][i][j]++;
+    for (int i = row0; i < row0 + rows; i++)
+        for (int j = column0; j < column0 + columns; j++) {
+            if (i >= panels || j >= panels || (is_triangle && i < j)) continue;
+            t->products[i][j]++;
+            for (int term = term0; term < term0 + (int)(product->k / panel); term++)
+                t->of[term][i][j]++;
+        }
+}
+
+static double operations(const td_product *product)
+{
+    return (double)product->m * (double)product->n * (double)product->k *
+           (product->region == TD_REGION_ALL ? 2.0 : 1.0);
+}
+
+static void check_largest(td_cholesky_cut cut, const td_problem *p)
+{
+    const td_product largest = td_cholesky_product(cut, p, td_cholesky_largest_product(cut, p));
+    for (int64_t i = 0; i < td_cholesky_products(cut, p->n); i++) {
+        const td_product product = td_cholesky_product(cut, p, i);
+        assert_true(operations(&product) <= operations(&largest));
+    }
+}
+
+static int most_products(const taken *t, int panels)
+{
+    int most = 0;
+    for (int i = 0; i < panels; i++)
+        for (int j = 0; j < panels; j++)
+            if (t->products[i][j] > most) most = t->products[i][j];
+    return most;
 }
 
 /* Each element has met the terms of each panel before its own once when its panel is factored, and
- * no terms that are not made; in pairs, and one by one. */
+ * no terms that are not made; in groups of 1 to 8 panels. */
 TEST(elements_meet_all_terms_once)
 {
     const int64_t panel = 64;
-    for (int which = 0; which < 4 * (MOST_PANELS - 1); which++) {
-        const int panels = 1 + which / 4;
-        const td_cholesky_cut cut = {.panel = panel, .whole = panel, .in_pairs = which % 2};
+    for (int which = 0; which < 8 * MOST_PANELS; which++) {
+        const int panels = 1 + which / 8;
+        const td_cholesky_cut cut = {panel, panel, .group = 1 << which % 4};
         const td_problem p =
-            factors(TD_BINARY64, panel * panels - 5, which / 2 % 2 ? TD_UPPER : TD_LOWER);
+            factors(TD_BINARY64, panel * panels - 5, which / 4 % 2 ? TD_UPPER : TD_LOWER);
         taken t = {0};
-        int64_t number = 0;
+        int64_t number = 0, most_terms = 0;
         assert_int_equal(td_cholesky_panels(cut, p.n), panels - 1);
         for (int done = 0; done < panels; done++) {
             for (int i = done; i < panels; i++)
@@ -110,12 +141,14 @@ TEST(elements_meet_all_terms_once)
             assert_int_equal(td_cholesky_first_product(cut, done), number);
             for (int i = 0; i < td_cholesky_products_behind(cut, p.n, done); i++) {
                 const td_product product = td_cholesky_product(cut, &p, number++);
-                assert_true(product.k <= td_cholesky_most_terms(cut, p.n));
+                most_terms = td_larger(most_terms, product.k);
                 count(&t, &p, panel, panels, &product);
             }
         }
         assert_int_equal(td_cholesky_products(cut, p.n), number);
-        assert_true(td_cholesky_products_of_element(cut, p.n) <= number);
+        assert_int_equal(td_cholesky_products_of_element(cut, p.n), most_products(&t, panels));
+        if (number > 0) assert_int_equal(td_cholesky_most_terms(cut, p.n), most_terms);
+        check_largest(cut, &p);
     }
 }
 
@@ -158,6 +191,32 @@ TEST(ways_differ_by_their_products)
             td_model_predict_cholesky(&model, &z, by_way);
             assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, is_measured);
         }
+}
+
+static td_product update(const td_problem *p, int64_t number)
+{
+    return td_cholesky_product(td_cholesky_cut_of(p), p, number);
+}
+
+/* Neighbours differ much, so that none stands for others: ways differ by the sum of their times. */
+TEST(each_product_is_predicted)
+{
+    const td_model model = model_of(H200);
+    const td_problem p = factors(TD_COMPLEX_BINARY64, 30000, TD_LOWER);
+    td_way_forecast by_way[TD_MOST_WAYS];
+    double sums[TD_MOST_WAYS] = {0.0}, once[TD_MOST_WAYS];
+    int ways;
+    (void)td_ways(&ways);
+    for (int64_t i = 0; i < td_cholesky_products(td_cholesky_cut_of(&p), p.n); i++) {
+        const td_real_product real = td_factor_real_update(&p, update, i);
+        td_model_predict(&model, &real, once);
+        for (int way = 1; way < ways; way++) sums[way] += once[way];
+    }
+    td_model_predict_cholesky(&model, &p, by_way);
+    for (int way = 2; way < ways; way++) {
+        const double wanted = sums[way] - sums[1];
+        assert_true(fabs(by_way[way].seconds - by_way[1].seconds - wanted) <= 1e-9 * sums[way]);
+    }
 }
 
 TEST(auto_takes_factors_where_they_gain)
