@@ -92,13 +92,13 @@ static void prepare_race_check(hostgpu_worker *w)
  * begun, or waits in the idle list for one. */
 static void finish_thread(hostgpu_worker *w)
 {
-    cuda_thread *t = &w->thread[w->place->rank];
+    cuda_thread *t = w->running;
     hostgpu_fiber *fiber = t->fiber;
 
     t->state = THREAD_EXITED;
     t->fiber = NULL;
     w->exited++;
-    w->warp[w->place->rank / HOSTGPU_WARP_SIZE].live &= ~(1u << w->place->rank % HOSTGPU_WARP_SIZE);
+    t->warp->live &= ~(1u << t->rank % HOSTGPU_WARP_SIZE);
     if (!hostgpu_is_race_check) w->idle[w->idle_count++] = fiber;
     w->idle_turns = 0;
 
@@ -139,13 +139,13 @@ static void release_barrier(hostgpu_worker *w)
 
 hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site site)
 {
-    cuda_thread *t = &w->thread[w->place->rank];
+    cuda_thread *t = w->running;
     char *race = &w->race_barrier[w->barrier_count % 2];
 
     HOSTGPU_RELEASE(race);
     w->idle_turns = 0;
     t->state = THREAD_AT_BARRIER;
-    t->site = site;
+    t->wait.site = site;
     w->votes += predicate != 0;
     if (w->at_barrier == 0) w->barrier_site = site;
     if (!hostgpu_same_site(site, w->barrier_site)) w->barriers_differ = true;
@@ -163,7 +163,7 @@ void hostgpu_yield(hostgpu_worker *w)
         w->idle_turns = 0;
         sched_yield();
     }
-    hostgpu_make_ready(w, w->place->rank);
+    hostgpu_make_ready(w, w->running->rank);
     hostgpu_wait(w);
 }
 
@@ -183,7 +183,9 @@ static void place_threads(hostgpu_worker *w)
     w->thread_count = size.x * size.y * size.z;
     for (unsigned i = 0; i < w->thread_count; i++)
         w->thread[i] =
-            (cuda_thread){.index = {i % size.x, i / size.x % size.y, i / size.x / size.y}};
+            (cuda_thread){.index = {i % size.x, i / size.x % size.y, i / size.x / size.y},
+                          .rank = i,
+                          .warp = &w->warp[i / HOSTGPU_WARP_SIZE]};
 }
 
 /* As they are at the start of a block; those of the one before have exited. */

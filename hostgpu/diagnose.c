@@ -31,9 +31,9 @@ static bool is_same_situation(const cuda_thread *a, const cuda_thread *b)
     if (a->state != b->state) return false;
     switch (a->state) {
     case THREAD_AT_BARRIER:
-        return hostgpu_same_site(a->site, b->site);
+        return hostgpu_same_site(a->wait.site, b->wait.site);
     case THREAD_AT_WARP_OP:
-        return hostgpu_same_site(a->site, b->site) && a->op == b->op && a->mask == b->mask;
+        return hostgpu_same_wait(&a->wait, &b->wait);
     default:
         return true;
     }
@@ -51,11 +51,11 @@ static void print_situation(const cuda_thread *t, unsigned count)
         fprintf(stderr, "exited\n");
         break;
     case THREAD_AT_BARRIER:
-        fprintf(stderr, "waiting at __syncthreads, %s:%d\n", t->site.file, t->site.line);
+        fprintf(stderr, "waiting at __syncthreads, %s:%d\n", t->wait.site.file, t->wait.site.line);
         break;
     case THREAD_AT_WARP_OP:
-        fprintf(stderr, "waiting at %s with mask 0x%08x, %s:%d\n", op_name(t->op), t->mask,
-                t->site.file, t->site.line);
+        fprintf(stderr, "waiting at %s with mask 0x%08x, %s:%d\n", op_name(t->wait.op),
+                t->wait.mask, t->wait.site.file, t->wait.site.line);
         break;
     }
 }
@@ -91,7 +91,7 @@ void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
         funlockfile(stderr);
     }
     HOSTGPU_RELEASE(&w->race_end);
-    hostgpu_fiber_switch(w->thread[hostgpu_here.rank].fiber, &w->scheduler);
+    hostgpu_fiber_switch(w->running->fiber, &w->scheduler);
     __builtin_unreachable(); /* the launch ends, and its fibers with it */
 }
 

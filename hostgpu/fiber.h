@@ -56,4 +56,14 @@ static inline void hostgpu_fiber_switch(hostgpu_fiber *from, hostgpu_fiber *to)
     if (hostgpu_is_sanitized) hostgpu_fiber_arrive(from->fake_stack);
 }
 
+/* Has the processor fetch the first of the frames that the fiber goes on in: those of a switch and
+ * of what a kernel has at hand. */
+static inline void hostgpu_fiber_prefetch(const hostgpu_fiber *fiber)
+{
+    enum { LINE = 64, LINES = 5 };
+    const char *frames = hostgpu_frames(&fiber->resume);
+
+    for (int i = 0; i < LINES; i++) __builtin_prefetch(frames + LINE * i);
+}
+
 #endif

@@ -11,6 +11,12 @@ typedef struct {
     void *stack_pointer;
 } hostgpu_resume_point;
 
+/* The lowest address of the frames that it goes on in. */
+static inline const char *hostgpu_frames(const hostgpu_resume_point *fiber)
+{
+    return fiber->stack_pointer;
+}
+
 /* The predicate registers, where the compiler has instructions that use them. */
 #ifdef __ARM_FEATURE_SVE
 #define HOSTGPU_PREDICATES                                                                         \

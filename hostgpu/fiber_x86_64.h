@@ -10,6 +10,12 @@ typedef struct {
     void *stack_pointer;
 } hostgpu_resume_point;
 
+/* The lowest address of the frames that it goes on in. */
+static inline const char *hostgpu_frames(const hostgpu_resume_point *fiber)
+{
+    return fiber->stack_pointer;
+}
+
 /* Keeps the running stack's pointer in *from, with the address to go on at on that stack, and goes
  * on where `to` was left. The compiler keeps what it needs of the registers. Below the stack
  * pointer it may have 128 bytes of its own. */

@@ -88,8 +88,12 @@ static void *help(void *number)
 
 static hostgpu_worker *get_worker(unsigned i)
 {
-    if (!pool.worker[i]) pool.worker[i] = calloc(1, sizeof *pool.worker[i]);
-    return pool.worker[i];
+    hostgpu_worker *worker = pool.worker[i];
+
+    if (worker) return worker;
+    worker = aligned_alloc(_Alignof(hostgpu_worker), sizeof *worker);
+    if (worker) memset(worker, 0, sizeof *worker);
+    return pool.worker[i] = worker;
 }
 
 /* One that takes no signals: the program's handlers would run on the stack of a CUDA thread. */

@@ -21,6 +21,17 @@ static inline void hostgpu_make_next(hostgpu_worker *w, unsigned rank)
     w->ready_count++;
 }
 
+/* All lanes of a whole warp can run, in order, before all others that can. */
+static inline void hostgpu_make_warp_next(hostgpu_worker *w, unsigned first_rank)
+{
+    w->ready_first -= HOSTGPU_WARP_SIZE;
+    w->ready_count += HOSTGPU_WARP_SIZE;
+    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++) {
+        w->thread[first_rank + l].state = THREAD_READY;
+        w->ready[(w->ready_first + l) % HOSTGPU_MAX_THREADS] = first_rank + l;
+    }
+}
+
 /* All of the block's threads can run, in order; none could before. */
 static inline void hostgpu_make_all_ready(hostgpu_worker *w)
 {
@@ -57,6 +68,16 @@ static inline unsigned hostgpu_take_ready(hostgpu_worker *w)
     return *first;
 }
 
+/* Has the processor fetch the frames of the thread that is the first one ready, which runs after
+ * the one that is switched to: the frames of a block's threads are more than its first-level cache
+ * holds. */
+static inline void hostgpu_prefetch_ready(const hostgpu_worker *w)
+{
+    const cuda_thread *t = &w->thread[w->ready[w->ready_first % HOSTGPU_MAX_THREADS]];
+
+    if (t->fiber) hostgpu_fiber_prefetch(t->fiber);
+}
+
 /* Goes on, or starts, with a thread that can run. */
 static inline void hostgpu_go_on(hostgpu_worker *w, hostgpu_fiber *from)
 {
@@ -65,8 +86,10 @@ static inline void hostgpu_go_on(hostgpu_worker *w, hostgpu_fiber *from)
 
     w->switches++;
     if (!next->fiber) next->fiber = hostgpu_take_fiber(w);
+    w->running = next;
     w->place->rank = rank;
     w->place->thread = next->index;
+    hostgpu_prefetch_ready(w);
     if (next->fiber != from) hostgpu_fiber_switch(from, next->fiber);
 }
 
@@ -75,7 +98,7 @@ static inline void hostgpu_wait(hostgpu_worker *w)
 {
     HOSTGPU_RELEASE(&w->race_end); /* in case it never goes on */
     if (!w->ready_count) hostgpu_fault(w, "threads wait for others that never come");
-    hostgpu_go_on(w, w->thread[w->place->rank].fiber);
+    hostgpu_go_on(w, w->running->fiber);
 }
 
 #endif

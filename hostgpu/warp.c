@@ -4,9 +4,9 @@
 
 static bool has_lane(unsigned mask, unsigned lane) { return mask >> lane & 1; }
 
-static cuda_thread *lane_thread(hostgpu_worker *w, const cuda_warp *warp, unsigned lane)
+static unsigned first_rank(const hostgpu_worker *w, const cuda_warp *warp)
 {
-    return &w->thread[(size_t)(warp - w->warp) * HOSTGPU_WARP_SIZE + lane];
+    return (unsigned)(warp - w->warp) * HOSTGPU_WARP_SIZE;
 }
 
 /* ---- results ---- */
@@ -57,13 +57,12 @@ static uint32_t match(const cuda_warp *warp, unsigned mask, uint64_t value)
 
 static void shuffle(hostgpu_worker *w, cuda_warp *warp, unsigned mask)
 {
-    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++) {
-        if (!has_lane(mask, l)) continue;
-        if (!has_lane(mask, warp->source[l]))
+    for (unsigned l = 0; mask != ~0u && l < HOSTGPU_WARP_SIZE; l++)
+        if (has_lane(mask, l) && !has_lane(mask, warp->source[l]))
             hostgpu_fault(w, "lane %u reads lane %u, which is not in the shuffle's mask 0x%08x", l,
                           warp->source[l], mask);
-        warp->result[l] = warp->value[warp->source[l]];
-    }
+    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++)
+        if (has_lane(mask, l)) warp->result[l] = warp->value[warp->source[l]];
 }
 
 static uint64_t join(hostgpu_worker *w, cuda_warp *warp, unsigned mask)
@@ -73,20 +72,25 @@ static uint64_t join(hostgpu_worker *w, cuda_warp *warp, unsigned mask)
     return warp->value[0];
 }
 
+/* What an operation other than a shuffle gives to all lanes alike. */
+static uint64_t common_result(hostgpu_worker *w, cuda_warp *warp, hostgpu_warp_op op, unsigned mask)
+{
+    if (op == HOSTGPU_BALLOT) return match(warp, mask, 1);
+    if (op == HOSTGPU_JOIN) return join(w, warp, mask);
+    return reduce(warp, op, mask);
+}
+
+/* Results of lanes outside the mask stay, as they may not have been fetched. */
 static void compute(hostgpu_worker *w, cuda_warp *warp, hostgpu_warp_op op, unsigned mask)
 {
     uint64_t common = 0;
 
+    if (op == HOSTGPU_SYNC) return;
     if (op == HOSTGPU_SHUFFLE) {
         shuffle(w, warp, mask);
         return;
     }
-    if (op == HOSTGPU_BALLOT)
-        common = match(warp, mask, 1);
-    else if (op == HOSTGPU_JOIN)
-        common = join(w, warp, mask);
-    else if (op >= HOSTGPU_ADD)
-        common = reduce(warp, op, mask);
+    if (op != HOSTGPU_MATCH) common = common_result(w, warp, op, mask);
     for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++)
         if (has_lane(mask, l))
             warp->result[l] = op == HOSTGPU_MATCH ? match(warp, mask, warp->value[l]) : common;
@@ -94,68 +98,88 @@ static void compute(hostgpu_worker *w, cuda_warp *warp, hostgpu_warp_op op, unsi
 
 /* ---- meeting ---- */
 
-static void check_caller(hostgpu_worker *w, const cuda_warp *warp, unsigned mask, hostgpu_site site)
+static void check_caller(hostgpu_worker *w, const cuda_warp *warp, const cuda_wait *at)
 {
-    unsigned lane = w->place->rank % HOSTGPU_WARP_SIZE;
+    unsigned lane = w->running->rank % HOSTGPU_WARP_SIZE;
 
-    if (!has_lane(mask, lane))
+    if (!has_lane(at->mask, lane))
         hostgpu_fault(w, "lane %u is not in the mask 0x%08x of its warp operation at %s:%d", lane,
-                      mask, site.file, site.line);
-    if (mask & ~warp->live)
-        hostgpu_fault(w, "the mask 0x%08x at %s:%d names lanes that have exited: 0x%08x", mask,
-                      site.file, site.line, mask & ~warp->live);
+                      at->mask, at->site.file, at->site.line);
+    if (at->mask & ~warp->live)
+        hostgpu_fault(w, "the mask 0x%08x at %s:%d names lanes that have exited: 0x%08x", at->mask,
+                      at->site.file, at->site.line, at->mask & ~warp->live);
 }
 
-static void check_agreement(hostgpu_worker *w, const cuda_warp *warp, const cuda_thread *caller)
+static void check_agreement(hostgpu_worker *w, const cuda_warp *warp, const cuda_wait *caller)
 {
-    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++) {
-        const cuda_thread *t = lane_thread(w, warp, l);
+    const cuda_thread *t = &w->thread[first_rank(w, warp)];
 
-        if (!has_lane(caller->mask, l)) continue;
-        if (t->mask != caller->mask || t->op != caller->op ||
-            !hostgpu_same_site(t->site, caller->site))
+    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++)
+        if (has_lane(caller->mask, l) && !hostgpu_same_wait(&t[l].wait, caller))
             hostgpu_fault(w, "lanes of a warp wait at different warp operations");
+}
+
+/* Notes that one more lane waits. Whether all wait at the same operation is compared here, where
+ * the lane's own is at hand, and only where they may not is asked of all of them. */
+static void arrive(cuda_warp *warp, const cuda_wait *at, unsigned lane)
+{
+    const cuda_wait *first = &warp->first;
+
+    if (!warp->arrived) {
+        warp->first = *at;
+        warp->may_differ = false;
+    } else if (at->site.file != first->site.file || at->site.line != first->site.line ||
+               at->op != first->op || at->mask != first->mask) {
+        warp->may_differ = true;
     }
+    warp->arrived |= 1u << lane;
+}
+
+/* The first lane goes on first. */
+static void release(hostgpu_worker *w, cuda_warp *warp, unsigned mask)
+{
+    unsigned first = first_rank(w, warp);
+
+    warp->arrived &= ~mask;
+    for (unsigned l = 0; l < HOSTGPU_WARP_SIZE; l++)
+        if (has_lane(mask, l)) HOSTGPU_RELEASE(&warp->race_leave[l]);
+    if (mask == ~0u) {
+        hostgpu_make_warp_next(w, first);
+        return;
+    }
+    for (unsigned l = HOSTGPU_WARP_SIZE; l-- > 0;)
+        if (has_lane(mask, l)) hostgpu_make_next(w, first + l);
 }
 
 /* The last lane of the mask has come. */
-static void complete(hostgpu_worker *w, cuda_warp *warp, const cuda_thread *caller)
+static void complete(hostgpu_worker *w, cuda_warp *warp, const cuda_wait *at)
 {
-    unsigned mask = caller->mask;
-    unsigned first = (unsigned)(warp - w->warp) * HOSTGPU_WARP_SIZE;
-
-    check_agreement(w, warp, caller);
-    compute(w, warp, caller->op, mask);
-    warp->arrived &= ~mask;
-    for (unsigned l = HOSTGPU_WARP_SIZE; l-- > 0;) { /* the first lane goes on first */
-        if (!has_lane(mask, l)) continue;
-        HOSTGPU_RELEASE(&warp->race_leave[l]);
-        hostgpu_make_next(w, first + l);
-    }
+    if (warp->may_differ) check_agreement(w, warp, at);
+    compute(w, warp, at->op, at->mask);
+    release(w, warp, at->mask);
 }
 
 uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint64_t value,
                       unsigned source, hostgpu_site site)
 {
-    cuda_thread *t = &w->thread[w->place->rank];
-    cuda_warp *warp = &w->warp[w->place->rank / HOSTGPU_WARP_SIZE];
-    unsigned lane = w->place->rank % HOSTGPU_WARP_SIZE;
+    cuda_thread *t = w->running;
+    cuda_warp *warp = t->warp;
+    const unsigned lane = t->rank % HOSTGPU_WARP_SIZE;
 
-    mask &= warp->present; /* a full mask is right for the last, incomplete warp too */
-    check_caller(w, warp, mask, site);
+    /* a full mask is right for the last, incomplete warp too */
+    const cuda_wait at = {.site = site, .op = op, .mask = mask & warp->present};
+    check_caller(w, warp, &at);
     w->idle_turns = 0;
     t->state = THREAD_AT_WARP_OP;
-    t->site = site;
-    t->op = op;
-    t->mask = mask;
+    t->wait = at;
     warp->value[lane] = value;
     warp->source[lane] = source;
-    warp->arrived |= 1u << lane;
+    arrive(warp, &at, lane);
 
     HOSTGPU_RELEASE(&warp->race_arrive);
-    if ((warp->arrived & mask) == mask) {
+    if ((warp->arrived & at.mask) == at.mask) {
         HOSTGPU_ACQUIRE(&warp->race_arrive);
-        complete(w, warp, t);
+        complete(w, warp, &at);
     }
     hostgpu_wait(w);
     HOSTGPU_ACQUIRE(&warp->race_leave[lane]);

@@ -22,19 +22,29 @@ enum {
 
 typedef enum { THREAD_READY, THREAD_AT_BARRIER, THREAD_AT_WARP_OP, THREAD_EXITED } thread_state;
 
+/* Where a thread waits. */
 typedef struct {
-    uint3 index;
-    thread_state state;
+    hostgpu_site site;
+    hostgpu_warp_op op; /* at a warp operation ... */
+    unsigned mask;      /* ... of these lanes */
+} cuda_wait;
+
+/* 64 bytes, and one line of a cache: a switch reads and writes one thread after another. */
+typedef struct {
+    _Alignas(64) uint3 index;
+    unsigned rank;        /* within the block, x fastest */
     hostgpu_fiber *fiber; /* NULL until it starts */
-    hostgpu_site site;    /* where it waits */
-    hostgpu_warp_op op;   /* at a warp operation ... */
-    unsigned mask;        /* ... of these lanes */
+    struct cuda_warp *warp;
+    cuda_wait wait;
+    thread_state state;
 } cuda_thread;
 
-typedef struct {
+typedef struct cuda_warp {
     unsigned present; /* lanes that the block has */
     unsigned live;    /* of these, not exited */
-    unsigned arrived; /* waiting at a warp operation */
+    unsigned arrived; /* waiting at a warp operation ... */
+    bool may_differ;  /* ... and false only if all of these ... */
+    cuda_wait first;  /* ... wait as the first of them does */
     unsigned source[HOSTGPU_WARP_SIZE];
     uint64_t value[HOSTGPU_WARP_SIZE], result[HOSTGPU_WARP_SIZE];
     hostgpu_join_function *join;                     /* of HOSTGPU_JOIN */
@@ -64,6 +74,7 @@ typedef struct hostgpu_worker {
     uint64_t block;          /* counts the blocks of the launch that ran here, from 1 */
 
     cuda_thread thread[HOSTGPU_MAX_THREADS];
+    cuda_thread *running;
     cuda_warp warp[HOSTGPU_MAX_WARPS];
     unsigned thread_count, exited, at_barrier;
     unsigned votes;            /* of the barrier that fills ... */
@@ -110,6 +121,12 @@ void hostgpu_fault(hostgpu_worker *w, const char *format, ...)
 static inline bool hostgpu_same_site(hostgpu_site a, hostgpu_site b)
 {
     return a.line == b.line && (a.file == b.file || !strcmp(a.file, b.file));
+}
+
+/* True for two warp operations that lanes can join. */
+static inline bool hostgpu_same_wait(const cuda_wait *a, const cuda_wait *b)
+{
+    return a->mask == b->mask && a->op == b->op && hostgpu_same_site(a->site, b->site);
 }
 
 /* diagnose.c: has AddressSanitizer's reports name the CUDA thread. */

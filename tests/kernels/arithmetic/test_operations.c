@@ -66,6 +66,7 @@ enum { PROMISES = sizeof promises / sizeof *promises };
 typedef struct {
     const promise *promise;
     mpfr_t exact, term, got, bound, weight;
+    operation_out computed; /* the last result that was compared with nothing */
     long checked, overlapping;
     double worst; /* in parts of the bound */
     operation_in worst_in;
@@ -131,6 +132,14 @@ static double error_of(state *s, const operation_in *in, double *result)
           operation_names[s->promise->which], in->a[0], in->a[1], in->a[2], in->b[0], in->b[1],    \
           in->b[2], in->c[0], in->c[1], in->c[2], r[0], r[1], r[2])
 
+/* Of a brief test, six of seven cases are computed, for sanitizers to see, and compared with
+ * nothing: comparing takes most of the time. */
+static bool is_computed_alone(const state *s)
+{
+    enum { COMPARED_OF = 7 };
+    return test_is_brief() && s->checked % COMPARED_OF != 0;
+}
+
 static void check_case(const operation_in *in, void *context)
 {
     state *s = context;
@@ -139,6 +148,11 @@ static void check_case(const operation_in *in, void *context)
     if (!is_normalised(format, in->a) || !is_normalised(format, in->b) ||
         !is_normalised(format, in->c))
         return;
+    if (is_computed_alone(s)) {
+        s->computed = operation_apply(s->promise->which, in);
+        s->checked++;
+        return;
+    }
     const double error = error_of(s, in, r);
     const int overlaps = !is_normalised(format, r);
     CHECK_CASE(error <= 1.0, "is beyond its bound");

@@ -214,6 +214,14 @@ static const double *line_at(const slices_data *d, int o, int z, int slice, int 
     return d->operand[o].digit + at * c->k;
 }
 
+/* The elements of slices are whole numbers. */
+TEST_UNWATCHED static int64_t dot(const double *x, const double *y, int count)
+{
+    int64_t sum = 0;
+    for (int l = 0; l < count; l++) sum += (int64_t)x[l] * (int64_t)y[l];
+    return sum;
+}
+
 /* Sums of a pair of slices of member z are added to those of its weight. */
 static void add_pair(const slices_data *d, int z, int a, int b)
 {
@@ -222,9 +230,7 @@ static void add_pair(const slices_data *d, int z, int a, int b)
     for (int j = 0; j < c->n; j++)
         for (int i = 0; i < c->m; i++) {
             const double *x = line_at(d, 0, z, a, i), *y = line_at(d, 1, z, b, j);
-            int64_t total = 0;
-            for (int l = 0; l < c->k; l++) total += (int64_t)x[l] * (int64_t)y[l];
-            sum[i + (int64_t)j * c->m] += (double)total;
+            sum[i + (int64_t)j * c->m] += (double)dot(x, y, c->k);
         }
 }
 

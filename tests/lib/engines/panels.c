@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tests/support/random.h"
+#include "tests/support/test.h"
 
 const panels_case panels_cases[PANELS_CASES] = {
     {TD_PANEL_INT8, 16, 16, 64, 0, 0, 0, 1, false, false},
@@ -124,6 +125,13 @@ td_panels panels_of(const panels_case *p, const panels_data *d, size_t workspace
     };
 }
 
+TEST_UNWATCHED static int64_t dot(const int64_t *a, const int64_t *b, int count)
+{
+    int64_t sum = 0;
+    for (int l = 0; l < count; l++) sum += a[l] * b[l];
+    return sum;
+}
+
 void panels_multiply(const panels_case *p, const panels_data *d, int times)
 {
     for (int z = 0; z < p->count; z++)
@@ -133,8 +141,7 @@ void panels_multiply(const panels_case *p, const panels_data *d, int times)
                                    (int64_t)i * (p->k + p->pad_a);
                 const int64_t *b = d->b + z * panels_stride_b(p) + (int64_t)j * (p->k + p->pad_b);
                 int64_t *c = d->c + z * panels_stride_c(p) + (int64_t)j * (p->m + p->pad_c) + i;
-                int64_t sum = 0;
-                for (int l = 0; l < p->k; l++) sum += a[l] * b[l];
+                const int64_t sum = dot(a, b, p->k);
                 *c = p->accumulate ? *c + times * sum : sum;
             }
 }
