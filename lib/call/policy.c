@@ -64,13 +64,13 @@ td_decision td_policy_keep_native(const char *reason, td_forecast forecast)
     return native;
 }
 
-/* True if the way does not gain what it must. cuBLAS's updates of narrow triangles, which its
- * products stand in for, differ from their predictions as much as calls of devices that were not
- * measured. */
-static bool is_slower(const td_model *model, const td_engine *engine, td_forecast f)
+/* True if a way does not gain what it must. */
+static bool is_slower(const td_question *q, const td_model *model, const td_engine *engine,
+                      td_forecast f)
 {
-    const bool is_close = td_model_is_measured(model) && engine != &td_engine_dgemm;
-    const double margin = is_close ? TD_POLICY_MARGIN : TD_POLICY_MARGIN_OF_MODEL;
+    const bool is_rough = engine == &td_engine_dgemm && q->method->is_native_rough;
+    const double margin =
+        td_model_is_measured(model) && !is_rough ? TD_POLICY_MARGIN : TD_POLICY_MARGIN_OF_MODEL;
     return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
 }
 
@@ -179,7 +179,7 @@ static candidate faster_products(const td_options *o, const td_question *q, cons
     const int64_t terms = q->method->terms(q);
     const td_forecast forecast = {best.way->text, seconds, best.forecast.seconds, 0.0};
     if (!td_policy_serves(&native_products, seconds, td_policy_bits(o->accuracy, terms), terms) ||
-        !is_slower(model, best.way->engine, forecast))
+        !is_slower(q, model, best.way->engine, forecast))
         return best;
     return (candidate){&native_products, {.seconds = seconds}};
 }
@@ -220,7 +220,7 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
     if (may_be_native && best.way->engine->takes_prices)
         forecast.found_out = q->method->found_out(model, q, by_way, fastest);
     if (forecast.found_out > 0.0) forecast.found_out += copying_seconds(q);
-    if (may_be_native && is_slower(model, best.way->engine, forecast))
+    if (may_be_native && is_slower(q, model, best.way->engine, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
     if (forgoes(o, q, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
     const bool is_not_probed =
@@ -254,7 +254,7 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
     if (emulated.seconds < 0.0) return d;
     d.forecast = (td_forecast){d.text, native_seconds(q, native.seconds),
                                emulated.seconds + copying_seconds(q), 0.0};
-    if (is_slower(model, d.engine, d.forecast))
+    if (is_slower(q, model, d.engine, d.forecast))
         return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = emulated.cut;
     d.choice = td_choice_faster;

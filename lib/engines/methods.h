@@ -44,6 +44,10 @@ typedef struct td_method {
      * negative: that is no way. NULL: nor is it for any call. */
     double (*by_native_products)(const td_model *model, const td_question *q);
 
+    /* The native call's own time is predicted no better than that of a device that was not
+     * measured, where that way is beside it. */
+    bool is_native_rough;
+
     /* Seconds of a call whose data turn out to be bad for the way of that number. */
     double (*found_out)(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way);

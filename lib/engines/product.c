@@ -145,6 +145,7 @@ const td_method td_method_product = {
     .predict = predict,
     .predict_one = predict_one,
     .by_native_products = by_native_products,
+    .is_native_rough = true, /* cuBLAS's updates of narrow triangles: half to 1.3 of it */
     .found_out = found_out,
     .priced = priced,
     .has_branch = true,

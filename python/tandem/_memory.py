@@ -131,10 +131,11 @@ class DeviceArray:
         host = self.to_host()
         return host if dtype is None else host.astype(dtype)
 
-    def __del__(self) -> None:
-        # A child of fork() has no part in its parent's device memory.
-        if getattr(self, "_pointer", None) and self._process == os.getpid():
-            _runtime().cudaFree(self._pointer)
+    def __del__(self, getpid: Any = os.getpid, runtime: Any = _runtime) -> None:
+        # A child of fork() has no part in its parent's device memory. Where the interpreter ends,
+        # the names of this module are gone before the last arrays are, but not the defaults.
+        if getattr(self, "_pointer", None) and self._process == getpid():
+            runtime().cudaFree(self._pointer)
 
 
 class DevicePart:

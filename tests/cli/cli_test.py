@@ -402,14 +402,14 @@ class Commands(Case):
         return {mode: time for mode, time in column.items() if time != '-'}, text
 
     def test_plan_shows_what_bad_data_cost(self):
-        """On an H100 the probe takes 33 to 40 us besides native's time (docs/auto.md)."""
+        """On an H100 the probe takes 37 to 49 us besides native's time (docs/auto.md)."""
         device = ('--device', 'NVIDIA H100 80GB HBM3')
         for size, mode, most in ((4096, 'ozaki2', 1.05), (1792, 'native', 2.0)):
             column, text = self.found_out(size, size, size, *device)
             times, (auto, why) = self.plan(size, size, size, *device)[1:]
             self.assertEqual((set(column), auto), ({'ozaki2'}, mode))
             native, found_out = float(times['native']), float(column['ozaki2'])
-            self.assertTrue(0.0325 <= found_out - native <= 0.045, text)
+            self.assertTrue(0.0365 <= found_out - native <= 0.0495, text)
             self.assertLessEqual(found_out, most * native)
             self.assertTrue(why.endswith(f"(ozaki2 {times['ozaki2']} ms, native {times['native']} "
                                          f"ms, found out {column['ozaki2']} ms)"), why)

@@ -378,6 +378,15 @@ def check_matmul(_):
         assert is_same(part.to_host(), want)
 
 
+def check_end(_):
+    """An array that outlives the names of its module, as some do where the interpreter ends."""
+    import tandem
+    import tandem._memory
+    array = tandem.to_device(A)
+    vars(tandem._memory).update(dict.fromkeys(vars(tandem._memory)))
+    del array
+
+
 def check_eigenvalues(_):
     import tandem
     n = 30

@@ -322,7 +322,7 @@ TEST(no_decision_may_be_slow)
     }
 }
 
-/* Bad data cost native's time and the probe, 33 to 40 us (docs/auto.md) for up to 4096 terms. Where
+/* Bad data cost native's time and the probe, 37 to 49 us (docs/auto.md) for up to 4096 terms. Where
  * cuBLAS cannot stand behind a condition, the mode's kernels take 45 us more, and the sums are in
  * binary64, which takes a tenth more at most. */
 TEST(bad_data_cost_the_probe)
@@ -338,7 +338,7 @@ TEST(bad_data_cost_the_probe)
         assert_string_equal(free.mode, "ozaki2");
         assert_true(free.native ==
                     td_model_seconds(&model, td_engines[0], (td_parameter){0}, &real));
-        assert_true(probe >= 32.5e-6 && probe <= 45e-6);
+        assert_true(probe >= 36.5e-6 && probe <= 49.5e-6);
         assert_true(captured.native == free.native && captured.emulated == free.emulated);
         const double sums = captured.found_out - probe - 45e-6;
         assert_true(sums > 1.02 * free.native && sums < 1.1 * free.native);
@@ -374,6 +374,6 @@ TEST(batches_need_more_time_to_pay_a_probe)
         assert_true(make_call(&plain, TD_COMPLEX_BINARY64, &s, &p));
         p.beta.value.complex_binary64.re = beta;
         const td_forecast f = decide_in(false, &o, &p, &model).forecast;
-        assert_true(f.found_out > 1.055 * f.native && f.found_out < 1.065 * f.native);
+        assert_true(f.found_out > 1.06 * f.native && f.found_out < 1.075 * f.native);
     }
 }
