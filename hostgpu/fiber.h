@@ -63,7 +63,7 @@ static inline void hostgpu_fiber_prefetch(const hostgpu_fiber *fiber)
     enum { LINE = 64, LINES = 5 };
     const char *frames = hostgpu_frames(&fiber->resume);
 
-    for (int i = 0; i < LINES; i++) __builtin_prefetch(frames + LINE * i);
+    for (int at = 0; at < LINES * LINE; at += LINE) __builtin_prefetch(frames + at);
 }
 
 #endif

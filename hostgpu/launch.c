@@ -86,13 +86,14 @@ static void *help(void *number)
     return NULL;
 }
 
+/* Its threads are each a line of a cache (worker.h). */
 static hostgpu_worker *get_worker(unsigned i)
 {
     hostgpu_worker *worker = pool.worker[i];
 
     if (worker) return worker;
-    worker = aligned_alloc(_Alignof(hostgpu_worker), sizeof *worker);
-    if (worker) memset(worker, 0, sizeof *worker);
+    if (posix_memalign((void **)&worker, sizeof worker->thread[0], sizeof *worker)) return NULL;
+    memset(worker, 0, sizeof *worker);
     return pool.worker[i] = worker;
 }
 

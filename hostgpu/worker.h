@@ -29,15 +29,16 @@ typedef struct {
     unsigned mask;      /* ... of these lanes */
 } cuda_wait;
 
-/* 64 bytes, and one line of a cache: a switch reads and writes one thread after another. */
+/* A line of a cache, as workers are aligned: a switch reads and writes one thread after another. */
 typedef struct {
-    _Alignas(64) uint3 index;
+    uint3 index;
     unsigned rank;        /* within the block, x fastest */
     hostgpu_fiber *fiber; /* NULL until it starts */
     struct cuda_warp *warp;
     cuda_wait wait;
     thread_state state;
 } cuda_thread;
+_Static_assert(sizeof(cuda_thread) == 64, "a thread is no line of a cache");
 
 typedef struct cuda_warp {
     unsigned present; /* lanes that the block has */
@@ -67,13 +68,13 @@ typedef struct {
 } hostgpu_job;
 
 typedef struct hostgpu_worker {
+    cuda_thread thread[HOSTGPU_MAX_THREADS];
     hostgpu_job *job;
     hostgpu_place *place;    /* hostgpu_here of the OS thread that it runs on */
     hostgpu_fiber scheduler; /* the OS thread itself */
     uint64_t random;         /* state of the shuffle; 0: in order */
     uint64_t block;          /* counts the blocks of the launch that ran here, from 1 */
 
-    cuda_thread thread[HOSTGPU_MAX_THREADS];
     cuda_thread *running;
     cuda_warp warp[HOSTGPU_MAX_WARPS];
     unsigned thread_count, exited, at_barrier;

@@ -171,21 +171,46 @@ template <class tile> TD_DEVICE int place(int line, int chunk)
     return line * tile::k_step + chunk * CHUNK;
 }
 
-/* Widens to int16, which compilers multiply and add in pairs as long as the loops stay loops. */
+/* Before loops that compilers make vectors of: untold as long as they stay loops, but at the level
+ * that sanitized kernels are compiled at where they are told to. */
+#if defined(TD_KEEPS_CALLS)
+#define IN_VECTORS     _Pragma("omp simd")
+#define SUM_IN_VECTORS _Pragma("omp simd reduction(+ : sum)")
+#else
+#define IN_VECTORS     TD_UNROLL_N(1)
+#define SUM_IN_VECTORS TD_UNROLL_N(1)
+#endif
+
+template <int count>
+TD_UNCHECKED TD_DEVICE void widen_bytes(int16_t (&to)[count], const int8_t *from)
+{
+    IN_VECTORS
+    for (int l = 0; l < count; l++) to[l] = from[l];
+}
+
+/* Widens shared memory to int16, which compilers multiply and add in pairs. A sanitizer looks at
+ * the copy of all of it rather than at each byte. */
 template <int count> TD_DEVICE void widen(int16_t (&to)[count], const int8_t *from)
 {
-    TD_UNROLL_N(1)
-    for (int l = 0; l < count; l++) to[l] = from[l];
+#if defined(TD_KEEPS_CALLS)
+    int8_t bytes[count];
+    memcpy(bytes, from, sizeof bytes);
+    from = bytes;
+#endif
+    widen_bytes(to, from);
 }
 
 template <int count>
 TD_UNCHECKED TD_DEVICE int32_t dot(const int16_t (&x)[count], const int16_t (&y)[count])
 {
     int32_t sum = 0;
-    TD_UNROLL_N(1)
+    SUM_IN_VECTORS
     for (int l = 0; l < count; l++) sum += x[l] * y[l];
     return sum;
 }
+
+#undef IN_VECTORS
+#undef SUM_IN_VECTORS
 
 /* A thread's products, all of a stage at once; sums of rows and columns outside C stay 0. */
 template <class tile> struct warp_products {

@@ -61,6 +61,15 @@ TEST(test_overruns)
     check_overrun(OVERRUN_DYNAMIC, "kernel overrun_dynamic");
 }
 
+/* UBSan does not look for null pointers in kernels. */
+TEST(test_null_pointer)
+{
+    const char *const texts[] = {"SEGV", "kernel through_null", "block (0,0,0), thread (0,0,0)",
+                                 NULL};
+
+    expect_report(run_child(0, THROUGH_NULL), texts);
+}
+
 #endif
 #ifdef CHECK_THREAD
 

@@ -425,6 +425,8 @@ static __global__ void overrun_dynamic(int *out, int n)
     out[threadIdx.x] = n;
 }
 
+static __global__ void through_null(int *out, int n) { out[n + static_cast<int>(threadIdx.x)] = 1; }
+
 static __global__ void exchange(int has_barrier, int *out)
 {
     TD_SHARED(int, row, [64]);
@@ -442,6 +444,8 @@ cudaError_t launch_overrun(overrun kind, int *out)
         return TD_LAUNCH(overrun_global, 1, 64, 0, 0, out, 64);
     case OVERRUN_STATIC:
         return TD_LAUNCH(overrun_static, 1, 64, 0, 0, out, 64);
+    case THROUGH_NULL:
+        return TD_LAUNCH(through_null, 1, 64, 0, 0, nullptr, 0);
     default:
         return TD_LAUNCH(overrun_dynamic, 1, 64, 64 * sizeof *out, 0, out, 64);
     }

@@ -79,7 +79,7 @@ typedef enum {
 cudaError_t launch_fault(fault kind, unsigned blocks, int *out);
 
 /* Accesses that only AddressSanitizer sees. */
-typedef enum { OVERRUN_GLOBAL, OVERRUN_STATIC, OVERRUN_DYNAMIC } overrun;
+typedef enum { OVERRUN_GLOBAL, OVERRUN_STATIC, OVERRUN_DYNAMIC, THROUGH_NULL } overrun;
 cudaError_t launch_overrun(overrun kind, int *out);
 
 /* 64 threads pass values through shared memory, with the barrier between or without. */
