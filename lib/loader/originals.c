@@ -220,15 +220,24 @@ static void look_at_place(const td_images *images, void *of)
     if (image && td_original_is_image(image)) snprintf(p->path, sizeof p->path, "%s", image->path);
 }
 
-td_library *td_library_at(const void *address)
+/* The library at an address. NULL: there is no memory for it, or the address is a stranger. */
+static td_library *library_at(const void *address, bool *is_stranger)
 {
     td_library *library = td_owner_find(address);
+    *is_stranger = false;
     if (library) return library;
     place p = {.address = address, .path = ""};
     td_images_visit(look_at_place, &p);
+    *is_stranger = !p.path[0];
     library = p.path[0] ? refer_to(p.path, false) : NULL;
     if (library) td_owner_set(address, library);
     return library;
+}
+
+td_library *td_library_at(const void *address)
+{
+    bool is_stranger;
+    return library_at(address, &is_stranger);
 }
 
 /* ---- libraries of calls ---- */
@@ -274,8 +283,9 @@ bool td_library_is_caller(const void *caller)
 {
     _Atomic(const void *) *const stranger = stranger_at(caller);
     if (atomic_load_explicit(stranger, memory_order_relaxed) == caller) return false;
-    td_library *library = td_library_at(caller);
-    if (!library) atomic_store_explicit(stranger, caller, memory_order_relaxed);
+    bool is_stranger;
+    td_library *library = library_at(caller, &is_stranger);
+    if (is_stranger) atomic_store_explicit(stranger, caller, memory_order_relaxed);
     return library && holds(library, caller) &&
            atomic_load_explicit(&library->is_cublas, memory_order_relaxed);
 }
