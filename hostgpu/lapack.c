@@ -2,6 +2,7 @@
 #include "lapack.h"
 
 #include <complex.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 

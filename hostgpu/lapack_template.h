@@ -89,8 +89,8 @@ static int LOCAL(potrf)(char uplo, int n, void *a, int lda)
     int info = 0;
     LAPACK(potrf)(&uplo, &n, a, &lda, &info, 1);
     for (size_t i = 0; info == 0 && i < (size_t)n; i++) {
-        const ELEMENT pivot = ((const ELEMENT *)a)[i * ((size_t)lda + 1)];
-        if (pivot != pivot) info = (int)i + 1;
+        const REAL *const pivot = (const REAL *)((const ELEMENT *)a + i * ((size_t)lda + 1));
+        if (isnan(*pivot)) info = (int)i + 1;
     }
     return info;
 }
