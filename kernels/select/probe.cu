@@ -161,16 +161,13 @@ TD_DEVICE double scale_of(const td_line &line)
     return td_from_bits64((uint64_t)(1023 + exponent) << 52);
 }
 
-/* A byte for each of four terms of a line: its magnitude in units, and whether it is not 0. */
-static const uint32_t IS_NONZERO = 0x80, ALL_NONZERO = 0x80808080u;
+/* A byte for each of four terms of a line: its magnitude in units. */
 enum { QUAD = 4 };
 TD_DEVICE uint32_t quad_of(double scale, const double (&x)[QUAD])
 {
     uint32_t quad = 0;
     TD_UNROLL
-    for (int i = 0; i < QUAD; i++)
-        quad |= ((uint32_t)min(127.0, fabs(x[i]) * scale) | (x[i] != 0.0 ? IS_NONZERO : 0))
-                << (8 * i);
+    for (int i = 0; i < QUAD; i++) quad |= (uint32_t)min(127.0, fabs(x[i]) * scale) << (8 * i);
     return scale == 0.0 ? 0 : quad;
 }
 
@@ -188,12 +185,15 @@ struct tile_lines {
     uint8_t holds[2][LINES]; /* whether the terms that are in shared memory hold a number */
 };
 
-/* Sets lines.holds of the thread's line, of which each of 16 threads has some quads. By whole
- * warps. */
-TD_DEVICE void note_holds(tile_lines &lines, int which, uint32_t quads)
+/* Sets lines.holds of the thread's line, of which each of 16 threads has some terms, if the line
+ * has a scale. By whole warps. */
+TD_DEVICE void note_holds(tile_lines &lines, int which, double scale, const double (&x)[2][QUAD])
 {
     const int i = (int)threadIdx.x / LINES;
-    const uint32_t lanes = __ballot_sync(~0u, (quads & ALL_NONZERO) != 0);
+    bool is_any = false;
+    TD_UNROLL
+    for (int e = 0; e < 2 * QUAD; e++) is_any |= x[e / QUAD][e % QUAD] != 0.0;
+    const uint32_t lanes = __ballot_sync(~0u, scale != 0.0 && is_any);
     if (threadIdx.x % LINES == 0)
         lines.holds[which][i] = (lanes >> (i % 2 * LINES) & ((1u << LINES) - 1)) != 0;
 }
@@ -212,14 +212,13 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, t
     TD_ROLLED
     for (int64_t first = own.first - STEP; first < own.end; first += STEP) {
         const bool is_before = first < own.first;
-        uint32_t both[2] = {};
         TD_UNROLL
         for (int e = 0; e < 2; e++) {
-            both[0] |= quads.of[0][i][lane + e * LINES] = quad_of(scale_a, x[e]);
-            both[1] |= quads.of[1][i][lane + e * LINES] = quad_of(scale_b, y[e]);
+            quads.of[0][i][lane + e * LINES] = quad_of(scale_a, x[e]);
+            quads.of[1][i][lane + e * LINES] = quad_of(scale_b, y[e]);
         }
-        TD_UNROLL
-        for (int o = 0; o < 2; o++) note_holds(lines, o, both[o]);
+        note_holds(lines, 0, scale_a, x);
+        note_holds(lines, 1, scale_b, y);
         __syncthreads();
         meets |= lines.holds[0][i] & lines.holds[1][lane];
         TD_UNROLL
@@ -233,10 +232,7 @@ TD_DEVICE uint32_t sum_of_slice(const td_probe &p, int tile, const slice &own, t
             join_lines(p, tile, blockIdx.x == 0, lines.record);
         }
         TD_UNROLL_N(4)
-        for (int l = 0; l < QUADS; l++) {
-            const uint32_t quad_a = quads.of[0][i][l], quad_b = quads.of[1][lane][l];
-            sum = __dp4a(quad_a & ~ALL_NONZERO, quad_b & ~ALL_NONZERO, sum);
-        }
+        for (int l = 0; l < QUADS; l++) sum = __dp4a(quads.of[0][i][l], quads.of[1][lane][l], sum);
         __syncthreads();
         if (is_before) {
             scale_a = scale_of(lines.record[0][i]);
@@ -353,12 +349,18 @@ TD_DEVICE void give_verdict(const td_probe &p, int slices)
     if (i == 0) *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
 }
 
+/* The subtile that a thread's element of a tile lies in. */
+TD_DEVICE int subtile_of(int thread)
+{
+    return thread / LINES / GROUP * GROUPS + thread % LINES / GROUP;
+}
+
 /* Sets a bit for each element of each subtile that a candidate leaves. */
 TD_DEVICE void find_left(const td_probe &p, const tile_lines &lines, uint64_t sum,
                          uint32_t (&left)[TD_CHOICES][SUBTILES])
 {
     const int i = (int)threadIdx.x / LINES, j = (int)threadIdx.x % LINES,
-              own = i / GROUP * GROUPS + j / GROUP;
+              own = subtile_of((int)threadIdx.x);
     const td_line &a = lines.record[0][i], &b = lines.record[1][j];
     const int surplus = surplus_of(p.rule.candidate[0], a, b, sum);
     const bool is_open = td_is_counted(a) && td_is_counted(b);
@@ -388,33 +390,25 @@ TD_DEVICE int left_of_subtile(uint32_t left)
  * tiles. Where no lines of a tile meet, its elements are 0 for certain (certify.h). */
 TD_DEVICE void close_tile(const td_probe &p, int tile, int slices, const tile_lines &lines)
 {
-    TD_SHARED(uint32_t, met_by, [LINES][LINES + 1]);
     TD_SHARED(uint32_t, left, [TD_CHOICES][SUBTILES]);
-    TD_SHARED(bool, meets, [SUBTILES]);
+    TD_SHARED(uint32_t, meets, [SUBTILES]);
     probe_work &work = work_of(p);
     const int own = (int)threadIdx.x, c = own / SUBTILES, subtile = own % SUBTILES;
     uint64_t sum = 0;
     uint32_t met = 0;
     if (c < TD_CHOICES) left[c][subtile] = 0;
+    if (c == 0) meets[subtile] = 0;
     TD_UNROLL_N(16)
     for (int s = 0; s < slices; s++) {
         const uint32_t of_slice = work.sum[tile][s][own];
         sum += of_slice & ~MEETS;
         met |= of_slice & MEETS;
     }
-    met_by[own / LINES][own % LINES] = met;
     __syncthreads();
+    if (met) atomicOr(&meets[subtile_of(own)], met);
     find_left(p, lines, sum, left);
-    if (c == 0) {
-        met = 0;
-        TD_ROLLED
-        for (int e = 0; e < GROUP * GROUP; e++)
-            met |=
-                met_by[subtile / GROUPS * GROUP + e / GROUP][subtile % GROUPS * GROUP + e % GROUP];
-        meets[subtile] = met != 0;
-        if (met) atomicAdd(&work.counts.met, 1);
-    }
     __syncthreads();
+    if (c == 0 && meets[subtile]) atomicAdd(&work.counts.met, 1);
     if (c < p.rule.candidates && left[c][subtile])
         atomicAdd(&work.counts.left[meets[subtile] ? 0 : 1][c], left_of_subtile(left[c][subtile]));
 }

@@ -437,9 +437,22 @@ static td_prices prices_of_h100(void)
     return td_prices_of(&model, &td_engine_ozaki2, &a_product);
 }
 
+/* True, and said, if the verdict of such data is another one by the prices of an H100. */
+static bool is_judged_wrong(const form *f, const char *name, kind left, kind right, td_verdict want)
+{
+    operands x = make_operands(f);
+    fill(&x, left, right);
+    const td_verdict got = probe(&x, prices_of_h100(), 1.0);
+    if (got != want)
+        print_error("%s, %d x %d x %d, batch %d, complex %d, op %d%d: %d\n", name,
+                    (int)f->lines[LEFT], (int)f->lines[RIGHT], (int)f->k, f->batch, f->is_complex,
+                    (int)f->op[LEFT], (int)f->op[RIGHT], (int)got);
+    free_operands(&x);
+    return got != want;
+}
+
 TEST(verdicts_are_of_the_data)
 {
-    const td_prices prices = prices_of_h100();
     int wrong = 0;
     for (int i = 0; i < 6 * KINDS; i += test_is_brief() ? 7 : 1) {
         const int at = i % KINDS, variant = i / KINDS;
@@ -449,14 +462,8 @@ TEST(verdicts_are_of_the_data)
                         .is_complex = variant % 2,
                         .has_array = variant == 4,
                         .op = {(tandem_op)(variant % 3), (tandem_op)(variant / 2)}};
-        operands x = make_operands(&f);
-        fill(&x, kinds[at].left, kinds[at].right);
-        const td_verdict got = probe(&x, prices, 1.0);
-        if (got != kinds[at].want) {
-            print_error("%s, variant %d: %d\n", kinds[at].name, variant, (int)got);
-            wrong++;
-        }
-        free_operands(&x);
+        wrong +=
+            is_judged_wrong(&f, kinds[at].name, kinds[at].left, kinds[at].right, kinds[at].want);
     }
     CHECK(wrong == 0, "%d verdicts are wrong", wrong);
 }
@@ -480,7 +487,6 @@ enum { ZEROS = sizeof zeros / sizeof *zeros };
 
 TEST(blocks_of_zeros_count)
 {
-    const td_prices prices = prices_of_h100();
     int wrong = 0;
     for (int i = 0; i < 4 * ZEROS; i += test_is_brief() ? 5 : 1) {
         const int at = i % ZEROS, variant = i / ZEROS;
@@ -489,14 +495,8 @@ TEST(blocks_of_zeros_count)
                         .batch = variant == 2 ? 2 : 1,
                         .is_complex = variant == 3,
                         .op = {(tandem_op)(variant % 2), (tandem_op)(variant / 2)}};
-        operands x = make_operands(&f);
-        fill(&x, zeros[at].numbers, zeros[at].numbers);
-        const td_verdict got = probe(&x, prices, 1.0);
-        if (got != zeros[at].want) {
-            print_error("%s, variant %d: %d\n", zeros[at].name, variant, (int)got);
-            wrong++;
-        }
-        free_operands(&x);
+        wrong += is_judged_wrong(&f, zeros[at].name, zeros[at].numbers, zeros[at].numbers,
+                                 zeros[at].want);
     }
     CHECK(wrong == 0, "%d verdicts are wrong", wrong);
 }
