@@ -46,8 +46,7 @@ print_line(char line[LINE_BYTES], td_log_level level, const char *suffix, const 
         length = room - 1;
         memset(line + length - 3, '.', 3);
     }
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) line[i] = '?';
+    for (size_t i = 0; i < length; i++) line[i] = td_log_shown(line[i]);
     return length + (size_t)snprintf(line + length, LINE_BYTES - length, "%s\n", suffix);
 }
 

@@ -25,6 +25,14 @@ void td_log_open(td_log_level level, const char *file);
 /* True if lines of a level are not dropped: for what costs time to find out. */
 bool td_log_is_on(td_log_level level);
 
+/* What a terminal is shown of a character of a text from outside: '?' for one that would tell it to
+ * do anything. */
+static inline char td_log_shown(char c)
+{
+    enum { DELETE = 0x7f };
+    return (unsigned char)c < ' ' || c == DELETE ? '?' : c;
+}
+
 /* One line; line ends and other control characters in the text become '?', a long text is cut. */
 void td_log(td_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../loader/loaded.h"
+#include "../options/log.h"
 #include "number_text.h"
 #include "timed.h"
 
@@ -75,12 +76,10 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- lines ---- */
 
-/* A name from outside, as the log has such: what would tell a terminal to do anything is '?'. */
+/* A name from outside, as the log has such. */
 static void print_name(FILE *out, const char *name)
 {
-    enum { DELETE = 0x7f };
-    for (const char *at = name; *at; at++)
-        fputc((unsigned char)*at < ' ' || *at == DELETE ? '?' : *at, out);
+    for (const char *at = name; *at; at++) fputc(td_log_shown(*at), out);
 }
 
 /* The columns' widths; 0 for those that say nothing. */
