@@ -2,21 +2,11 @@
  * special if it holds a NaN or an infinity: what these become is for sums of elements as they are
  * to say. Other lines' elements may need scales to have room in sums. Of lines that are too wide
  * for that, sums of elements as they are lose little if they stay finite, and scaled ones if they
- * would not. For binary64.cu. */
+ * would not. For binary64_repair.h. */
 #ifndef TD_NAN_INFINITY_H
 #define TD_NAN_INFINITY_H
 
-#include "binary64_sums.h"
-#include "repair.h"
-
-/* Where both operands' lines begin, how many rows there are, how many elements and how many whole
- * tiles of C are made, and whether these elements are all; the room for all of C, or
- * TD_ROOM_UNKNOWN: then there are masks. */
-struct block_place {
-    int row, column, rows, made, tiles;
-    bool is_whole;
-    td_room room;
-};
+#include "binary64_lines.h"
 
 /* Returns a scaled sum in C's own scale, rounded once. */
 TD_DEVICE_CALL double unscale(double sum, int scale)
@@ -34,11 +24,6 @@ struct pass {
     bool is_scaled, is_only;
     uint32_t left;
 };
-
-TD_DEVICE const td_line &record_of(const td_repair &p, int which, int line)
-{
-    return p.line[which][blockIdx.z * p.lines_of_member[which] + line];
-}
 
 TD_DEVICE bool is_special(const td_repair &p, int row, int column)
 {
