@@ -11,7 +11,6 @@
 #include "host_device.h"
 #include "images.h"
 #include "../options/log.h"
-#include "../routine/mix.h"
 #include "owners.h"
 #include "stack.h"
 
@@ -80,32 +79,13 @@ bool td_original_is_image(const td_image *image)
     return false;
 }
 
-/* Addresses of code that is of none of these libraries, each at the place that its hash says: to
- * find that out takes a walk through all images, some tens of microseconds in a process that has
- * hundreds of them. */
-enum { STRANGERS_LOG = 8 };
-static _Atomic(const void *) strangers[1 << STRANGERS_LOG];
-
-static _Atomic(const void *) *stranger_at(const void *address)
-{
-    const uint64_t hash = td_mix(0, (uint64_t)(uintptr_t)address);
-    return &strangers[hash >> (64 - STRANGERS_LOG)];
-}
-
-/* A library that is new may lie where another had been, which is no longer loaded. */
-static void forget_strangers(void)
-{
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        atomic_store_explicit(&strangers[i], NULL, memory_order_relaxed);
-}
-
 /* The place of a library in the table; NULL if that is full. */
 static td_library *library_of(const struct link_map *map)
 {
     for (int i = 0; i < TD_MOST_LIBRARIES; i++) {
         const struct link_map *other = NULL;
         const bool is_new = atomic_compare_exchange_strong(&libraries[i].map, &other, map);
-        if (is_new) forget_strangers();
+        if (is_new) td_strangers_forget();
         if (is_new || other == map) return &libraries[i];
     }
     return NULL;
@@ -281,11 +261,10 @@ static bool holds(td_library *library, const void *address)
 
 bool td_library_is_caller(const void *caller)
 {
-    _Atomic(const void *) *const stranger = stranger_at(caller);
-    if (atomic_load_explicit(stranger, memory_order_relaxed) == caller) return false;
+    if (td_stranger_find(caller)) return false;
     bool is_stranger;
     td_library *library = library_at(caller, &is_stranger);
-    if (is_stranger) atomic_store_explicit(stranger, caller, memory_order_relaxed);
+    if (is_stranger) td_stranger_set(caller);
     return library && holds(library, caller) &&
            atomic_load_explicit(&library->is_cublas, memory_order_relaxed);
 }

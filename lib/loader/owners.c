@@ -4,6 +4,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* The golden ratio's bits spread addresses over a table of 2^log places (Knuth, TAOCP vol. 3,
+ * 6.4). */
+static unsigned place_of(const void *address, int log)
+{
+    return (unsigned)((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - log));
+}
+
+/* ---- owners ---- */
+
 /* A slot that has had an address is never empty again, so that a search may end at an empty one. */
 enum { SLOTS_LOG = 12, SLOTS = 1 << SLOTS_LOG };
 static struct {
@@ -13,16 +22,11 @@ static struct {
 
 pthread_mutex_t td_owners_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The golden ratio's bits spread addresses (Knuth, TAOCP vol. 3, 6.4). */
-static unsigned slot_of(const void *address)
-{
-    return (unsigned)((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOTS_LOG));
-}
-
 struct td_library *td_owner_find(const void *address)
 {
     if (!address) return NULL;
-    for (unsigned i = 0, slot = slot_of(address); i < SLOTS; i++, slot = (slot + 1) % SLOTS) {
+    for (unsigned i = 0, slot = place_of(address, SLOTS_LOG); i < SLOTS;
+         i++, slot = (slot + 1) % SLOTS) {
         const void *here = atomic_load_explicit(&slots[slot].address, memory_order_acquire);
         if (here == address)
             return atomic_load_explicit(&slots[slot].library, memory_order_acquire);
@@ -35,7 +39,8 @@ struct td_library *td_owner_find(const void *address)
 static unsigned find_slot(const void *address)
 {
     unsigned free_slot = SLOTS;
-    for (unsigned i = 0, slot = slot_of(address); i < SLOTS; i++, slot = (slot + 1) % SLOTS) {
+    for (unsigned i = 0, slot = place_of(address, SLOTS_LOG); i < SLOTS;
+         i++, slot = (slot + 1) % SLOTS) {
         const void *here = slots[slot].address;
         if (here == address) return slot;
         if (free_slot == SLOTS && !slots[slot].library) free_slot = slot;
@@ -54,4 +59,28 @@ void td_owner_set(const void *address, struct td_library *library)
         atomic_store_explicit(&slots[slot].address, address, memory_order_release);
     }
     pthread_mutex_unlock(&td_owners_lock);
+}
+
+/* ---- strangers ---- */
+
+/* Each address is at its own place, from where another one takes it. */
+enum { STRANGERS_LOG = 8, STRANGERS = 1 << STRANGERS_LOG };
+static _Atomic(const void *) strangers[STRANGERS];
+
+bool td_stranger_find(const void *address)
+{
+    const unsigned place = place_of(address, STRANGERS_LOG);
+    return atomic_load_explicit(&strangers[place], memory_order_relaxed) == address;
+}
+
+void td_stranger_set(const void *address)
+{
+    const unsigned place = place_of(address, STRANGERS_LOG);
+    atomic_store_explicit(&strangers[place], address, memory_order_relaxed);
+}
+
+void td_strangers_forget(void)
+{
+    for (int i = 0; i < STRANGERS; i++)
+        atomic_store_explicit(&strangers[i], NULL, memory_order_relaxed);
 }

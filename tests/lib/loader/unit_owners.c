@@ -1,5 +1,5 @@
-/* Which cuBLAS an address belongs to: many come and go, more than there is room for, and from
- * several threads. */
+/* Which cuBLAS an address belongs to, if any: many come and go, more than there is room for, and
+ * from several threads. */
 #include <pthread.h>
 #include <stdint.h>
 
@@ -58,6 +58,21 @@ TEST(what_there_is_no_room_for_is_not_known)
     }
     assert_in_range(known, MANY, TOO_MANY - 1);
     for (uintptr_t i = 0; i < TOO_MANY; i++) td_owner_set(address(9, i), NULL);
+}
+
+/* The last one told is a stranger, whatever it has taken the place of; who was not told is none. */
+TEST(strangers_are_known_until_all_are_forgotten)
+{
+    int known = 0;
+    for (uintptr_t i = 0; i < MANY; i++) {
+        assert_false(td_stranger_find(address(10, i)));
+        td_stranger_set(address(10, i));
+        assert_true(td_stranger_find(address(10, i)));
+    }
+    for (uintptr_t i = 0; i < MANY; i++) known += td_stranger_find(address(10, i));
+    assert_in_range(known, 100, MANY - 1);
+    td_strangers_forget();
+    for (uintptr_t i = 0; i < MANY; i++) assert_false(td_stranger_find(address(10, i)));
 }
 
 /* A thread's own handles are its own whatever the others do; returns what it has missed. */
