@@ -1,4 +1,4 @@
-/* panel_clocks_lu.cu - panels of LU (kernels/factor/cluster_step.h) with marks. */
+/* panel_clocks_lu.cu - panels of LU (kernels/factor/lu_cluster_step.h) with marks. */
 #include "panel_clocks.h"
 
 #define CLOCKS(X)                                                                                  \
@@ -19,7 +19,7 @@
     X(ORDER, false)
 #define TD_MARKS CLOCKS(MARK)
 
-#include "../kernels/factor/cluster.cu"
+#include "../kernels/factor/lu_cluster.cu"
 #include "panel_marks.h"
 
 /* As pieces of large matrices are. */

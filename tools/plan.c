@@ -15,7 +15,7 @@
 #include "lib/routine/qr_steps.h"
 #include "lib/routine/real.h"
 #include "lib/routine/sizes.h"
-#include "lib/routine/steps.h"
+#include "lib/routine/solve_steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
 #include "lib/routine/lower.h"

@@ -5,7 +5,7 @@
 
 #include "../../kernels/solve/solve.h"
 #include "../routine/sizes.h"
-#include "../routine/steps.h"
+#include "../routine/solve_steps.h"
 
 #define UNIT          0x1p-53
 #define LAST_ROUNDING 0.5

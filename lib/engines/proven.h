@@ -6,7 +6,7 @@
 
 #include "../routine/cholesky_steps.h"
 #include "../routine/lu_steps.h"
-#include "../routine/steps.h"
+#include "../routine/solve_steps.h"
 #include "engine.h"
 
 /* Of modes; binary64 is that of mode fp64, and certified that of modes whose data choose how many

@@ -7,7 +7,7 @@
 #define TD_MODEL_H
 
 #include "../routine/mode.h"
-#include "../routine/steps.h"
+#include "../routine/solve_steps.h"
 #include "factors.h"
 
 /* A device, as CUDA describes it. */

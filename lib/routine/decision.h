@@ -5,7 +5,7 @@
 #include "../../kernels/device/counters.h"
 #include "forecast.h"
 #include "mode.h"
-#include "steps.h"
+#include "solve_steps.h"
 
 /* Why a call stays native; printed in the report and the log. */
 extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_reason_pedantic[],

@@ -3,7 +3,7 @@
 #ifndef TD_SOLUTION_STEPS_H
 #define TD_SOLUTION_STEPS_H
 
-#include "steps.h"
+#include "solve_steps.h"
 
 /* How many triangular solves the call consists of, one after the other. An inverse has one, L Y = I
  * or the like, and is Y' Y. */

@@ -1,7 +1,7 @@
 #include "tiles.h"
 
 #include "../routine/sizes.h"
-#include "../routine/steps.h"
+#include "../routine/solve_steps.h"
 #include "../routine/lower.h"
 
 bool td_tile_whole(const td_problem *p, td_tile *whole)

@@ -24,7 +24,7 @@ bool td_tile_whole(const td_problem *p, td_tile *whole);
 /* What cannot be cut small enough is done in stages, one after another. On level 0 there is one
  * stage, the whole; the stages of each further level are smaller. A triangular solve becomes
  * systems with parts of A's diagonal and products between them, which together have the steps of
- * the solve (../routine/steps.h), and so its bits. The update of rank 2k with a Hermitian
+ * the solve (../routine/solve_steps.h), and so its bits. The update of rank 2k with a Hermitian
  * result becomes the two products that it adds up. All else has level 0 alone. */
 int td_tile_levels(const td_tile *whole);
 int64_t td_tile_stages(const td_tile *whole, int level);

@@ -14,8 +14,8 @@
 
 #include <limits.h>
 
-#include "../../../kernels/factor/cluster.h"
-#include "../../../kernels/factor/rows.h"
+#include "../../../kernels/factor/lu_cluster.h"
+#include "../../../kernels/factor/row_exchange.h"
 #include "../../cuda/workspace.h"
 #include "../../model/factor_model.h"
 #include "../../routine/decision.h"
@@ -35,7 +35,7 @@ typedef struct {
     bool makes_rows;        /* U's rows are made panel by panel, as no mode makes their products */
     td_workspace work;      /* has memory for passes, if has_passes, and for orders */
     bool has_passes;
-    void *orders;        /* of the last panels (cluster.h); NULL: no cluster factors them */
+    void *orders;        /* of the last panels (lu_cluster.h); NULL: no cluster factors them */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
     cudaStream_t stream; /* of what the next panel waits for */
 } run;

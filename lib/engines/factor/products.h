@@ -4,7 +4,7 @@
 
 #include "../../cuda/device.h"
 #include "../../routine/lu_steps.h"
-#include "../../routine/steps.h"
+#include "../../routine/solve_steps.h"
 #include "../engine.h"
 
 /* What makes the products, and LU's solves and cut. */

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "../../../kernels/factor/rows.h"
+#include "../../../kernels/factor/row_exchange.h"
 #include "../../cuda/workspace.h"
 #include "../../routine/decision.h"
 #include "../../routine/solution_steps.h"

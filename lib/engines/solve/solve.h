@@ -5,7 +5,7 @@
 
 #include "../../cuda/device.h"
 #include "../engine.h"
-#include "../../routine/steps.h"
+#include "../../routine/solve_steps.h"
 
 /* What makes the products, and how the solve is cut. */
 typedef struct {

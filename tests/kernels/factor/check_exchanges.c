@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/factor/rows.h"
+#include "kernels/factor/row_exchange.h"
 #include "lib/routine/problem.h"
 #include "pivots.h"
 #include "tests/kernels/support/device.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "tests/support/complex_of.h"
-#include "lib/routine/steps.h"
+#include "lib/routine/solve_steps.h"
 #include "tests/kernels/support/device.h"
 #include "sampled.h"
 #include "tests/kernels/support/system.h"

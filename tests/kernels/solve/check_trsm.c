@@ -11,7 +11,7 @@
 
 #include "lib/cuda/device.h"
 #include "lib/engines/solve/solve.h"
-#include "lib/routine/steps.h"
+#include "lib/routine/solve_steps.h"
 #include "tests/support/bits.h"
 #include "tests/support/random.h"
 #include "tests/kernels/support/device.h"

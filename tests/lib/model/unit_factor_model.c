@@ -3,7 +3,7 @@
 
 #include "tests/support/test.h"
 #include "tests/lib/support/asked.h"
-#include "kernels/factor/cluster.h"
+#include "kernels/factor/lu_cluster.h"
 #include "lib/model/factor_model.h"
 #include "tests/lib/support/predicted.h"
 

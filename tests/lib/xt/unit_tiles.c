@@ -3,7 +3,7 @@
 #include "tests/support/test.h"
 
 #include "lib/xt/tiles.h"
-#include "lib/routine/steps.h"
+#include "lib/routine/solve_steps.h"
 
 enum { M = 100, N = 70, K = 30, LD = 128 };
 

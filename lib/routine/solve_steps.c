@@ -1,4 +1,4 @@
-#include "steps.h"
+#include "solve_steps.h"
 
 #include "sizes.h"
 

@@ -1,6 +1,6 @@
-/* one_block.cu - a panel's LU factors by one block of threads: see one_block.h. Every element is
- * one chain of fused multiply-adds in the order of columns. */
-#include "one_block.h"
+/* lu_one_block.cu - a panel's LU factors by one block of threads: see lu_one_block.h. Every element
+ * is one chain of fused multiply-adds in the order of columns. */
+#include "lu_one_block.h"
 
 #include "../solve/quotient.h"
 #include "../view/access.h"

@@ -1,7 +1,7 @@
-/* cluster_search.h - which element of a column is the pivot: the largest, by its bits, of complex
- * ones that with the largest sum of its parts; of several the one in the lowest place. */
-#ifndef TD_CLUSTER_SEARCH_H
-#define TD_CLUSTER_SEARCH_H
+/* lu_cluster_search.h - which element of a column is the pivot: the largest, by its bits, of
+ * complex ones that with the largest sum of its parts; of several the one in the lowest place. */
+#ifndef TD_LU_CLUSTER_SEARCH_H
+#define TD_LU_CLUSTER_SEARCH_H
 
 #include <limits.h>
 

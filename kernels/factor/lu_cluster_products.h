@@ -1,10 +1,10 @@
-/* cluster_products.h - what the leaves of a panel that are done take away from the next one: U's
+/* lu_cluster_products.h - what the leaves of a panel that are done take away from the next one: U's
  * rows beside them, of which each block solves some columns, and products with their part of L, by
  * the tensor cores. Each element goes on with its chain over ascending columns. */
-#ifndef TD_CLUSTER_PRODUCTS_H
-#define TD_CLUSTER_PRODUCTS_H
+#ifndef TD_LU_CLUSTER_PRODUCTS_H
+#define TD_LU_CLUSTER_PRODUCTS_H
 
-#include "cluster_step.h"
+#include "lu_cluster_step.h"
 #include "unit_lower.h"
 
 #if TD_HAS_CUDA_DEVICE

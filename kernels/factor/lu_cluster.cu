@@ -1,11 +1,11 @@
-/* cluster.cu - a panel's LU factors by one cluster of blocks: see cluster.h. The panel is cut into
- * leaves of columns that registers hold. Before a leaf, all that is left of it are products with
- * the leaves before (cluster_products.h); then its columns are eliminated one after another
- * (cluster_step.h). Nothing moves in memory until the panel is done: then its rows go to their
+/* lu_cluster.cu - a panel's LU factors by one cluster of blocks: see lu_cluster.h. The panel is cut
+ * into leaves of columns that registers hold. Before a leaf, all that is left of it are products
+ * with the leaves before (lu_cluster_products.h); then its columns are eliminated one after another
+ * (lu_cluster_step.h). Nothing moves in memory until the panel is done: then its rows go to their
  * places, as those of all other columns do. */
-#include "cluster.h"
+#include "lu_cluster.h"
 
-#include "cluster_products.h"
+#include "lu_cluster_products.h"
 
 /* What a panel leaves for other columns. Rows count from the panel's first. */
 template <class number, int most> struct triangle_and_order {

@@ -1,4 +1,4 @@
-/* method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
+/* lu_method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
 #include <math.h>
 
 #include "../../model/cost.h"

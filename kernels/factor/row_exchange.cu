@@ -1,11 +1,11 @@
-/* rows.cu - exchanges of rows of right-hand sides, a unit matrix, and the first zero of a diagonal:
- * see rows.h.
+/* row_exchange.cu - exchanges of rows of right-hand sides, a unit matrix, and the first zero of a
+ * diagonal: see row_exchange.h.
  *
  * Exchanges come one after another, so that they are turned into where each row comes from first:
  * a warp follows a row from the last exchange back to the first, many of them at a time. Then each
  * block of threads collects whole columns in memory of its own, and puts them back. Few exchanges
  * need no such memory: each thread follows a row itself. */
-#include "rows.h"
+#include "row_exchange.h"
 
 #include "../batched_lu/number.h"
 #include "../view/access.h"

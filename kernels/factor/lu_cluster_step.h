@@ -1,4 +1,4 @@
-/* cluster_step.h - steps of a panel's factorisation: for each column the blocks of the cluster
+/* lu_cluster_step.h - steps of a panel's factorisation: for each column the blocks of the cluster
  * agree on the pivot, and every thread eliminates with its row.
  *
  * A thread has the same rows from the beginning to the end of a panel, and knows the place that
@@ -10,15 +10,15 @@
  * Each block finds its best candidate and sends it to all blocks: first what it is, then its row
  * and its reciprocal, by asynchronous stores that count as arrivals at a barrier of the receiver.
  * (PTX ISA 8.1: st.async.) */
-#ifndef TD_CLUSTER_STEP_H
-#define TD_CLUSTER_STEP_H
+#ifndef TD_LU_CLUSTER_STEP_H
+#define TD_LU_CLUSTER_STEP_H
 
 #include "../device/barrier.h"
 #include "../device/cluster.h"
 #include "../device/marks.h"
 #include "../solve/quotient.h"
-#include "cluster.h"
-#include "cluster_search.h"
+#include "lu_cluster.h"
+#include "lu_cluster_search.h"
 #include "embedding.h"
 
 #if TD_HAS_CUDA_DEVICE

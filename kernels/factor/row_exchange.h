@@ -1,8 +1,8 @@
-/* rows.h - what is needed beside solves and products to solve and to invert by the factors of one
- * matrix: exchanges of rows of right-hand sides, a unit matrix, and the first zero of a diagonal.
- * For host C. */
-#ifndef TD_FACTOR_ROWS_H
-#define TD_FACTOR_ROWS_H
+/* row_exchange.h - what is needed beside solves and products to solve and to invert by the factors
+ * of one matrix: exchanges of rows of right-hand sides, a unit matrix, and the first zero of a
+ * diagonal. For host C. */
+#ifndef TD_ROW_EXCHANGE_H
+#define TD_ROW_EXCHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

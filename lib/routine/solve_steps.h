@@ -1,13 +1,13 @@
-/* steps.h - a triangular solve as blocks and products: which systems with a diagonal block are
- * solved in turn, and which product updates B after each of them. Pure: no CUDA calls.
+/* solve_steps.h - a triangular solve as blocks and products: which systems with a diagonal block
+ * are solved in turn, and which product updates B after each of them. Pure: no CUDA calls.
  *
  * Blocks are counted from 0 in the order in which their elements become known: from the first row
  * of op(A) on where X on its left, or op(A) on its right, is lower triangular, else from the last.
  * Once b blocks are known, with 2^i the largest power of two that divides b, the last 2^i of them
  * are taken away from the 2^i blocks that come next, or from as many as there are. So most of the
  * operations are in products whose m, n and k are large. */
-#ifndef TD_STEPS_H
-#define TD_STEPS_H
+#ifndef TD_SOLVE_STEPS_H
+#define TD_SOLVE_STEPS_H
 
 #include "../../kernels/solve/solve.h"
 #include "product.h"

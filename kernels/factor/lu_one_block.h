@@ -1,7 +1,7 @@
-/* one_block.h - LU factorisation of a panel of columns by one block of threads, and the exchanges
- * of its rows in other columns: what any device can run. For host C. */
-#ifndef TD_FACTOR_ONE_BLOCK_H
-#define TD_FACTOR_ONE_BLOCK_H
+/* lu_one_block.h - LU factorisation of a panel of columns by one block of threads, and the
+ * exchanges of its rows in other columns: what any device can run. For host C. */
+#ifndef TD_LU_ONE_BLOCK_H
+#define TD_LU_ONE_BLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

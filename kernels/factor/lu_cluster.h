@@ -1,12 +1,12 @@
-/* cluster.h - LU factorisation of a panel of columns by one cluster of thread blocks, of sm_90 and
- * later, and what it does to other columns. For host C. Every element is the same chain of fused
- * multiply-adds as by one block (one_block.h), and pivots are by the same rule. */
-#ifndef TD_FACTOR_CLUSTER_H
-#define TD_FACTOR_CLUSTER_H
+/* lu_cluster.h - LU factorisation of a panel of columns by one cluster of thread blocks, of sm_90
+ * and later, and what it does to other columns. For host C. Every element is the same chain of
+ * fused multiply-adds as by one block (lu_one_block.h), and pivots are by the same rule. */
+#ifndef TD_LU_CLUSTER_H
+#define TD_LU_CLUSTER_H
 
 #include <stddef.h>
 
-#include "one_block.h"
+#include "lu_one_block.h"
 
 #ifdef __cplusplus
 extern "C" {
