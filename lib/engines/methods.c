@@ -68,10 +68,9 @@ td_promise td_promised(const td_question *q, const td_decision *decision)
 {
     const bool is_native = !decision->engine;
     const td_engine *engine = is_native ? td_engines[0] : decision->engine;
-    const td_promise nothing = {.bound.relative = (double)INFINITY, .is_native = is_native};
     if (!engine->bound || (is_native && is_of_three_products(q->entry)) || !q->method ||
         !q->method->promised)
-        return nothing;
+        return td_promised_nothing(q, decision);
     return q->method->promised(q, decision);
 }
 

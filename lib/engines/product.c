@@ -62,12 +62,6 @@ static bool priced(const td_question *q, td_solve_cut cut, td_real_product *prod
     return true;
 }
 
-static td_solve_cut cut_of(const td_question *q)
-{
-    (void)q;
-    return (td_solve_cut){0};
-}
-
 /* By m, n and k alone: so a member of a batch has the bits of a single product. */
 bool td_is_large_product(const td_real_product *real)
 {
@@ -77,7 +71,7 @@ bool td_is_large_product(const td_real_product *real)
 
 static bool is_large(const td_question *q, td_solve_cut *cut)
 {
-    *cut = cut_of(q);
+    *cut = td_no_cut(q);
     return td_is_large_product(&q->real);
 }
 
@@ -149,7 +143,7 @@ const td_method td_method_product = {
     .found_out = found_out,
     .priced = priced,
     .has_branch = true,
-    .cut = cut_of,
+    .cut = td_no_cut,
     .is_large = is_large,
     .run = run,
     .promised = promised,

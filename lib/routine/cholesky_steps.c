@@ -95,25 +95,31 @@ typedef struct {
     int64_t first, behind, from, to;
 } share;
 
+/* The product that a call is which takes the terms of some columns away. */
+static td_product taken_away(const td_problem *p, share s, td_problem update)
+{
+    td_product product;
+    update.type = p->type;
+    update.k = s.behind - s.first;
+    update.alpha = td_scalar_of(td_problem_type_of_alpha(&update), -1.0);
+    update.beta = td_scalar_of(td_problem_type_of_beta(&update), 1.0);
+    update.batch = 1;
+    update.stream = p->stream;
+    (void)td_lower(&update, &product);
+    return product;
+}
+
 /* From the triangle of these rows. */
 static td_product triangle(const td_problem *p, share s)
 {
-    const td_problem update = {.kind = TD_RANK_K,
-                               .type = p->type,
-                               .op_a = p->triangle == TD_LOWER ? TD_OP_N : mirrored(p),
-                               .triangle = p->triangle,
-                               .is_hermitian = p->type == TD_COMPLEX_BINARY64,
-                               .n = s.to - s.from,
-                               .k = s.behind - s.first,
-                               .alpha = td_scalar_of(TD_BINARY64, -1.0),
-                               .beta = td_scalar_of(TD_BINARY64, 1.0),
-                               .a = td_cholesky_part(p, s.from, s.first),
-                               .c = td_cholesky_part(p, s.from, s.from),
-                               .batch = 1,
-                               .stream = p->stream};
-    td_product product;
-    (void)td_lower(&update, &product);
-    return product;
+    return taken_away(p, s,
+                      (td_problem){.kind = TD_RANK_K,
+                                   .op_a = p->triangle == TD_LOWER ? TD_OP_N : mirrored(p),
+                                   .triangle = p->triangle,
+                                   .is_hermitian = p->type == TD_COMPLEX_BINARY64,
+                                   .n = s.to - s.from,
+                                   .a = td_cholesky_part(p, s.from, s.first),
+                                   .c = td_cholesky_part(p, s.from, s.from)});
 }
 
 /* From these rows' columns of all rows below. */
@@ -123,23 +129,15 @@ static td_product below(const td_problem *p, share s)
     const td_matrix own = td_cholesky_part(p, s.from, s.first),
                     others = td_cholesky_part(p, s.to, s.first);
     const int64_t columns = s.to - s.from, rows = p->n - s.to;
-    const td_problem update = {.kind = TD_PRODUCT,
-                               .type = p->type,
-                               .op_a = is_lower ? TD_OP_N : mirrored(p),
-                               .op_b = is_lower ? mirrored(p) : TD_OP_N,
-                               .m = is_lower ? rows : columns,
-                               .n = is_lower ? columns : rows,
-                               .k = s.behind - s.first,
-                               .alpha = td_scalar_of(p->type, -1.0),
-                               .beta = td_scalar_of(p->type, 1.0),
-                               .a = is_lower ? others : own,
-                               .b = is_lower ? own : others,
-                               .c = td_cholesky_part(p, s.to, s.from),
-                               .batch = 1,
-                               .stream = p->stream};
-    td_product product;
-    (void)td_lower(&update, &product);
-    return product;
+    return taken_away(p, s,
+                      (td_problem){.kind = TD_PRODUCT,
+                                   .op_a = is_lower ? TD_OP_N : mirrored(p),
+                                   .op_b = is_lower ? mirrored(p) : TD_OP_N,
+                                   .m = is_lower ? rows : columns,
+                                   .n = is_lower ? columns : rows,
+                                   .a = is_lower ? others : own,
+                                   .b = is_lower ? own : others,
+                                   .c = td_cholesky_part(p, s.to, s.from)});
 }
 
 /* Panels, not columns, of what product `number` takes away, and from which ones. */

@@ -11,47 +11,42 @@ int64_t td_qr_reflected(const td_problem *p)
     return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
 }
 
-/* THE tables of cuts, by the most reflectors that a problem may have for them. Where panels are
- * factored, a narrow one leaves less for its leaves to do to its own columns, and a wide one longer
- * products behind; finished reflectors have the widest. Blocks gain where emulated products of as
- * many terms do (docs/factor.md). */
-typedef struct {
+/* THE table of cuts: those of the first row of a call's kind and type that is for as many
+ * reflectors. Where panels are factored, a narrow one leaves less for its leaves to do to its own
+ * columns, and a wide one longer products behind; finished reflectors have the widest. Blocks gain
+ * where emulated products of as many terms do (docs/factor.md). */
+enum { FACTOR = 1, FORM = 2, APPLY = 4 };
+static const struct {
+    int kinds;
     td_type type;
-    int64_t most;
+    int64_t most; /* reflectors */
     td_qr_cut cut;
-} cut_of_order;
+} cuts[] = {
+    {FACTOR, TD_BINARY64, 512, {TD_QR_WIDEST / 4, 0, 0, 0}},
+    {FACTOR, TD_BINARY64, 6144, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {FACTOR, TD_BINARY64, 14336, {TD_QR_WIDEST, 0, 0, 0}},
+    {FACTOR, TD_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 2048, 8192, 1024}},
+    {FACTOR, TD_COMPLEX_BINARY64, 3072, {TD_QR_WIDEST / 4, 0, 0, 0}},
+    {FACTOR, TD_COMPLEX_BINARY64, 7168, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {FACTOR, TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1536, 4096, 768}},
+    {FACTOR, TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 4, 1536, 4096, 768}},
+    {FORM | APPLY, TD_BINARY64, 8192, {TD_QR_WIDEST, 0, 0, 0}},
+    {FORM | APPLY, TD_BINARY64, INT64_MAX, {TD_QR_WIDEST, 2048, 4096, 1024}},
+    {FORM | APPLY, TD_COMPLEX_BINARY64, 5120, {TD_QR_WIDEST / 2, 0, 0, 0}},
+    {FORM | APPLY, TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1024, 1024, 0}},
+    {FORM, TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 1536, 2048, 768}},
+    {APPLY, TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 2048, 2048, 1024}},
+};
 
-static const cut_of_order factor_cuts[] = {
-    {TD_BINARY64, 512, {TD_QR_WIDEST / 4, 0, 0, 0}},
-    {TD_BINARY64, 6144, {TD_QR_WIDEST / 2, 0, 0, 0}},
-    {TD_BINARY64, 14336, {TD_QR_WIDEST, 0, 0, 0}},
-    {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 2048, 8192, 1024}},
-    {TD_COMPLEX_BINARY64, 3072, {TD_QR_WIDEST / 4, 0, 0, 0}},
-    {TD_COMPLEX_BINARY64, 7168, {TD_QR_WIDEST / 2, 0, 0, 0}},
-    {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1536, 4096, 768}},
-    {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 4, 1536, 4096, 768}}};
-static const cut_of_order form_cuts[] = {
-    {TD_BINARY64, 8192, {TD_QR_WIDEST, 0, 0, 0}},
-    {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST, 2048, 4096, 1024}},
-    {TD_COMPLEX_BINARY64, 5120, {TD_QR_WIDEST / 2, 0, 0, 0}},
-    {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1024, 1024, 0}},
-    {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 1536, 2048, 768}}};
-static const cut_of_order apply_cuts[] = {
-    {TD_BINARY64, 8192, {TD_QR_WIDEST, 0, 0, 0}},
-    {TD_BINARY64, INT64_MAX, {TD_QR_WIDEST, 2048, 4096, 1024}},
-    {TD_COMPLEX_BINARY64, 5120, {TD_QR_WIDEST / 2, 0, 0, 0}},
-    {TD_COMPLEX_BINARY64, 12288, {TD_QR_WIDEST / 2, 1024, 1024, 0}},
-    {TD_COMPLEX_BINARY64, INT64_MAX, {TD_QR_WIDEST / 2, 2048, 2048, 1024}}};
-
-/* From the right panels are applied, and no blocks. */
 td_qr_cut td_qr_cut_of(const td_problem *p)
 {
     const bool is_right = p->kind == TD_APPLY_Q && p->side == TD_RIGHT;
-    const cut_of_order *x = p->kind == TD_FACTOR_QR ? factor_cuts
-                            : p->kind == TD_FORM_Q  ? form_cuts
-                                                    : apply_cuts;
-    while (x->type != p->type || x->most < (is_right ? 0 : order_of(p))) x++;
-    return x->cut;
+    const int64_t reflectors =
+        is_right ? 0 : order_of(p); /* panels are applied there, not blocks */
+    const int kind = p->kind == TD_FACTOR_QR ? FACTOR : p->kind == TD_FORM_Q ? FORM : APPLY;
+    int i = 0;
+    while (!(cuts[i].kinds & kind) || cuts[i].type != p->type || cuts[i].most < reflectors) i++;
+    return cuts[i].cut;
 }
 
 int64_t td_qr_blocks(const td_qr_cut *cut, int64_t reflectors)

@@ -17,9 +17,6 @@ static const char *refusal(const td_question *q)
 
 static int64_t terms(const td_question *q) { return q->called->n; }
 
-/* What is off is compared with binary64. */
-static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
-
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_eigen(model, q->called->n, by_way);
@@ -70,7 +67,7 @@ const td_method td_method_eigen = {
     .accepts = accepts,
     .refusal = refusal,
     .terms = terms,
-    .most_bits = most_bits,
+    .most_bits = td_bits_of_binary64, /* what is off is compared with it */
     .predict = predict,
     .predict_one = td_predict_by_way,
     .found_out = found_out,

@@ -1,7 +1,5 @@
 /* cholesky_method.c - method `cholesky`: the Cholesky factor of one matrix (cholesky.h), with the
  * products of a mode. */
-#include <math.h>
-
 #include "../../model/cholesky_model.h"
 #include "../../model/cost.h"
 #include "../../model/found_out.h"
@@ -18,9 +16,6 @@ static const char *refusal(const td_question *q)
 }
 
 static int64_t terms(const td_question *q) { return q->called->n; }
-
-/* Its panels are factored in binary64. */
-static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
 
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
@@ -73,8 +68,7 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
 /* cuSOLVER promises nothing. */
 static td_promise promised(const td_question *q, const td_decision *decision)
 {
-    if (!decision->engine)
-        return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
+    if (!decision->engine) return td_promised_nothing(q, decision);
     const td_engine *engine = is_native(decision) ? td_engines[0] : decision->engine;
     return (td_promise){.bound = td_proven_cholesky(engine, decision->parameter, q->called,
                                                     td_cholesky_cut_of(q->called))};
@@ -125,7 +119,7 @@ const td_method td_method_cholesky = {
     .accepts = accepts,
     .refusal = refusal,
     .terms = terms,
-    .most_bits = most_bits,
+    .most_bits = td_bits_of_binary64, /* panels are factored in it */
     .predict = predict,
     .predict_one = td_predict_by_way,
     .by_native_products = by_native_products,

@@ -20,7 +20,6 @@
 #include "../../model/factor_model.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
-#include "../ozaki/cublas.h"
 #include "../solve/solve.h"
 #include "ahead.h"
 
@@ -386,18 +385,14 @@ static td_run_status update_behind(const run *r, int64_t i)
                                                   : status;
 }
 
-static td_run_status run_blocks(const run *r)
+/* Block i, and what it does to all columns beside it. */
+static td_run_status take_block(const void *of, int64_t i)
 {
-    const td_problem *p = r->problem;
-    const int64_t blocks = td_lu_blocks(p, &r->cut);
-    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))) return TD_RUN_FAILED;
-    td_run_status status = TD_RUN_DONE;
-    for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
-        status = factor_block(r, i);
-        if (status == TD_RUN_FAILED && i == 0) return status;
-        if (status == TD_RUN_DONE)
-            status = i + 1 < blocks ? update_behind(r, i) : exchange_before(r, i);
-    }
+    const run *r = of;
+    td_run_status status = factor_block(r, i);
+    if (status != TD_RUN_DONE) return status;
+    const bool is_last = i + 1 == td_lu_blocks(r->problem, &r->cut);
+    status = is_last ? exchange_before(r, i) : update_behind(r, i);
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
@@ -479,15 +474,13 @@ td_run_status td_factor_lu(const td_problem *p, const td_factor_products *produc
              .place = {products, device, workspace_limit, counters},
              .cut = products->panels};
     if (within.cut.least_terms > r.cut.of_many.panel) within.engine = NULL;
-    td_run_status status = td_engine_check(p);
+    td_run_status status = td_factor_ready(p, &r.place, load);
     if (status != TD_RUN_DONE) return status;
-    if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
-    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
     status = prepare(&r);
     if (status != TD_RUN_DONE) return status;
     r.within = r.place;
     r.within.by = &within;
     r.makes_rows = !within.engine;
-    status = run_blocks(&r);
+    status = td_factor_blocks(p, td_lu_blocks(p, &r.cut), take_block, &r);
     return !clean_up(&r) && status == TD_RUN_DONE ? TD_RUN_BROKEN : status;
 }

@@ -1,6 +1,4 @@
 /* lu_method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
-#include <math.h>
-
 #include "../../model/cost.h"
 #include "../../model/factor_model.h"
 #include "../../model/found_out.h"
@@ -17,9 +15,6 @@ static const char *refusal(const td_question *q)
 }
 
 static int64_t terms(const td_question *q) { return td_smaller(q->called->m, q->called->n); }
-
-/* Its panels are factored in binary64. */
-static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
 
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
@@ -97,8 +92,7 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
 static td_promise promised(const td_question *q, const td_decision *decision)
 {
     const td_lu_cut cut = td_lu_cut_of(q->called);
-    if (!decision->engine)
-        return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
+    if (!decision->engine) return td_promised_nothing(q, decision);
     const td_engine *engine = is_native(decision) ? td_engines[0] : decision->engine;
     return (td_promise){
         .bound = td_proven_lu(engine, decision->parameter, q->called, &cut, cut_by(q, decision))};
@@ -185,7 +179,7 @@ const td_method td_method_lu = {
     .accepts = accepts,
     .refusal = refusal,
     .terms = terms,
-    .most_bits = most_bits,
+    .most_bits = td_bits_of_binary64, /* panels are factored in it */
     .predict = predict,
     .predict_one = predict_one,
     .by_native_products = by_native_products,

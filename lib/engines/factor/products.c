@@ -29,3 +29,23 @@ td_run_status td_factor_multiply(const td_factor_place *place, const td_product 
     return td_engine_run(&td_engine_fp64, product, (td_parameter){0}, place->device,
                          place->workspace_limit, place->counters);
 }
+
+td_run_status td_factor_ready(const td_problem *p, const td_factor_place *place, td_loader *load)
+{
+    const td_run_status status = td_engine_check(p);
+    if (status != TD_RUN_DONE) return status;
+    if (!place->by->engine && !td_cublas_ready(place->device)) return TD_RUN_NO_CUBLAS;
+    return td_device_load(place->device, load, 0) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
+td_run_status td_factor_blocks(const td_problem *p, int64_t blocks,
+                               td_run_status (*step)(const void *run, int64_t i), const void *run)
+{
+    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))) return TD_RUN_FAILED;
+    for (int64_t i = 0; i < blocks; i++) {
+        const td_run_status status = step(run, i);
+        if (status == TD_RUN_FAILED && i == 0) return status;
+        if (status != TD_RUN_DONE) return TD_RUN_BROKEN;
+    }
+    return TD_RUN_DONE;
+}

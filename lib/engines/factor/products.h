@@ -28,4 +28,13 @@ typedef struct {
  * product has mode fp64 in its place, as matrices have been written by then. */
 td_run_status td_factor_multiply(const td_factor_place *place, const td_product *product);
 
+/* What every factorisation with products of cuBLAS's or of a mode is to have before its first step:
+ * TD_RUN_DONE, or why it cannot run. */
+td_run_status td_factor_ready(const td_problem *p, const td_factor_place *place, td_loader *load);
+
+/* Sets the call's info to 0, and takes so many blocks in turn: step(run, i) is TD_RUN_DONE;
+ * TD_RUN_FAILED, if the block has written nothing; or TD_RUN_BROKEN. So is the whole. */
+td_run_status td_factor_blocks(const td_problem *p, int64_t blocks,
+                               td_run_status (*step)(const void *run, int64_t i), const void *run);
+
 #endif

@@ -222,10 +222,8 @@ td_run_status td_factor_q(const td_problem *p, const td_factor_products *product
                             .cut = cut,
                             .vectors = p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->m : p->n},
              .is_backward = p->kind == TD_FORM_Q || (p->side == TD_LEFT) == (p->op_a == TD_OP_N)};
-    td_run_status status = td_engine_check(p);
+    td_run_status status = td_factor_ready(p, &r.reflectors.place, load);
     if (status != TD_RUN_DONE) return status;
-    if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
-    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
     status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);

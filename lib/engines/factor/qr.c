@@ -19,7 +19,6 @@
 #include "../../model/qr_model.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
-#include "../ozaki/cublas.h"
 #include "ahead.h"
 #include "reflectors.h"
 
@@ -147,19 +146,14 @@ static td_run_status update_behind(const run *r, const block *b)
     return reflect(r, &by, b->behind, r->problem->n, r->problem->stream);
 }
 
-static td_run_status run_blocks(const run *r)
+/* Block i, and what it does to all columns behind it. */
+static td_run_status take_block(const void *of, int64_t i)
 {
-    const td_problem *p = r->problem;
-    const int64_t blocks = td_qr_blocks(&r->reflectors.cut, order_of(p));
-    if (!td_cuda_ok(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream))) return TD_RUN_FAILED;
-    td_run_status status = TD_RUN_DONE;
-    for (int64_t i = 0; i < blocks && status == TD_RUN_DONE; i++) {
-        const block b = block_of(r, i);
-        status = factor_block(r, &b);
-        if (status == TD_RUN_FAILED && i == 0) return status;
-        if (status == TD_RUN_DONE && !b.is_last) status = update_behind(r, &b);
-    }
-    return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
+    const run *r = of;
+    const block b = block_of(r, i);
+    const td_run_status status = factor_block(r, &b);
+    if (status != TD_RUN_DONE || b.is_last) return status;
+    return update_behind(r, &b) == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 td_run_status td_factor_qr(const td_problem *p, const td_factor_products *products, td_qr_cut cut,
@@ -176,14 +170,12 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
                             .cut = cut,
                             .vectors = p->n,
                             .multiplies_real = cut.panel <= MOST_REAL}};
-    td_run_status status = td_engine_check(p);
+    td_run_status status = td_factor_ready(p, &r.reflectors.place, load);
     if (status != TD_RUN_DONE) return status;
-    if (!products->engine && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
-    if (!td_device_load(device, load, 0)) return TD_RUN_FAILED;
     if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
     status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
-    status = run_blocks(&r);
+    status = td_factor_blocks(p, td_qr_blocks(&cut, order_of(p)), take_block, &r);
     td_reflector_end(&r.reflectors, p->stream);
     return status;
 }

@@ -27,9 +27,6 @@ static const char *refusal(const td_question *q)
 /* Of the reflectors' products with columns. */
 static int64_t terms(const td_question *q) { return td_qr_reflected(q->called); }
 
-/* Its panels are factored in binary64. */
-static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
-
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_qr(model, q->called, by_way);
@@ -120,12 +117,12 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     return tiles;
 }
 
-/* What A was is the product of R and a Q of which there are reflectors alone; and these are gone
- * where Q is formed. */
+/* Panels are factored in binary64. What A was is the product of R and a Q of which there are
+ * reflectors alone; and these are gone where Q is formed. */
 #define METHOD(name_, accepts_)                                                                    \
     {                                                                                              \
         .name = name_, .accepts = accepts_, .refusal = refusal, .terms = terms,                    \
-        .most_bits = most_bits, .predict = predict, .predict_one = predict_one,                    \
+        .most_bits = td_bits_of_binary64, .predict = predict, .predict_one = predict_one,          \
         .by_native_products = by_native_products, .found_out = found_out, .priced = priced,        \
         .cut = td_no_cut, .is_large = is_large, .run = run, .promised = td_promised_nothing,       \
         .sample = td_no_sample, .tiles = tiles                                                     \

@@ -22,8 +22,6 @@ static td_question solve_of(const td_question *q, td_problem *solve)
 
 static int64_t terms(const td_question *q) { return q->called->n; }
 
-static double most_bits(int64_t terms) { return td_method_solve.most_bits(terms); }
-
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_solution(model, q->called, by_way);
@@ -88,7 +86,7 @@ const td_method td_method_solution = {
     .accepts = accepts,
     .refusal = refusal,
     .terms = terms,
-    .most_bits = most_bits,
+    .most_bits = td_bits_of_binary64, /* blocks are solved in it */
     .has_fp64 = true,
     .predict = predict,
     .predict_one = td_predict_by_way,

@@ -14,9 +14,6 @@ static bool accepts(const td_question *q)
 
 static int64_t terms(const td_question *q) { return td_solve_order(q->called); }
 
-/* Its blocks are solved in binary64. */
-static double most_bits(int64_t terms) { return td_bits_of_binary64(terms); }
-
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
     td_model_predict_solve(model, q->called, by_way);
@@ -68,8 +65,7 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
 
 static td_promise promised(const td_question *q, const td_decision *decision)
 {
-    if (!decision->engine)
-        return (td_promise){.bound.relative = (double)INFINITY, .is_native = true};
+    if (!decision->engine) return td_promised_nothing(q, decision);
     return (td_promise){.bound = td_proven_solve(decision->engine, decision->parameter, q->called,
                                                  decision->cut.block_rows)};
 }
@@ -103,7 +99,7 @@ const td_method td_method_solve = {
     .name = "solve",
     .accepts = accepts,
     .terms = terms,
-    .most_bits = most_bits,
+    .most_bits = td_bits_of_binary64, /* blocks are solved in it */
     .has_fp64 = true,
     .predict = predict,
     .predict_one = td_predict_by_way,
