@@ -9,6 +9,7 @@
 
 #include "../batched_lu/number.h"
 #include "../view/access.h"
+#include "row_way.h"
 
 enum {
     THREADS = 256,
@@ -21,14 +22,6 @@ enum {
 };
 
 /* ---- where rows come from ---- */
-
-/* The row that is exchanged with row i. */
-TD_DEVICE int load_pivot(const td_row_exchange &x, int64_t i)
-{
-    return (x.has_wide_pivots ? (int)static_cast<const int64_t *>(x.pivots)[i]
-                              : static_cast<const int *>(x.pivots)[i]) -
-           1 - (int)x.before;
-}
 
 /* An exchange of a lane; rows -1: none. */
 struct exchange_of_rows {
@@ -151,24 +144,6 @@ static cudaError_t exchange_run(const td_row_exchange *x, void *work, cudaStream
 }
 
 /* ---- few exchanges ---- */
-
-/* A row's way: where the one that comes to row `own` was before all exchanges, and where the one
- * that was there goes. Among the first rows no other row moves than by an exchange of its own: so
- * rows behind them go up there, or stay. */
-struct way_of_row {
-    int source, target;
-};
-TD_DEVICE way_of_row way_of(const int *pivot, int count, int own)
-{
-    way_of_row way = {own, own};
-    TD_UNROLL_N(8)
-    for (int i = 0; i < count; i++) {
-        const int last = count - 1 - i, up = pivot[last], down = pivot[i];
-        way.source = way.source == last ? up : way.source == up ? last : way.source;
-        way.target = way.target == i ? down : way.target == down ? i : way.target;
-    }
-    return way;
-}
 
 /* A row of up to `most` columns of B. */
 template <class number, int most>

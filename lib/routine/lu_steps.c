@@ -15,12 +15,13 @@ static const struct {
     td_type type;
     int64_t most, block;
     td_lu_panel_cut of_many, of_some, of_few;
-} cuts[] = {{TD_BINARY64, 2048, 0, {64, 64}, {64, 64}, {64, 64}},
-            {TD_BINARY64, 4096, 0, {96, 96}, {96, 96}, {96, 96}},
-            {TD_BINARY64, 9215, 0, {256, 64}, {256, 64}, {192, 64}},
-            {TD_BINARY64, INT64_MAX, 5632, {256, 64}, {256, 64}, {192, 64}},
-            {TD_COMPLEX_BINARY64, 4095, 0, {64, 64}, {64, 64}, {64, 64}},
-            {TD_COMPLEX_BINARY64, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}}};
+    bool is_late;
+} cuts[] = {{TD_BINARY64, 2048, 0, {64, 64}, {64, 64}, {64, 64}, false},
+            {TD_BINARY64, 4096, 0, {96, 96}, {96, 96}, {96, 96}, true},
+            {TD_BINARY64, 9215, 0, {256, 64}, {256, 64}, {192, 64}, true},
+            {TD_BINARY64, INT64_MAX, 5632, {256, 64}, {256, 64}, {192, 64}, true},
+            {TD_COMPLEX_BINARY64, 4095, 0, {64, 64}, {64, 64}, {64, 64}, false},
+            {TD_COMPLEX_BINARY64, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}, true}};
 
 /* Blocks are as alike as panels allow. */
 td_lu_cut td_lu_cut_of(const td_problem *p)
@@ -35,7 +36,8 @@ td_lu_cut td_lu_cut_of(const td_problem *p)
                        .many = MANY,
                        .of_many = cuts[i].of_many,
                        .of_some = cuts[i].of_some,
-                       .of_few = cuts[i].of_few};
+                       .of_few = cuts[i].of_few,
+                       .is_late = cuts[i].is_late};
 }
 
 td_lu_panel_cut td_lu_panel_cut_of(const td_lu_cut *cut, int64_t rows)

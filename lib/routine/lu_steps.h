@@ -23,6 +23,7 @@ typedef struct {
 typedef struct {
     int64_t block, few, many;
     td_lu_panel_cut of_many, of_some, of_few;
+    bool is_late; /* rows that no panel updates at once are exchanged late; bits are the same */
 } td_lu_cut;
 
 /* A column of a narrow piece takes less time, and a wide panel leaves longer products. */

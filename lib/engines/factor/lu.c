@@ -15,13 +15,13 @@
 #include <limits.h>
 
 #include "../../../kernels/factor/lu_cluster.h"
-#include "../../../kernels/factor/row_exchange.h"
 #include "../../cuda/workspace.h"
 #include "../../model/factor_model.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
 #include "../solve/solve.h"
 #include "ahead.h"
+#include "lu_late.h"
 
 _Static_assert((int)TD_FACTOR_MOST_ROWS == (int)TD_CLUSTER_ROWS, "the model is of other panels");
 
@@ -32,8 +32,9 @@ typedef struct {
     td_factor_place place;  /* of products behind a block */
     td_factor_place within; /* of products within a block, and of those that make its rows */
     bool makes_rows;        /* U's rows are made panel by panel, as no mode makes their products */
-    td_workspace work;      /* has memory for passes, if has_passes, and for orders */
-    bool has_passes;
+    td_workspace work;      /* has memory for late rows and for orders */
+    bool is_late;           /* rows that no panel updates are exchanged late */
+    td_lu_late *late;
     void *orders;        /* of the last panels (lu_cluster.h); NULL: no cluster factors them */
     td_ahead *ahead;     /* NULL: all is in the program's stream */
     cudaStream_t stream; /* of what the next panel waits for */
@@ -45,6 +46,7 @@ static cudaError_t load(int which)
     cudaError_t error = td_one_block_prepare();
     if (error == cudaSuccess) error = td_cluster_prepare();
     if (error == cudaSuccess) error = td_rows_prepare();
+    if (error == cudaSuccess) error = td_late_prepare();
     return error == cudaSuccess ? td_solve_prepare() : error;
 }
 
@@ -275,25 +277,6 @@ static td_run_status factor_next(const run *r, const block *b, int64_t first)
                                                                                    : TD_RUN_FAILED;
 }
 
-/* True if columns before a block have its exchanges in one pass over them, which takes less time
- * than to go to each of few rows. */
-static bool has_pass(const run *r, const block *b)
-{
-    enum { ROWS = 3 }; /* at most, for each exchange */
-    const int64_t width = b->factored.to - b->factored.from;
-    return r->has_passes && b->factored.from > 0 &&
-           r->problem->m - b->factored.from <= ROWS * width;
-}
-
-static td_run_status exchange_before(const run *r, int64_t i)
-{
-    const block b = block_of(r, i);
-    const td_row_exchange x =
-        exchange_of(r->problem, b.factored.from, b.factored.to, 0, b.factored.from);
-    return has_pass(r, &b) ? done_if(td_row_exchange_run(&x, r->work.memory, r->problem->stream))
-                           : TD_RUN_DONE;
-}
-
 /* Panels of a block whose rows are made together. */
 typedef struct {
     int64_t first, behind;
@@ -311,18 +294,26 @@ static td_run_status exchange_within(const run *r, const block *b, const group *
     return status;
 }
 
-/* Exchanges the rows of all columns that the group does not update at once, and makes U's of those
- * behind the block. */
+/* Exchanges the rows of all columns that the group does not update at once. */
+static td_run_status exchange_beside(const run *r, const block *b, const group *of)
+{
+    const td_problem *p = r->problem;
+    const td_row_exchange x = exchange_of(p, of->first, of->behind, 0, 0);
+    if (r->is_late) return done_if(td_lu_late_exchange(r->late, &x));
+    const td_run_status status =
+        exchange_all(r, of->first, of->behind, 0, of->first, p->stream);
+    return status == TD_RUN_DONE
+               ? exchange_all(r, of->first, of->behind, b->updated.to, p->n, p->stream)
+               : status;
+}
+
+/* And makes U's of those behind the block. */
 static td_run_status make_rows(const run *r, const block *b, const group *of)
 {
-    const int64_t from = b->updated.to, to = r->problem->n, first = of->first, behind = of->behind,
-                  least = has_pass(r, b) ? b->factored.from : 0;
+    const int64_t from = b->updated.to, to = r->problem->n, first = of->first, behind = of->behind;
     td_run_status status = exchange_within(r, b, of);
-    if (status == TD_RUN_DONE)
-        status = exchange_all(r, first, behind, least, first, r->problem->stream);
-    if (from >= to || status != TD_RUN_DONE) return status;
-    status = exchange_all(r, first, behind, from, to, r->problem->stream);
-    if (!r->makes_rows || status != TD_RUN_DONE) return status;
+    if (status == TD_RUN_DONE) status = exchange_beside(r, b, of);
+    if (from >= to || !r->makes_rows || status != TD_RUN_DONE) return status;
     const td_product above =
         td_lu_rows_product(r->problem, b->factored.from, first, behind, from, to);
     status = multiply(r, above, r->problem->stream);
@@ -356,13 +347,17 @@ static td_run_status factor_block(const run *r, int64_t i)
     panel of = panel_at(r, &b, b.factored.from);
     group rows = {of.first, of.first};
     if (!fork_stream(r)) return TD_RUN_FAILED;
-    td_run_status status = i > 0 ? exchange_before(r, i - 1) : TD_RUN_DONE;
-    if (status == TD_RUN_DONE) status = factor(r, &of);
+    if (r->is_late && !td_cuda_ok(td_lu_late_begin(r->late, b.updated.from, b.updated.to)))
+        return TD_RUN_FAILED;
+    td_run_status status = factor(r, &of);
     while (of.first < b.factored.to && status == TD_RUN_DONE) {
         if (step(r, &b, &of, &rows) != TD_RUN_DONE) status = TD_RUN_BROKEN;
         of = panel_at(r, &b, of.behind);
     }
-    return status == TD_RUN_DONE && !join_stream(r) ? TD_RUN_BROKEN : status;
+    if (status == TD_RUN_DONE && !join_stream(r)) status = TD_RUN_BROKEN;
+    if (status == TD_RUN_DONE && r->is_late && !td_cuda_ok(td_lu_late_end(r->late)))
+        status = TD_RUN_BROKEN;
+    return status;
 }
 
 /* ---- behind a block ---- */
@@ -391,8 +386,7 @@ static td_run_status take_block(const void *of, int64_t i)
     const run *r = of;
     td_run_status status = factor_block(r, i);
     if (status != TD_RUN_DONE) return status;
-    const bool is_last = i + 1 == td_lu_blocks(r->problem, &r->cut);
-    status = is_last ? exchange_before(r, i) : update_behind(r, i);
+    if (i + 1 < td_lu_blocks(r->problem, &r->cut)) status = update_behind(r, i);
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
@@ -406,20 +400,6 @@ static void choose_stream(run *r)
     if (r->ahead) r->stream = r->ahead->stream;
 }
 
-/* The most bytes that a pass works in; 0: there are none. */
-static size_t bytes_of_passes(const run *r)
-{
-    const td_problem *p = r->problem;
-    size_t most = 0;
-    for (int64_t i = 1; i < td_lu_blocks(p, &r->cut) && p->pivots; i++) {
-        const columns of = block_of(r, i).factored;
-        const td_row_exchange x = exchange_of(p, of.from, of.to, 0, of.from);
-        const size_t bytes = td_row_exchange_bytes(&x);
-        if (bytes > most) most = bytes;
-    }
-    return (size_t)td_round_up((int64_t)most, 256);
-}
-
 static td_run_status acquire_bytes(run *r, size_t bytes)
 {
     if (bytes == 0) return TD_RUN_DONE;
@@ -427,17 +407,19 @@ static td_run_status acquire_bytes(run *r, size_t bytes)
                                        &r->place.workspace_limit);
 }
 
-/* Without memory for passes there are none. */
+/* Without memory for late rows none are. */
 static td_run_status acquire(run *r, size_t bytes_of_orders)
 {
-    size_t passes = bytes_of_passes(r);
-    td_run_status status = acquire_bytes(r, passes + bytes_of_orders);
-    if (status != TD_RUN_DONE && passes > 0) {
-        passes = 0;
+    size_t late = td_lu_late_bytes(r->problem, &r->cut, r->makes_rows);
+    td_run_status status = acquire_bytes(r, late + bytes_of_orders);
+    if (status != TD_RUN_DONE && late > 0) {
+        late = 0;
         status = acquire_bytes(r, bytes_of_orders);
     }
-    r->has_passes = passes > 0;
-    if (bytes_of_orders > 0) r->orders = (char *)r->work.memory + passes;
+    r->is_late = late > 0;
+    if (r->is_late)
+        td_lu_late_prepare(r->late, r->problem, &r->cut, r->makes_rows, r->work.memory);
+    if (bytes_of_orders > 0) r->orders = (char *)r->work.memory + late;
     return status;
 }
 
@@ -470,17 +452,19 @@ td_run_status td_factor_lu(const td_problem *p, const td_factor_products *produc
                            td_device *device, size_t workspace_limit, td_counters *counters)
 {
     td_factor_products within = *products;
+    td_lu_late late;
     run r = {.problem = p,
              .place = {products, device, workspace_limit, counters},
-             .cut = products->panels};
+             .cut = products->panels,
+             .late = &late};
     if (within.cut.least_terms > r.cut.of_many.panel) within.engine = NULL;
+    r.makes_rows = !within.engine;
     td_run_status status = td_factor_ready(p, &r.place, load);
     if (status != TD_RUN_DONE) return status;
     status = prepare(&r);
     if (status != TD_RUN_DONE) return status;
     r.within = r.place;
     r.within.by = &within;
-    r.makes_rows = !within.engine;
     status = td_factor_blocks(p, td_lu_blocks(p, &r.cut), take_block, &r);
     return !clean_up(&r) && status == TD_RUN_DONE ? TD_RUN_BROKEN : status;
 }

@@ -1,13 +1,13 @@
 /* check_exchanges.c - exchanges of rows, as pivots of an LU name them, have the bits of a loop on
- * the host: all of them in either order, few of a panel, and those of a block of columns. What is
- * between the columns stays as it was. */
+ * the host: all of them in either order, few of a panel, those of a block of columns, and those that
+ * come late. What is between the columns stays as it was. */
 #include "tests/support/test.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/factor/row_exchange.h"
+#include "kernels/factor/late_rows.h"
 #include "lib/routine/problem.h"
 #include "pivots.h"
 #include "tests/kernels/support/device.h"
@@ -156,5 +156,124 @@ TEST(exchanges_have_the_bits_of_a_loop)
                 c.kind = which & 4 ? WIDE_PIVOTS : PIVOTS;
                 c.is_backward = which & 2;
                 check_exchange(&c, false);
+            }
+}
+
+/* ---- late rows ---- */
+
+/* A block of columns from..to - 1, which are noted down `width` at a time. */
+typedef struct {
+    exchange_case of;
+    int from, to, width;
+    bool raises;
+} late_case;
+
+enum { BEHIND, BEFORE, FIRST }; /* stages */
+
+static td_late_rows late_rows_of(const late_case *c, void *b)
+{
+    const exchange_case *of = &c->of;
+    const size_t bytes = (is_complex(of) ? 2 : 1) * sizeof(double),
+                 kept = (size_t)(c->to - c->from) * (size_t)of->columns;
+    td_late_rows late = {.is_complex = is_complex(of),
+                         .a = b,
+                         .ld = of->ld,
+                         .rows = of->rows,
+                         .stages = FIRST,
+                         .stage = {{c->to, of->columns, c->from}, {0, c->from, c->from}},
+                         .kept_ld = c->to - c->from,
+                         .kept_row = c->from,
+                         .kept_column = c->from};
+    void *order;
+    CHECK_CUDA(cudaMalloc(&order, TD_LATE_STAGES * (size_t)of->rows * sizeof(int)));
+    late.order = order;
+    CHECK_CUDA(cudaMalloc(&late.kept, kept * bytes));
+    CHECK_CUDA(cudaMalloc(&late.work, td_late_bytes(late.is_complex, of->rows)));
+    for (int stage = 0; stage < FIRST; stage++) CHECK_CUDA(td_late_begin(&late, stage, NULL));
+    return late;
+}
+
+/* The exchanges of columns first..behind - 1, which become a stage then. */
+static void exchange_late(const late_case *c, td_late_rows *late, const void *pivots, int first)
+{
+    const int behind = first + c->width < c->to ? first + c->width : c->to, stage = late->stages;
+    const bool is_wide = c->of.kind == WIDE_PIVOTS;
+    const td_row_exchange x = {.exchanges = behind - first,
+                               .pivots = is_wide ? (const void *)((const int64_t *)pivots + first)
+                                                 : (const void *)((const int *)pivots + first),
+                               .before = first,
+                               .has_wide_pivots = is_wide};
+    CHECK_CUDA(td_late_exchange(late, &x, NULL));
+    if (c->raises) {
+        CHECK_CUDA(td_late_raise(late, first, behind, BEHIND, BEFORE, NULL));
+        CHECK_CUDA(td_late_raise(late, first, behind, FIRST, stage, NULL));
+    }
+    late->stage[late->stages++] = (td_late_stage){first, behind, behind};
+    CHECK_CUDA(td_late_begin(late, stage, NULL));
+}
+
+static void end_late(const late_case *c, const td_late_rows *late)
+{
+    if (!c->raises) {
+        CHECK_CUDA(td_late_pass(late, BEHIND, BEFORE, NULL));
+        CHECK_CUDA(td_late_pass(late, BEFORE, late->stages, NULL));
+        return;
+    }
+    CHECK_CUDA(td_late_settle(late, c->to, BEHIND, BEFORE, NULL));
+    CHECK_CUDA(td_late_settle(late, c->to, FIRST, late->stages, NULL));
+    CHECK_CUDA(td_late_pass(late, BEFORE, FIRST, NULL));
+}
+
+/* A column of the block meets the exchanges of those behind what is noted down with it alone. */
+static void exchange_column(const late_case *c, const int64_t *pivots, int j, number *column)
+{
+    const int group = (j - c->from) / c->width + 1;
+    int first = j < c->from || j >= c->to ? c->from : c->from + group * c->width;
+    for (; first < c->to; first++) {
+        const number kept = column[first];
+        column[first] = column[pivots[first] - 1];
+        column[pivots[first] - 1] = kept;
+    }
+}
+
+static void check_late(const late_case *c)
+{
+    const exchange_case *of = &c->of;
+    const size_t count = elements_of(of);
+    exchange_data d = make_data(of);
+    void *b = numbers_upload(d.b, count, is_complex(of)),
+         *pivots = upload_counted_pivots(of, d.pivots);
+    td_late_rows late = late_rows_of(c, b);
+    for (int first = c->from; first < c->to; first += c->width)
+        exchange_late(c, &late, pivots, first);
+    end_late(c, &late);
+    numbers_download(d.made, count, is_complex(of), b);
+    for (int j = 0; j < of->columns; j++) exchange_column(c, d.pivots, j, d.b + at(0, j, of->ld));
+    for (size_t e = 0; e < count; e++)
+        CHECK(is_same_number(d.made[e], d.b[e]), "%s, late, columns %d to %d by %d: element %zu",
+              text_of(of), c->from, c->to, c->width, e);
+    for (void **p = (void *[]){b, pivots, late.order, late.kept, late.work, NULL}; *p; p++)
+        device_free(*p);
+    free(d.b);
+    free(d.made);
+    free(d.pivots);
+}
+
+TEST(late_exchanges_have_the_bits_of_a_loop)
+{
+    /* rows, columns, the block's first column and the one behind it, and how many at a time */
+    static const int sizes[][5] = {{40, 60, 0, 32, 8},    {70, 50, 10, 50, 7},
+                                   {300, 90, 20, 85, 65}, {90, 200, 64, 90, 26},
+                                   {600, 640, 3, 520, 256}};
+    static const pattern patterns[] = {AS_LU, LAST_ROW, OWN_ROW};
+    CHECK_CUDA(td_late_prepare());
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int of = 0; of < 3; of++)
+            for (int which = 0; which < 4; which++) {
+                const int *const size = sizes[i];
+                late_case c = {case_of(size[0], size[1], which, patterns[of]), size[2], size[3],
+                               size[4], (which + of) & 2};
+                c.of.kind = (which ^ (int)i) & 1 ? WIDE_PIVOTS : PIVOTS;
+                check_late(&c);
             }
 }

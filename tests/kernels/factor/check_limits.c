@@ -67,7 +67,8 @@ static td_run_status factor(const call *c, const td_problem *p, size_t limit)
                                               .many = 200,
                                               .of_many = {128, 32},
                                               .of_some = {96, 48},
-                                              .of_few = {64, 64}}};
+                                              .of_few = {64, 64},
+                                              .is_late = true}};
     switch (c->kind) {
     case TD_FACTOR_LU:
         return td_factor_lu(p, &by, device, limit, NULL);

@@ -285,7 +285,8 @@ static td_lu_cut cut_of(const td_problem *p, const matrix *x)
                            .many = 200,
                            .of_many = {128, 32},
                            .of_some = {96, 48},
-                           .of_few = {64, 64}};
+                           .of_few = {64, 64},
+                           .is_late = true};
     td_lu_cut cut = td_lu_cut_of(p);
     if (x->block) cut.block = block;
     return cut;

@@ -1,0 +1,34 @@
+/* row_way.h - the ways of rows through the exchanges of one panel. For kernels. */
+#ifndef TD_FACTOR_ROW_WAY_H
+#define TD_FACTOR_ROW_WAY_H
+
+#include "../device/portable.h"
+#include "row_exchange.h"
+
+/* The row that is exchanged with row i. */
+TD_DEVICE int load_pivot(const td_row_exchange &x, int64_t i)
+{
+    return (x.has_wide_pivots ? (int)static_cast<const int64_t *>(x.pivots)[i]
+                              : static_cast<const int *>(x.pivots)[i]) -
+           1 - (int)x.before;
+}
+
+/* A row's way: where the one that comes to row `own` was before all exchanges, and where the one
+ * that was there goes. Among the first rows no other row moves than by an exchange of its own: so
+ * rows behind them go up there, or stay. */
+struct way_of_row {
+    int source, target;
+};
+TD_DEVICE way_of_row way_of(const int *pivot, int count, int own)
+{
+    way_of_row way = {own, own};
+    TD_UNROLL_N(8)
+    for (int i = 0; i < count; i++) {
+        const int last = count - 1 - i, up = pivot[last], down = pivot[i];
+        way.source = way.source == last ? up : way.source == up ? last : way.source;
+        way.target = way.target == i ? down : way.target == down ? i : way.target;
+    }
+    return way;
+}
+
+#endif
