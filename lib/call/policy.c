@@ -64,14 +64,20 @@ td_decision td_policy_keep_native(const char *reason, td_forecast forecast)
     return native;
 }
 
-/* True if a way does not gain what it must. */
+/* What a way must gain, as a share of native's time. */
+static double least_gain(const td_question *q, const td_model *model, const td_engine *engine)
+{
+    const td_method *method = q->method;
+    const bool is_rough = engine == &td_engine_dgemm && method->is_native_rough;
+    if (!td_model_is_measured(model) || is_rough) return TD_POLICY_MARGIN_OF_MODEL;
+    return method->is_certain && method->is_certain(q) ? TD_POLICY_MARGIN_IF_CERTAIN
+                                                       : TD_POLICY_MARGIN;
+}
+
 static bool is_slower(const td_question *q, const td_model *model, const td_engine *engine,
                       td_forecast f)
 {
-    const bool is_rough = engine == &td_engine_dgemm && q->method->is_native_rough;
-    const double margin =
-        td_model_is_measured(model) && !is_rough ? TD_POLICY_MARGIN : TD_POLICY_MARGIN_OF_MODEL;
-    return f.native >= 0.0 && f.emulated > (1.0 - margin) * f.native;
+    return f.native >= 0.0 && f.emulated > (1.0 - least_gain(q, model, engine)) * f.native;
 }
 
 /* True if finding out that data are bad costs too much of native's time. */

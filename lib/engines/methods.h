@@ -48,6 +48,10 @@ typedef struct td_method {
      * measured, where that way is beside it. */
     bool is_native_rough;
 
+    /* The call takes as long for any numbers, and both its times are those of a table, so that
+     * predictions are off by less. NULL: no call of the method does. */
+    bool (*is_certain)(const td_question *q);
+
     /* Seconds of a call whose data turn out to be bad for the way of that number. */
     double (*found_out)(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way);

@@ -26,6 +26,8 @@ bool td_cholesky_largest(const td_problem *p, td_real_product *product)
 static const double orders[] = {TD_CHOLESKY_ORDERS};
 enum { ORDERS = sizeof orders / sizeof *orders };
 
+bool td_model_times_cholesky(int64_t n) { return (double)n >= orders[0]; }
+
 #define CHOLESKY_LOWER(cards, type, ...) {cards, 0, TD_##type, {__VA_ARGS__}},
 static const td_figures_by_order lower_rows[] = {
 #include "factor.def"

@@ -8,6 +8,9 @@
 /* Smaller matrices take cuSOLVER less time than most of them would gain. */
 enum { TD_CHOLESKY_LEAST_ORDER = 64 };
 
+/* True if the table has times of smaller matrices, too, or of the same order. */
+bool td_model_times_cholesky(int64_t n);
+
 /* The product of real lines that is the largest, by which a mode's prices are set (prices.h); false
  * if there is none. */
 bool td_cholesky_largest(const td_problem *p, td_real_product *product);

@@ -27,6 +27,13 @@ static double by_native_products(const td_model *model, const td_question *q)
     return td_model_cholesky_by_native_products(model, q->called);
 }
 
+/* One kernel factors the matrix, whose order is none below those of the table. */
+static bool is_certain(const td_question *q)
+{
+    const td_problem *p = q->called;
+    return td_cholesky_panels(td_cholesky_cut_of(p), p->n) == 0 && td_model_times_cholesky(p->n);
+}
+
 /* Every product of the mode is probed, and mode fp64's sums make it. */
 static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way)
@@ -123,6 +130,7 @@ const td_method td_method_cholesky = {
     .predict = predict,
     .predict_one = td_predict_by_way,
     .by_native_products = by_native_products,
+    .is_certain = is_certain,
     .found_out = found_out,
     .priced = priced,
     .cut = td_no_cut,

@@ -492,6 +492,14 @@ TEST(pieces_have_small_residuals)
         check_cuts(orders[i], i, blocks, true, 4);
 }
 
+/* Blocks with several panels that are noted down apart: their rows are raised by turns. */
+TEST(late_rows_have_small_residuals)
+{
+    check_residuals(
+        &(matrix){480, 470, 481, PIVOTS, "random", fresh_seed(), .block = 384, .has_pieces = true},
+        NULL);
+}
+
 /* Pivots are those of a plain loop wherever these do not hang on a rounding, and info is. */
 TEST(pieces_have_the_same_pivots)
 {

@@ -242,8 +242,9 @@ TEST(auto_knows_the_triangles_apart)
     } cases[] = {{16, TD_UPPER, false, false},   {63, TD_UPPER, false, false},
                  {128, TD_UPPER, true, true},    {1024, TD_UPPER, true, true},
                  {4096, TD_UPPER, true, true},   {16384, TD_UPPER, true, true},
-                 {128, TD_LOWER, false, false},  {1024, TD_LOWER, false, false},
-                 {2048, TD_LOWER, false, false}, {4096, TD_LOWER, false, true},
+                 {128, TD_LOWER, false, false},  {256, TD_LOWER, false, false},
+                 {512, TD_LOWER, true, false},   {1024, TD_LOWER, true, false},
+                 {2048, TD_LOWER, true, false},  {4096, TD_LOWER, true, true},
                  {6000, TD_LOWER, true, true},   {8192, TD_LOWER, true, true},
                  {16384, TD_LOWER, true, true}};
     td_options o = options_of_auto();
