@@ -3,7 +3,7 @@
 
 #include "../batched_lu/number.h"
 #include "../view/access.h"
-#include "row_way.h"
+#include "row_steps.h"
 
 enum {
     THREADS = 256,
@@ -110,8 +110,9 @@ static __global__ void __launch_bounds__(TD_FEW_EXCHANGES)
         }
         __syncthreads();
         if (row != place) {
-            number *const a = td_global(static_cast<number *>(x.a)),
-                          *const kept = td_global(static_cast<number *>(x.kept));
+            number *const a = td_global(static_cast<number *>(x.a)), *const kept = td_global(
+                                                                         static_cast<number *>(
+                                                                             x.kept));
             up.store(a + place + column * x.ld, x.ld, columns);
             down.store(kept + (place - x.kept_row) + (column - x.kept_column) * x.kept_ld,
                        x.kept_ld, columns);

@@ -9,7 +9,7 @@
 
 #include "../batched_lu/number.h"
 #include "../view/access.h"
-#include "row_way.h"
+#include "row_steps.h"
 
 enum {
     THREADS = 256,

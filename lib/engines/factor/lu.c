@@ -300,8 +300,7 @@ static td_run_status exchange_beside(const run *r, const block *b, const group *
     const td_problem *p = r->problem;
     const td_row_exchange x = exchange_of(p, of->first, of->behind, 0, 0);
     if (r->is_late) return done_if(td_lu_late_exchange(r->late, &x));
-    const td_run_status status =
-        exchange_all(r, of->first, of->behind, 0, of->first, p->stream);
+    const td_run_status status = exchange_all(r, of->first, of->behind, 0, of->first, p->stream);
     return status == TD_RUN_DONE
                ? exchange_all(r, of->first, of->behind, b->updated.to, p->n, p->stream)
                : status;
@@ -417,8 +416,7 @@ static td_run_status acquire(run *r, size_t bytes_of_orders)
         status = acquire_bytes(r, bytes_of_orders);
     }
     r->is_late = late > 0;
-    if (r->is_late)
-        td_lu_late_prepare(r->late, r->problem, &r->cut, r->makes_rows, r->work.memory);
+    if (r->is_late) td_lu_late_prepare(r->late, r->problem, &r->cut, r->makes_rows, r->work.memory);
     if (bytes_of_orders > 0) r->orders = (char *)r->work.memory + late;
     return status;
 }

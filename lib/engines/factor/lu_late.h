@@ -1,7 +1,8 @@
-/* lu_late.h - rows of an LU that are exchanged late: in columns that no panel updates at once, which
- * are those before a panel and those behind its block. Panels note their exchanges down. Where U's
- * rows behind a block are made panel by panel, a panel's rows are raised to their places before;
- * all others go to theirs behind the block, and those of earlier blocks behind the last one. */
+/* lu_late.h - rows of an LU that are exchanged late: in columns that no panel updates at once,
+ * which are those before a panel and those behind its block. Panels note their exchanges down.
+ * Where U's rows behind a block are made panel by panel, a panel's rows are raised to their places
+ * before; all others go to theirs behind the block, and those of earlier blocks behind the last
+ * one. */
 #ifndef TD_ENGINES_FACTOR_LU_LATE_H
 #define TD_ENGINES_FACTOR_LU_LATE_H
 

@@ -1,6 +1,6 @@
 /* check_exchanges.c - exchanges of rows, as pivots of an LU name them, have the bits of a loop on
- * the host: all of them in either order, few of a panel, those of a block of columns, and those that
- * come late. What is between the columns stays as it was. */
+ * the host: all of them in either order, few of a panel, those of a block of columns, and those
+ * that come late. What is between the columns stays as it was. */
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -262,8 +262,10 @@ static void check_late(const late_case *c)
 TEST(late_exchanges_have_the_bits_of_a_loop)
 {
     /* rows, columns, the block's first column and the one behind it, and how many at a time */
-    static const int sizes[][5] = {{40, 60, 0, 32, 8},    {70, 50, 10, 50, 7},
-                                   {300, 90, 20, 85, 65}, {90, 200, 64, 90, 26},
+    static const int sizes[][5] = {{40, 60, 0, 32, 8},
+                                   {70, 50, 10, 50, 7},
+                                   {300, 90, 20, 85, 65},
+                                   {90, 200, 64, 90, 26},
                                    {600, 640, 3, 520, 256}};
     static const pattern patterns[] = {AS_LU, LAST_ROW, OWN_ROW};
     CHECK_CUDA(td_late_prepare());

@@ -239,13 +239,13 @@ TEST(auto_knows_the_triangles_apart)
         int64_t n;
         td_triangle triangle;
         bool is_taken, is_complex_taken;
-    } cases[] = {{16, TD_UPPER, false, false},   {63, TD_UPPER, false, false},
-                 {128, TD_UPPER, true, true},    {1024, TD_UPPER, true, true},
-                 {4096, TD_UPPER, true, true},   {16384, TD_UPPER, true, true},
-                 {128, TD_LOWER, false, false},  {256, TD_LOWER, false, false},
-                 {512, TD_LOWER, true, false},   {1024, TD_LOWER, true, false},
-                 {2048, TD_LOWER, true, false},  {4096, TD_LOWER, true, true},
-                 {6000, TD_LOWER, true, true},   {8192, TD_LOWER, true, true},
+    } cases[] = {{16, TD_UPPER, false, false},  {63, TD_UPPER, false, false},
+                 {128, TD_UPPER, true, true},   {1024, TD_UPPER, true, true},
+                 {4096, TD_UPPER, true, true},  {16384, TD_UPPER, true, true},
+                 {128, TD_LOWER, false, false}, {256, TD_LOWER, false, false},
+                 {512, TD_LOWER, true, false},  {1024, TD_LOWER, true, false},
+                 {2048, TD_LOWER, true, false}, {4096, TD_LOWER, true, true},
+                 {6000, TD_LOWER, true, true},  {8192, TD_LOWER, true, true},
                  {16384, TD_LOWER, true, true}};
     td_options o = options_of_auto();
     const td_model model = model_of(H200);

@@ -1,6 +1,6 @@
-/* row_way.h - the ways of rows through the exchanges of one panel. For kernels. */
-#ifndef TD_FACTOR_ROW_WAY_H
-#define TD_FACTOR_ROW_WAY_H
+/* row_steps.h - exchanges of one panel as the steps that each row takes. For kernels. */
+#ifndef TD_FACTOR_ROW_STEPS_H
+#define TD_FACTOR_ROW_STEPS_H
 
 #include "../device/portable.h"
 #include "row_exchange.h"
