@@ -105,6 +105,9 @@ typedef struct td_route_row {
 enum { TD_ROUTE_ROWS = 36 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
+/* Blocks that sums in binary64 have for one member: at least one, and no more than tiles. */
+int64_t td_route_binary64_blocks(const td_route_case *c);
+
 /* Sets every field of a case: a part of m x n elements of C and `batch` members of a real product
  * of TD_COMMON_MODULI moduli in its first pass over k, of which all of C is written, rounded, and
  * not read. Whoever knows more of the part sets what differs, and then td_route_set_product. */
