@@ -24,7 +24,7 @@ typedef struct {
     char text[16];
 } plan_name;
 
-/* That of a routine, by its number from 0; empty after the last one. */
+/* The name of a routine, by its number from 0; empty after the last one. */
 plan_name plan_routine_name(int number);
 
 /* A routine that was asked for. */

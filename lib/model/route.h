@@ -20,11 +20,11 @@ typedef struct td_traits {
     bool has_much_binary64; /* binary64 operations are at least half as fast as binary32's */
 } td_traits;
 
-/* Those of a card, for which this library has code. */
+/* The traits of a card, for which this library has code. */
 td_traits td_traits_of_card(const td_card *card);
 
-/* Those of the current device (traits.c, which alone of these calls CUDA). What a device does not
- * say counts as what fewest kernels serve. */
+/* The traits of the current device (traits.c, which alone of these calls CUDA). What a device does
+ * not say counts as what fewest kernels serve. */
 td_traits td_traits_current(void);
 
 /* In the order in which they are chosen; a stage's rows may ask what was chosen before. */

@@ -269,7 +269,8 @@ td_extent td_operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns
     return op == TD_OP_N ? extent(x, rows, columns) : extent(x, columns, rows);
 }
 
-/* Those of batches have pivots and info for each member, or an info on the host. */
+/* Pivots and info that a call has on the device; batches have both for each member, or
+ * their info on the host. */
 static void find_ints(const td_problem *p, td_memory *memory)
 {
     const int64_t pivots = p->kind == TD_FACTOR_LU && p->m < p->n ? p->m : p->n;
