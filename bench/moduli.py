@@ -471,9 +471,14 @@ def rules(a, b, lines):
     equal, any_levels = whole_moduli(*lines)
     yield "exact, equal levels", equal, 0, equal or ""
     yield "exact, any levels", any_levels, 0, any_levels or ""
-    if by_lines(*lines):
-        return
-    logs, product = estimate_of(*lines), product_of_magnitudes(*lines)
+    if not by_lines(*lines):
+        logs, product = estimate_of(*lines), product_of_magnitudes(*lines)
+        yield from rules_of_estimates(lines, logs, product)
+        yield from rules_of_parts(b, lines, logs, product)
+
+
+def rules_of_estimates(lines, logs, product):
+    """Rules with other estimates of abs(A)abs(B), or of what rounding costs."""
     for finer in (1, 2, 3, 4):
         by_finer = estimate_of(*lines, finer)
         yield f"units 2^-{finer}", *cheapest(
@@ -488,8 +493,12 @@ def rules(a, b, lines):
         lambda N: certified(*lines, N, logs, loss_by_elements(*lines, N)), *lines)
     yield "both exact", *cheapest(
         lambda N: certified(*lines, N, product, loss_by_elements(*lines, N)), *lines)
+
+
+def rules_of_parts(b, lines, logs, product):
+    """Rules that give parts of k, of lines or of C moduli of their own."""
     for count in (2, 4):
-        crts = CRT * 4096 / k * (count - 1)
+        crts = CRT * 4096 / b.shape[1] * (count - 1)
         in_turn = cheapest(segments(*lines, logs, count), *lines)
         yield f"{count} segments", *in_turn[:2], in_turn[2] + crts
         order = np.argsort(lines[0].shift - np.frexp(np.abs(b).max(0))[1], kind="stable")

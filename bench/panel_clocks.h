@@ -21,7 +21,7 @@ typedef struct {
      * that fails. */
     bool (*run)(bool is_complex, int rows, void *a, void *work);
 
-    /* Those of the last runs, and 0 from now on. */
+    /* Takes the clocks of the runs since it was called last. */
     bool (*take)(unsigned long long *clocks);
 } clocked;
 

@@ -57,8 +57,8 @@ double random_normal(random_stream *r);  /* mean 0, variance 1 */
  * To be freed with free(). */
 double *host_matrix(int rows, int columns);
 
-/* The same in device memory, contents undefined; NULL with a message. To be freed with
- * cudaFree(). */
+/* rows * columns binary64 numbers in device memory, undefined; NULL with a message if there is no
+ * memory. To be freed with cudaFree(). */
 double *device_matrix(int rows, int columns);
 
 /* Seconds of a clock that only runs forward. */

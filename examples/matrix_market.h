@@ -15,7 +15,8 @@ typedef struct {
  * is wrong, with file and line, and leaves *matrix alone. */
 bool matrix_market_read(const char *path, dense_matrix *matrix);
 
-/* The same of a square matrix that equals its transpose, of at most so many rows. */
+/* Reads a file as matrix_market_read() does; a matrix that is not square, does not equal its
+ * transpose, or has more than `most` rows is refused. */
 bool matrix_market_read_symmetric(const char *path, int most, dense_matrix *matrix);
 
 #endif

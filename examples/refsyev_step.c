@@ -173,7 +173,8 @@ static void add_to_pair(double *hi, double *lo, double d)
     *lo = error - (*hi - sum);
 }
 
-/* The same for pairs. The sums are the host's: cuBLAS has none that keep what they round off. */
+/* Adds the correction to vectors that are pairs of numbers. The sums are the host's: cuBLAS has
+ * none that keep what they round off. */
 static bool add_correction_to_pairs(const refsyev *f)
 {
     ptrdiff_t count = (ptrdiff_t)f->n * f->n;

@@ -12,8 +12,8 @@
 enum { PATIENCE = 10000 };
 
 static atomic_int at_work; /* calls between begin and end */
-/* Those of this thread: a product that a callback has left by longjmp or an exception has no end,
- * and the thread that ends the process does not wait for its own. */
+/* Calls of this thread between begin and end: a product that a callback has left by longjmp or an
+ * exception has no end, and the thread that ends the process does not wait for its own. */
 static __thread int own;
 static atomic_bool is_ending;
 static atomic_int forks; /* threads that fork */

@@ -280,7 +280,7 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
 
 /* ---- peers: no device reaches another's memory, unless HOSTGPU_PEERS is 1 ---- */
 
-/* Those that a device was told to reach; nothing but these calls knows of it. */
+/* Which devices each was told to reach; nothing but the calls about peers knows of it. */
 static atomic_bool reaches[HOSTGPU_MAX_DEVICES][HOSTGPU_MAX_DEVICES];
 
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)

@@ -91,7 +91,7 @@ uint64_t hostgpu_warp(struct hostgpu_worker *worker, hostgpu_warp_op op, unsigne
 /* Leaves in the first of a warp's 32 values what all of them are joined to. */
 typedef void hostgpu_join_function(uint64_t *values);
 
-/* The same of all 32 lanes of a warp: returns what `join` makes of their values, in every lane. */
+/* Returns, in every lane, what `join` makes of the values of all 32 lanes of a warp. */
 uint64_t hostgpu_warp_join(struct hostgpu_worker *worker, hostgpu_join_function *join,
                            uint64_t value, hostgpu_site site);
 

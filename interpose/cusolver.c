@@ -171,8 +171,8 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                     : TD_TYPE_COUNT;
 }
 
-/* The same of a function with types among its arguments, which asks for its workspace, if it has
- * one, by ASK. Calls with other types are cuSOLVER's, and not counted. */
+/* The body of a wrapper of a function with types among its arguments, which asks for its workspace,
+ * if it has one, by ASK. Calls with other types are cuSOLVER's, and not counted. */
 #define WRAP_TYPED(function, ASK, ...)                                                             \
     if (p.type == TD_TYPE_COUNT) {                                                                 \
         RUN_ORIGINAL(function, params, __VA_ARGS__);                                               \

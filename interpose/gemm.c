@@ -109,7 +109,7 @@ static td_type type_of(cudaDataType a, cudaDataType b, cudaDataType c, cublasCom
 
 #define DEFINE_GEMM(function, size, ...) DEFINE(GEMM, TD_PRODUCT, function, size, __VA_ARGS__)
 
-/* Those of grouped.c and lt.c. */
+/* Rows whose wrappers grouped.c and lt.c define. */
 #define DEFINE_GROUPED(...)
 #define DEFINE_GROUPED_EX(...)
 #define FORM_alone(...)

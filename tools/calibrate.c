@@ -130,7 +130,7 @@ static bool is_coarse_size(int64_t size)
     return __builtin_ctzll((unsigned long long)(size / TD_LEAST_SIZE)) % 2 == 0;
 }
 
-/* Those of such sizes, and all batches. */
+/* True of products of every other size, and of all batches. */
 static bool is_coarse(int at)
 {
     const td_real_product p = td_factor_problem(at);

@@ -5,7 +5,7 @@
 #include "lib/model/model.h"
 #include "lib/options/options.h"
 #include "tools/help.h"
-#include "tools/plan.h"
+#include "tools/plan_call.h"
 #include "tools/report_merge.h"
 
 /* ---- what an option takes, from the tables of modes, options and devices ---- */

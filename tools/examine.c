@@ -1,10 +1,7 @@
 #include "tools/examine.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "lib/routine/entries.h"
@@ -14,172 +11,16 @@
 #include "tools/placement.h"
 #include "tools/program.h"
 
-/* Texts that every build of these libraries holds, also where its symbols were stripped. */
+/* A text that every build of cuBLAS holds, also where its symbols were stripped. */
 #define CUBLAS_MARK "CUBLAS_LOGINFO_DBG"
-#define CUDART_MARK "cudaErrorMissingConfiguration"
-
-/* Sets the reason; returns false, for the callers that refuse with it. */
-__attribute__((format(printf, 2, 3))) static bool because(char *reason, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(reason, EXAMINE_REASON_BYTES, format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-static bool starts_with(const char *text, const char *start)
-{
-    return strncmp(text, start, strlen(start)) == 0;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static bool needs(const elf_file *file, const char *library)
-{
-    const char *name;
-    for (int i = 0; (name = elf_file_dynamic(file, DT_NEEDED, i)); i++)
-        if (starts_with(name, library)) return true;
-    return false;
-}
-
-static bool holds_cudart(const elf_file *file)
-{
-    return !needs(file, "libcudart.so") && elf_file_contains(file, CUDART_MARK);
-}
-
-/* Privileges, for which the loader ignores LD_PRELOAD (ld.so(8), secure-execution mode). */
-static bool check_privileges(const char *path, char *reason)
-{
-    struct stat info;
-    if (stat(path, &info) != 0) return because(reason, "it cannot be read");
-    if (info.st_mode & (S_ISUID | S_ISGID))
-        return because(reason, "it is %s: the loader ignores LD_PRELOAD",
-                       info.st_mode & S_ISUID ? "setuid" : "setgid");
-    if (getxattr(path, "security.capability", NULL, 0) > 0)
-        return because(reason, "it has file capabilities: the loader ignores LD_PRELOAD");
-    return true;
-}
-
-/* A kind of processor as its users call it; `number` takes those without a name here. */
-static const char *machine_name(GElf_Half machine, char number[24])
-{
-    static const struct {
-        GElf_Half machine;
-        const char *name;
-    } known[] = {{EM_X86_64, "x86-64"}, {EM_AARCH64, "aarch64"}, {EM_PPC64, "ppc64"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].machine == machine) return known[i].name;
-    snprintf(number, 24, "ELF machine %u", (unsigned)machine);
-    return number;
-}
-
-static bool check_machine(const elf_file *file, char *reason)
-{
-    char number[24], own_number[24];
-    elf_file self;
-    if (!elf_file_open(&self, "/proc/self/exe")) return true;
-    const bool matches = elf_file_matches(file, &self);
-    const GElf_Half machine = self.header.e_machine;
-    elf_file_close(&self);
-    if (matches) return true;
-    if (file->header.e_ident[EI_CLASS] == ELFCLASS32)
-        return because(reason, "it is a 32-bit program, and Tandem's libraries are 64-bit");
-    return because(reason, "it is for another kind of processor, %s; Tandem's libraries are for %s",
-                   machine_name(file->header.e_machine, number), machine_name(machine, own_number));
-}
-
-static bool is_for_musl(const elf_file *file) { return strstr(file->interpreter, "ld-musl"); }
-
-static bool check_loader(const elf_file *file, char *reason)
-{
-    const bool is_library = file->is_dynamic && elf_file_dynamic(file, DT_NEEDED, 0);
-    if (file->is_cut) return because(reason, "its file is damaged: it ends before its headers say");
-    if (!file->interpreter[0] && !is_library)
-        return because(reason,
-                       "it is statically linked: no loader runs that could preload anything");
-    if (is_for_musl(file))
-        return because(reason, "it is linked to musl, and Tandem's libraries need glibc");
-    return true;
-}
-
-/* Other versions of the libraries that the host device stands in for, and those that this build has
- * no stand-in for. */
-static bool is_other_version(const char *name)
-{
-    static const char *const stand_ins[] = {PLACEMENT_CUDART, PLACEMENT_CUBLAS, PLACEMENT_CUSOLVER};
-    char path[PATH_MAX];
-    for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
-        const size_t length = strcspn(stand_ins[i], ".") + strlen(".so");
-        if (strncmp(name, stand_ins[i], length) == 0)
-            return strcmp(name, stand_ins[i]) != 0 ||
-                   (placement_is_optional(name) && !placement_find(name, path));
-    }
-    return false;
-}
-
-/* Parts of CUDA that a program may need and the host device does not have. */
-static bool check_host_device(const elf_file *file, char *reason)
-{
-    static const char *const absent[] = {"libcuda.so", "libcusolverMg", "libcusparse", "libcufft",
-                                         "libcurand",  "libcudnn",      "libnccl"};
-    if (holds_cudart(file))
-        return because(reason,
-                       "%s links the CUDA runtime statically: it works on a GPU, but cannot run on "
-                       "the host device",
-                       base_name(file->path));
-    if (elf_file_imports(file, "__cudaRegisterFunction"))
-        return because(reason, "%s has GPU kernels of its own, which the host device cannot run",
-                       base_name(file->path));
-    const char *name;
-    for (int i = 0; (name = elf_file_dynamic(file, DT_NEEDED, i)); i++) {
-        bool is_absent = is_other_version(name);
-        for (size_t j = 0; j < sizeof absent / sizeof *absent; j++)
-            is_absent |= starts_with(name, absent[j]);
-        if (is_absent)
-            return because(reason, "%s needs %s, for which the host device has no stand-in",
-                           base_name(file->path), name);
-    }
-    return true;
-}
-
-static bool check_file(const elf_file *file, bool on_host_device, char *reason)
-{
-    return check_privileges(file->path, reason) && check_machine(file, reason) &&
-           check_loader(file, reason) && (!on_host_device || check_host_device(file, reason));
-}
-
-/* Opens the program, or the interpreter of a script, which may be a script, too: as deep as Linux
- * goes (execve(2)). The first such one is the wrapper, "" if there is none: a version manager's
- * shim, for example, which starts the interpreter proper. */
-static bool open_program(elf_file *file, const char *path, char wrapper[PATH_MAX], char *reason)
-{
-    enum { DEPTH = 5 };
-    char at[PATH_MAX], interpreter[PATH_MAX];
-    wrapper[0] = '\0';
-    if (elf_file_open(file, path)) return true;
-    if (!program_interpreter(path, interpreter))
-        return because(reason, "it is neither an ELF program nor a script that can be read");
-    for (int depth = 1; depth <= DEPTH; depth++) {
-        if (elf_file_open(file, interpreter)) return true;
-        strcpy(at, interpreter);
-        if (depth == 1) strcpy(wrapper, at);
-        if (!program_interpreter(at, interpreter))
-            return because(reason, "its interpreter %s cannot be read as a program", at);
-    }
-    return because(reason, "its interpreters are scripts, more than %d deep", DEPTH);
-}
 
 loading examine_loading(const char *path, bool on_host_device, char reason[EXAMINE_REASON_BYTES])
 {
     elf_file file;
     char wrapper[PATH_MAX];
-    if (!open_program(&file, path, wrapper, reason)) return LOADING_IDLES;
-    const bool is_good = check_file(&file, on_host_device, reason), has_musl = is_for_musl(&file);
+    if (!examine_open(&file, path, wrapper, reason)) return LOADING_IDLES;
+    const bool is_good = examine_file(&file, on_host_device, reason),
+               has_musl = examine_is_for_musl(&file);
     elf_file_close(&file);
     return is_good ? LOADING_WORKS : has_musl ? LOADING_BREAKS : LOADING_IDLES;
 }
@@ -220,15 +61,16 @@ static const char *why_unseen(bool on_host_device)
  * cuSOLVER's place, and calls no cuBLAS. */
 static bool is_own(const char *name, bool on_host_device)
 {
-    return starts_with(name, "libcublas.so") || starts_with(name, "libcublasLt.so") ||
-           starts_with(name, "libcudart.so") || starts_with(name, "libtandem") ||
+    return examine_starts_with(name, "libcublas.so") ||
+           examine_starts_with(name, "libcublasLt.so") ||
+           examine_starts_with(name, "libcudart.so") || examine_starts_with(name, "libtandem") ||
            (on_host_device && strcmp(name, PLACEMENT_CUSOLVER) == 0);
 }
 
 /* Functions of cuBLAS, cublasLt and cublasXt; cuBLASMp's are another library's. */
 static bool is_cublas_function(const char *name)
 {
-    return starts_with(name, "cublas") && !starts_with(name, "cublasMp");
+    return examine_starts_with(name, "cublas") && !examine_starts_with(name, "cublasMp");
 }
 
 static void print_imports(const elf_file *file, findings *f)
@@ -243,10 +85,10 @@ static void print_imports(const elf_file *file, findings *f)
     for (const char *name; (name = elf_file_next_import(file, &position));)
         others += is_cublas_function(name);
     others -= of_cublas;
-    if (listed) fprintf(f->out, " (in %s)\n", base_name(file->path));
+    if (listed) fprintf(f->out, " (in %s)\n", examine_base_name(file->path));
     if (others > 0)
         fprintf(f->out, "left alone:  %d other cuBLAS function%s (in %s)\n", others,
-                others > 1 ? "s" : "", base_name(file->path));
+                others > 1 ? "s" : "", examine_base_name(file->path));
     f->imports += listed;
     f->others += others;
 }
@@ -275,13 +117,13 @@ static void look_for_lookups(const elf_file *file, findings *f)
     const int count = find_lookups(file, is_named);
     int listed = 0;
     if (count == 0 && !elf_file_contains(file, "libcublas")) return;
-    snprintf(f->opener, sizeof f->opener, "%s", base_name(file->path));
+    snprintf(f->opener, sizeof f->opener, "%s", examine_base_name(file->path));
     f->lookups += count;
     if (count == 0) return;
     for (int e = 0; e < TD_ENTRY_COUNT; e++)
         if (is_named[e])
             fprintf(f->out, "%s%s", listed++ ? ", " : "looked up:   ", td_entries[e].name);
-    fprintf(f->out, " (in %s): %s%s\n", base_name(file->path),
+    fprintf(f->out, " (in %s): %s%s\n", examine_base_name(file->path),
             f->unseen ? "not seen, as " : "intercepted", f->unseen ? f->unseen : "");
 }
 
@@ -324,20 +166,20 @@ static void print_stubs(FILE *out, const elf_file *file, const stand_ins *all)
     int count = 0;
     size_t position = 0;
     for (const char *name; (name = elf_file_next_import(file, &position));) {
-        if (!starts_with(name, "cu") || !is_stub(all, name)) continue;
+        if (!examine_starts_with(name, "cu") || !is_stub(all, name)) continue;
         if (count++ < NAMED) fprintf(out, "%s%s", count == 1 ? "not there:   " : ", ", name);
     }
     if (count > NAMED) fprintf(out, " and %d more", count - NAMED);
     if (count > 0)
         fprintf(out, " (in %s): the host device returns that they are not supported\n",
-                base_name(file->path));
+                examine_base_name(file->path));
 }
 
 /* Functions of cuBLAS's names alone do not make a file hold it: trampolines have them, too, which
  * look the proper ones up at run time. */
 static bool holds_cublas(const elf_file *file)
 {
-    return !needs(file, "libcublas.so") && elf_file_contains(file, CUBLAS_MARK);
+    return !examine_needs(file, "libcublas.so") && elf_file_contains(file, CUBLAS_MARK);
 }
 
 static bool imports_any(const elf_file *file, const char *const names[])
@@ -354,7 +196,7 @@ static bool is_of_system(const elf_file *file)
     static const char *const names[] = {"libc.so.",       "libselinux.so.", "libcrypto.so.",
                                         "libsystemd.so.", "libpam.so.",     "libp11-kit.so."};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (starts_with(base_name(file->path), names[i])) return true;
+        if (examine_starts_with(examine_base_name(file->path), names[i])) return true;
     return false;
 }
 
@@ -371,58 +213,76 @@ static void look_into(const elf_file *file, const stand_ins *on_host, findings *
     f->imports_dlopen |= has_dlopen;
     f->imports_exec |= !is_of_system(file) && imports_any(file, starting);
     if (holds_cublas(file))
-        snprintf(f->holder, sizeof f->holder, "%s", base_name(file->path));
-    else if (has_dlopen && !needs(file, "libcublas.so"))
+        snprintf(f->holder, sizeof f->holder, "%s", examine_base_name(file->path));
+    else if (has_dlopen && !examine_needs(file, "libcublas.so"))
         look_for_lookups(file, f);
 }
 
-static void explain(const findings *f, char *reason)
+/* Of a program that uses cuBLAS, as far as can be seen. */
+static void explain_use(const findings *f, char *reason)
 {
     if (f->holder[0])
-        because(reason, "%s holds cuBLAS itself (static linking): calls within it are not seen",
-                f->holder);
+        examine_because(reason,
+                        "%s holds cuBLAS itself (static linking): calls within it are not seen",
+                        f->holder);
     else if (f->opener[0] && f->unseen)
-        because(reason,
-                "%s opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen, "
-                "as %s",
-                f->opener, f->unseen);
+        examine_because(
+            reason,
+            "%s opens cuBLAS with dlopen: functions that it looks up with dlsym are not seen, "
+            "as %s",
+            f->opener, f->unseen);
     else if (f->opener[0] && !f->lookups && !f->imports)
-        because(
+        examine_because(
             reason,
             "%s opens cuBLAS with dlopen, but no function that Tandem intercepts is named in it",
             f->opener);
     else if (f->opener[0])
-        because(
+        examine_because(
             reason,
             "its products can be intercepted: %s opens cuBLAS with dlopen, and what it looks up "
             "with dlsym is seen",
             f->opener);
-    else if (f->imports > 0)
-        because(reason, "its products can be intercepted");
-    else if (f->wrapper[0] && (f->imports_dlopen || f->imports_exec))
-        because(reason,
-                "its interpreter %s is a script itself, which starts another program: name that "
-                "one to doctor (`pyenv which python3`, for example, says which it is)",
-                f->wrapper);
+    else
+        examine_because(reason, "its products can be intercepted");
+}
+
+static void explain_no_use(const findings *f, char *reason)
+{
+    if (f->wrapper[0] && (f->imports_dlopen || f->imports_exec))
+        examine_because(
+            reason,
+            "its interpreter %s is a script itself, which starts another program: name that "
+            "one to doctor (`pyenv which python3`, for example, says which it is)",
+            f->wrapper);
     else if (f->is_shell_script && f->imports_exec)
-        because(reason, "it is a shell script, which starts programs: they are preloaded, too, and "
+        examine_because(reason,
+                        "it is a shell script, which starts programs: they are preloaded, too, and "
                         "doctor examines each (`pyenv which python3`, for example, says which one "
                         "a version manager's script starts)");
     else if (f->imports_dlopen)
-        because(reason,
-                "no cuBLAS found, but it loads libraries at run time: those that import "
-                "from cuBLAS are intercepted, functions looked up with dlsym (ctypes) "
-                "%s%s%s",
-                f->unseen ? "are not, as " : "too", f->unseen ? f->unseen : "",
-                f->imports_exec ? "; programs that it starts are preloaded, too" : "");
+        examine_because(reason,
+                        "no cuBLAS found, but it loads libraries at run time: those that import "
+                        "from cuBLAS are intercepted, functions looked up with dlsym (ctypes) "
+                        "%s%s%s",
+                        f->unseen ? "are not, as " : "too", f->unseen ? f->unseen : "",
+                        f->imports_exec ? "; programs that it starts are preloaded, too" : "");
     else if (f->imports_exec)
-        because(reason, "no cuBLAS found, but it starts programs: they are preloaded, too, and "
+        examine_because(reason,
+                        "no cuBLAS found, but it starts programs: they are preloaded, too, and "
                         "doctor examines each");
     else if (f->others > 0 || f->is_part_missing)
-        because(reason, "neither it nor its libraries import a function that Tandem intercepts");
+        examine_because(reason,
+                        "neither it nor its libraries import a function that Tandem intercepts");
     else
-        because(reason, "it uses no cuBLAS: neither it nor its libraries import from it, load "
+        examine_because(reason,
+                        "it uses no cuBLAS: neither it nor its libraries import from it, load "
                         "libraries at run time or start programs");
+}
+
+static void explain(const findings *f, char *reason)
+{
+    const bool is_used = f->holder[0] || f->opener[0] || f->imports > 0;
+    (is_used ? explain_use : explain_no_use)(f, reason);
 }
 
 static preload_verdict conclude(const findings *f)
@@ -437,7 +297,7 @@ static bool is_shell(const char *path)
 {
     static const char *const names[] = {"sh", "bash", "dash", "zsh", "ksh"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(base_name(path), names[i]) == 0) return true;
+        if (strcmp(examine_base_name(path), names[i]) == 0) return true;
     return false;
 }
 
@@ -453,21 +313,22 @@ static preload_verdict examine_set(FILE *out, const elf_file *program, bool is_s
     const stand_ins *const on_host = on_host_device ? &all : NULL;
     if (on_host_device) stand_ins_open(&all);
     look_into(program, on_host, &f);
-    bool is_good = !on_host_device || check_host_device(program, reason);
+    bool is_good = !on_host_device || examine_on_host_device(program, reason);
     for (int i = 0; i < set->count; i++) {
         const loaded_library *library = &set->libraries[i];
-        const bool is_cudas = is_own(base_name(library->name), on_host_device);
+        const bool is_cudas = is_own(examine_base_name(library->name), on_host_device);
         elf_file file;
         if (!library->path && !(on_host_device && is_cudas))
             fprintf(f.out, "not found:   %s\n", library->name);
         f.is_part_missing |= !library->path && !is_cudas;
         if (is_cudas || !library->path || !elf_file_open(&file, library->path)) continue;
         look_into(&file, on_host, &f);
-        is_good = is_good && (!on_host_device || check_host_device(&file, reason));
+        is_good = is_good && (!on_host_device || examine_on_host_device(&file, reason));
         elf_file_close(&file);
     }
     stand_ins_close(&all);
-    if (set->complaint[0]) is_good = because(reason, "the loader refuses it: %s", set->complaint);
+    if (set->complaint[0])
+        is_good = examine_because(reason, "the loader refuses it: %s", set->complaint);
     if (!is_good) return PRELOAD_FAILS;
     explain(&f, reason);
     return conclude(&f);
@@ -493,15 +354,15 @@ preload_verdict examine_program(FILE *out, const char *path, bool on_host_device
     elf_file file;
     loaded_set set;
     char wrapper[PATH_MAX];
-    if (!open_program(&file, path, wrapper, reason)) return PRELOAD_FAILS;
+    if (!examine_open(&file, path, wrapper, reason)) return PRELOAD_FAILS;
     print_kind(out, path, wrapper, &file);
-    if (!check_file(&file, false, reason)) {
+    if (!examine_file(&file, false, reason)) {
         elf_file_close(&file);
         return PRELOAD_FAILS;
     }
     preload_verdict verdict = PRELOAD_FAILS;
     if (!loaded_set_open(&set, file.path)) {
-        because(reason, "the loader cannot be asked for its libraries");
+        examine_because(reason, "the loader cannot be asked for its libraries");
         goto out;
     }
     verdict = examine_set(out, &file, strcmp(path, file.path) != 0, wrapper, &set, on_host_device,

@@ -3,11 +3,10 @@
 #ifndef TD_TOOLS_EXAMINE_H
 #define TD_TOOLS_EXAMINE_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { EXAMINE_REASON_BYTES = PATH_MAX + 256 };
+#include "tools/examine_file.h"
 
 typedef enum {
     LOADING_WORKS,

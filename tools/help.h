@@ -7,7 +7,7 @@
 
 extern const command command_help;
 
-/* These print on stdout and return 0. */
+/* What is there to read: each of these functions prints on stdout and returns 0. */
 int help_overview(void);
 int help_manual(void); /* tandem.1, for man(1) */
 int help_bash(void);   /* completion, for bash(1) */

@@ -23,8 +23,8 @@ typedef struct {
 bool loaded_set_open(loaded_set *set, const char *program);
 void loaded_set_close(loaded_set *set);
 
-/* Those of some names (with colons between) that the loader finds for a program that has no RPATH;
- * what these need follows them. */
+/* The libraries of some names (with colons between) that the loader finds for a program that has no
+ * RPATH; what these need follows them. */
 bool loaded_set_find(loaded_set *set, const char *names);
 
 #endif

@@ -14,7 +14,7 @@ static const char *const cuda[] = {PLACEMENT_CUDA, NULL};
 
 #define UNVERSIONED_CUSOLVER "unversioned/libcusolver.so"
 
-/* Those without a version are what a program opens that names none. */
+/* Libraries without a version are what a program opens that names none. */
 static const char *const host_device[] = {PLACEMENT_HOST,
                                           PLACEMENT_HOSTDEVICE,
                                           PLACEMENT_CUDART,

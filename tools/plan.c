@@ -1,281 +1,20 @@
-#include <ctype.h>
+/* plan.c - `tandem plan`: what a call (plan_call.h) takes in every mode, as a table or as JSON. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h> /* CUDART_VERSION, nothing else */
 
-#include "lib/model/calibration.h"
-#include "lib/engines/proven.h"
-#include "lib/model/solve_model.h"
-#include "lib/model/route.h"
-#include "lib/routine/qr_steps.h"
-#include "lib/routine/real.h"
-#include "lib/routine/sizes.h"
-#include "lib/routine/solve_steps.h"
-#include "lib/report/json_text.h"
-#include "lib/options/nearest.h"
-#include "lib/routine/lower.h"
 #include "lib/call/policy.h"
-#include "lib/routine/routines.h"
+#include "lib/engines/proven.h"
+#include "lib/model/calibration.h"
+#include "lib/model/route.h"
+#include "lib/options/nearest.h"
+#include "lib/report/json_text.h"
 #include "tools/machine.h"
-#include "tools/plan.h"
+#include "tools/plan_call.h"
 #include "tools/tandem.h"
-
-enum { BATCH, OP, ACCURACY, DEVICE, WANTS_JSON, ROUTINE, SIDE };
-enum { SIZES = 3, MOST_OPS = 2 };
-
-/* ---- the product ---- */
-
-/* The routines that can be planned, by their libraries' names without the prefix. The first is what
- * a plan is for if no other is named. One whose types are arguments computes what others do. */
-#define LEVEL3(name, ...)                               TD_ROUTINE_##name,
-#define FACTOR(name, forms, shape, kind, types, family) FACTOR_##types(name)
-#define FACTOR_REAL(name)                               TD_ROUTINE_##name,
-#define FACTOR_COMPLEX(name)                            TD_ROUTINE_##name,
-#define FACTOR_ANY(name)
-static const td_routine_id routines[] = {
-#include "lib/routine/routines.def"
-};
-
-enum { ROUTINES = sizeof routines / sizeof *routines };
-
-plan_name plan_routine_name(int number)
-{
-    plan_name made = {""};
-    if (number >= ROUTINES) return made;
-    snprintf(made.text, sizeof made.text, "%s",
-             td_name_in_library(td_routines[routines[number]].name));
-    made.text[0] = (char)tolower((unsigned char)made.text[0]);
-    return made;
-}
-
-/* A routine that was asked for. */
-typedef struct {
-    plan_name name;
-    const td_routine *of;
-    const td_kind_info *kind;
-} routine;
-
-static bool find_routine(const char *name, routine *found)
-{
-    plan_name known[ROUTINES];
-    char names[ROUTINES * (sizeof known->text + 2)] = "", question[TD_QUESTION_BYTES];
-    td_nearest search = {.name = name};
-    for (int i = 0; i < ROUTINES; i++) {
-        const size_t used = strlen(names);
-        known[i] = plan_routine_name(i);
-        const td_routine *of = &td_routines[routines[i]];
-        *found = (routine){known[i], of, &td_kinds[of->kind]};
-        if (!name || strcmp(known[i].text, name) == 0) return true;
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", known[i].text);
-        td_nearest_offer(&search, known[i].text);
-    }
-    complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
-    return false;
-}
-
-static bool parse_size(const char *name, const char *text, int64_t *size)
-{
-    char *end;
-    const long long value = strtoll(text, &end, 10);
-    *size = value;
-    if (end != text && *end == '\0' && value > 0 && value <= INT32_MAX) return true;
-    complain("%s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
-    return false;
-}
-
-static bool parse_op(char letter, td_op *op)
-{
-    static const char letters[] = "NTC";
-    const char *at = letter ? strchr(letters, letter) : NULL;
-    if (at) *op = (td_op)(at - letters);
-    return at != NULL;
-}
-
-static bool parse_ops(const char *text, const routine *r, td_problem *p)
-{
-    static const char *const allowed[MOST_OPS + 1] = {"nothing: the routine has no operation",
-                                                      "one of the letters N, T and C",
-                                                      "two of the letters N, T and C, for A and B"};
-    td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
-    const int count = r->kind->operations;
-    bool is_good = !text || (count > 0 && strlen(text) == (size_t)count);
-    for (int i = 0; text && is_good && i < count && i < MOST_OPS; i++)
-        is_good = parse_op(text[i], ops[i]);
-    if (!is_good) complain("--op is '%s'; allowed: %s", text, allowed[count]);
-    return is_good;
-}
-
-static bool parse_side(const char *text, const routine *r, td_problem *p)
-{
-    if (!text) return true;
-    if (!r->kind->has_side) {
-        complain("--side is '%s'; %s has no sides", text, r->name.text);
-        return false;
-    }
-    p->side = strcmp(text, "R") == 0 ? TD_RIGHT : TD_LEFT;
-    if (p->side == TD_RIGHT || strcmp(text, "L") == 0) return true;
-    complain("--side is '%s'; allowed: L, R", text);
-    return false;
-}
-
-static bool parse_sizes(const command_line *line, const routine *r, td_problem *p)
-{
-    const struct {
-        const char *name;
-        int64_t *size;
-        bool is_taken;
-    } sizes[SIZES] = {
-        {"M", &p->m, r->kind->has_m}, {"N", &p->n, true}, {"K", &p->k, r->kind->has_k}};
-    int used = 0;
-    for (int i = 0; i < SIZES; i++) {
-        if (!sizes[i].is_taken) continue;
-        if (line->count <= used) {
-            complain("%s is missing; see tandem plan --help", sizes[i].name);
-            return false;
-        }
-        if (!parse_size(sizes[i].name, line->arguments[used++], sizes[i].size)) return false;
-    }
-    if (line->count > used)
-        complain("'%s' is one size too many for %s", line->arguments[used], r->name.text);
-    return line->count <= used;
-}
-
-static bool parse_batch(const char *text, const routine *r, td_problem *p)
-{
-    if (!text) return true;
-    if (r->of->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
-    complain("--batch is '%s'; %s has no batches", text, r->name.text);
-    return false;
-}
-
-static bool parse_problem(const command_line *line, const routine *r, td_problem *called)
-{
-    static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
-    static int some_info;
-    td_problem p = {.kind = r->of->kind,
-                    .type = r->of->type,
-                    .is_hermitian = r->of->is_hermitian,
-                    .a.data = &somewhere[0],
-                    .b.data = &somewhere[1],
-                    .c.data = &somewhere[2],
-                    .pivots = &somewhere[2],
-                    .tau = &somewhere[2],
-                    .info = &some_info,
-                    .batch = 1};
-    p.alpha.value.binary64 = 1.0;
-    *called = p;
-    return parse_sizes(line, r, called) && parse_batch(line->values[BATCH], r, called) &&
-           parse_ops(line->values[OP], r, called) && parse_side(line->values[SIDE], r, called);
-}
-
-/* What is planned: a routine's call; k of its product, or else the terms of its longest sums;
- * the terms to which bits are given, and the seconds of every way. */
-typedef struct {
-    const routine *routine;
-    td_question question;
-    int64_t k, terms;
-    double seconds[TD_MOST_WAYS];
-} planned;
-
-/* Factors, or what is made of them. */
-static bool is_factored(const planned *of)
-{
-    const td_kind kind = of->question.called->kind;
-    return td_kind_is_factorisation(kind) || td_kind_is_by_factors(kind);
-}
-static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
-
-/* The operations as --op takes them. */
-static void print_ops(const planned *of, char text[3])
-{
-    const td_product *p = &of->question.product;
-    const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
-    snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
-}
-
-/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. Solutions
- * meet two triangles, inverses twice what their factors have taken. Of eigenvectors those of
- * LAPACK's reduction, divide and conquer, and reflectors. */
-static double terms_of_factors(const td_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, k = (double)td_smaller(p->m, p->n);
-    if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
-    if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
-    if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
-    if (p->kind == TD_EIGEN) return n * n * n * 7.0 / 3.0;
-    if (p->kind != TD_FACTOR_LU) return td_qr_terms(p);
-    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
-}
-
-/* Additions and multiplications of real numbers, of which a triangular routine needs half of its
- * product's. */
-static double operations_of(const planned *of)
-{
-    const td_product *p = &of->question.product;
-    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
-    if (is_factored(of)) return of_a_term * terms_of_factors(of->question.called);
-    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || is_solve(of);
-    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
-                 elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
-                 k = (double)of->k,
-                 terms = is_halved        ? 0.5 * (k + 1.0)
-                         : p->adds_mirror ? 2.0 * k
-                                          : k;
-    return of_a_term * elements * terms;
-}
-
-/* ---- the model ---- */
-
-/* The first function that is a form of the routine. */
-static td_entry entry_of(const td_routine *of)
-{
-    int entry = 0;
-    while (&td_routines[td_entries[entry].routine] != of) entry++;
-    return (td_entry)entry;
-}
-
-/* It is valid as long as *called is. */
-static planned plan_call(const routine *r, const td_problem *called, const td_model *model)
-{
-    planned of = {.routine = r};
-    td_way_forecast by_way[TD_MOST_WAYS];
-    int count;
-    (void)td_ways(&count);
-    td_ask(entry_of(r->of), called, &of.question);
-    const td_question *q = &of.question;
-    of.terms = q->method->terms(q);
-    of.k = q->is_lowered ? q->product.k : of.terms;
-    if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
-    if (td_kind_is_by_factors(called->kind) && r->kind->has_k) of.question.product.n = called->k;
-    q->method->predict(model, q, by_way);
-    for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
-    return of;
-}
-
-static const char *label_of(const planned *of)
-{
-    if (td_kind_is_by_factors(of->question.called->kind))
-        return of->routine->kind->has_k ? "solve:" : "inverse:";
-    if (of->question.called->kind == TD_EIGEN) return "vectors:";
-    if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
-    if (is_solve(of)) return "solve:";
-    return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
-}
-
-/* False if there is no such Q, which is said. */
-static bool is_there(const planned *of)
-{
-    const td_method *method = of->question.method;
-    if (method != &td_method_q || method->refusal(&of->question) != td_reason_invalid) return true;
-    complain("%s has at most as many reflectors, K, as Q has columns, and columns as rows",
-             of->routine->name.text);
-    return false;
-}
 
 /* ---- the device ---- */
 
@@ -330,7 +69,7 @@ static void print_way(const planned *of, int i, const td_decision *d, td_option_
         printf("%-14s %12s %12s %9s %10s %6s\n", way->text, "-", "-", "-", "-", bits);
     else
         printf("%-14s %12.4f %12s %9.2f %10.2f %6s%s\n", way->text, seconds * 1e3, bad_data,
-               operations_of(of) / seconds * 1e-12, seconds / of->seconds[0], bits,
+               plan_operations(of) / seconds * 1e-12, seconds / of->seconds[0], bits,
                td_policy_serves(way, seconds, td_policy_bits(accuracy, of->terms), of->terms)
                    ? ""
                    : "  too few bits");
@@ -373,9 +112,9 @@ static void print_plan(const td_options *o, const planned *of, const td_model *m
     (void)td_ways(&count);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     char ops[3];
-    print_ops(of, ops);
+    plan_print_ops(of, ops);
     printf("%-9s %" PRId64 " x %" PRId64 " x %" PRId64 " (m, n, k)%s%s, batch %" PRId64 "\n",
-           label_of(of), p->m, p->n, of->k, ops[0] ? ", op " : "", ops, p->batch);
+           plan_label(of), p->m, p->n, of->k, ops[0] ? ", op " : "", ops, p->batch);
     printf("device:   %s\nfigures:  %s\n", model->card.name, model->source);
     printf("accuracy: %s, %.1f bits of |A||B|\n\n", accuracy,
            td_policy_bits(o->accuracy, of->terms));
@@ -438,7 +177,7 @@ static void print_json(const td_options *o, const planned *of, const td_model *m
     char ops[3];
     int count;
     (void)td_ways(&count);
-    print_ops(of, ops);
+    plan_print_ops(of, ops);
     const td_decision d = td_policy_choose(o, &of->question, model);
     td_option_print(o, TD_OPTION_ACCURACY, accuracy, sizeof accuracy);
     td_json_print_members(stdout, "{\n  ",
@@ -469,28 +208,28 @@ static int run(const command_line *line)
     static td_model model; /* what it reads stays for the life of the process */
     td_problem p;
     td_options o;
-    routine r;
-    if (!find_routine(line->values[ROUTINE], &r) || !parse_problem(line, &r, &p) ||
+    plan_routine r;
+    if (!plan_find_routine(line->values[PLAN_ROUTINE], &r) || !plan_parse_problem(line, &r, &p) ||
         !td_options_parse(&o, environ))
         return EXIT_USAGE;
     if (!td_options_set(&o, TD_OPTION_MODE, "mode", "auto", TD_ORIGIN_CALL)) return EXIT_USAGE;
-    const char *accuracy = line->values[ACCURACY];
+    const char *accuracy = line->values[PLAN_ACCURACY];
     if (accuracy && !td_options_set(&o, TD_OPTION_ACCURACY, "--accuracy", accuracy, TD_ORIGIN_CALL))
         return EXIT_USAGE;
-    if (!line->values[DEVICE])
+    if (!line->values[PLAN_DEVICE])
         find_own(&model);
-    else if (!find_named(line->values[DEVICE], &model))
+    else if (!find_named(line->values[PLAN_DEVICE], &model))
         return EXIT_USAGE;
     const planned of = plan_call(&r, &p, &model);
-    if (!is_there(&of)) return EXIT_USAGE;
-    (line->values[WANTS_JSON] ? print_json : print_plan)(&o, &of, &model);
+    if (!plan_is_there(&of)) return EXIT_USAGE;
+    (line->values[PLAN_WANTS_JSON] ? print_json : print_plan)(&o, &of, &model);
     return 0;
 }
 
 const command command_plan = {
     .name = "plan",
     .arguments = "M N K",
-    .most = SIZES,
+    .most = PLAN_SIZES,
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
         "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
@@ -502,15 +241,15 @@ const command command_plan = {
         "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
     .options =
-        {[BATCH] = {"batch", "COUNT", "so many products in one call"},
-         [OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
-         [ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
-         [DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
-         [WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
-         [ROUTINE] =
+        {[PLAN_BATCH] = {"batch", "COUNT", "so many products in one call"},
+         [PLAN_OP] = {"op", "OPS", "NN, TN, ...: what is done to A and to B"},
+         [PLAN_ACCURACY] = {"accuracy", "ACCURACY", "as TANDEM_ACCURACY"},
+         [PLAN_DEVICE] = {"device", "NAME", "predict for another device, e.g. 'NVIDIA H200'"},
+         [PLAN_WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
+         [PLAN_ROUTINE] =
              {"routine", "ROUTINE",
               "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgetrs, dsyevd, ...; dgemm without "
               "it"},
-         [SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
+         [PLAN_SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
     .run = run,
 };

@@ -10,7 +10,7 @@ typedef struct {
     const merged_line *before, *now;
 } report_row;
 
-/* Those of lib/report/columns.def. */
+/* The columns of lib/report/columns.def. */
 extern const column report_columns[], report_difference_columns[];
 
 /* The line that says what the calls of the row are. */

@@ -203,34 +203,43 @@ static bool take_fields(const json_t *object, const char *where, const td_field 
 
 /* ---- lists ---- */
 
-static bool take_calls(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
+/* The objects of a list, of so many bytes each, which the caller frees; NULL, with the reason, if
+ * one has other fields. */
+static void *take_list(const json_t *root, const char *name, const td_field *fields, size_t bytes,
+                       int *count, char why[REPORT_WHY_BYTES])
 {
-    const size_t count = json_array_size(list);
-    if (!json_is_array(list)) return refuse(why, EBADMSG, "\"calls\" is no list");
-    r->calls = calloc(count + 1, sizeof *r->calls);
-    if (!r->calls) return refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
-    for (size_t i = 0; i < count; i++) {
+    const json_t *list = json_object_get(root, name);
+    const size_t objects = json_array_size(list);
+    char *const taken = json_is_array(list) ? calloc(objects + 1, bytes) : NULL;
+    if (!json_is_array(list))
+        refuse(why, EBADMSG, "\"%s\" is no list", name);
+    else if (!taken)
+        refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
+    for (size_t i = 0; taken && i < objects; i++) {
         char where[64];
-        snprintf(where, sizeof where, "calls[%zu]", i);
-        if (!take_fields(json_array_get(list, i), where, td_call_fields, &r->calls[i], why))
-            return false;
+        snprintf(where, sizeof where, "%s[%zu]", name, i);
+        if (!take_fields(json_array_get(list, i), where, fields, taken + i * bytes, why)) {
+            const int error = errno;
+            free(taken);
+            errno = error;
+            return NULL;
+        }
     }
-    r->call_count = (int)count;
-    return true;
+    *count = (int)objects;
+    return taken;
 }
 
-static bool take_devices(const json_t *list, report *r, char why[REPORT_WHY_BYTES])
+static bool take_calls(report *r, char why[REPORT_WHY_BYTES])
 {
-    const size_t count = json_array_size(list);
-    if (!json_is_array(list)) return refuse(why, EBADMSG, "\"devices\" is no list");
-    r->devices = calloc(count + 1, sizeof *r->devices);
-    if (!r->devices) return refuse(why, ENOMEM, "%s", reason_of(ENOMEM));
-    for (size_t i = 0; i < count; i++)
-        if (!take_fields(json_array_get(list, i), "a device", td_device_fields, &r->devices[i],
-                         why))
-            return false;
-    r->device_count = (int)count;
-    return true;
+    r->calls = take_list(r->root, "calls", td_call_fields, sizeof *r->calls, &r->call_count, why);
+    return r->calls != NULL;
+}
+
+static bool take_devices(report *r, char why[REPORT_WHY_BYTES])
+{
+    r->devices =
+        take_list(r->root, "devices", td_device_fields, sizeof *r->devices, &r->device_count, why);
+    return r->devices != NULL;
 }
 
 /* Reports of older versions have none. */
@@ -261,9 +270,8 @@ static bool take_root(report *r, char why[REPORT_WHY_BYTES])
     return take_schema(r->root, why) &&
            take_fields(r->root, "the report", td_head_fields, &r->head, why) &&
            take_fields(totals, "\"totals\"", td_total_fields, &r->head.totals, why) &&
-           take_devices(json_object_get(r->root, "devices"), r, why) &&
-           take_command(json_object_get(r->root, "command"), r, why) &&
-           take_calls(json_object_get(r->root, "calls"), r, why);
+           take_devices(r, why) && take_command(json_object_get(r->root, "command"), r, why) &&
+           take_calls(r, why);
 }
 
 bool report_read(const char *path, report *r, char why[REPORT_WHY_BYTES])

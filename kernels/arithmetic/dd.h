@@ -91,7 +91,7 @@ TD_BOTH double td_dd_axpby(double alpha, tandem_dd sum, int e, double beta, doub
     const double b = td_normalise64(beta, &e_beta);
     const double q = td_two_prod64(b, td_normalise64(beta == 0.0 ? 0.0 : c, &e_c), &q_error);
 
-    /* Both products by the power of two that makes the larger about 1. */
+    /* Scales both products by the power of two that makes the larger about 1. */
     const int e_p = e_alpha + e + e_sum, e_q = e_beta + e_c, top = e_p > e_q ? e_p : e_q;
     p = td_two_sum64(td_scale_down64(p, e_p - top), td_scale_down64(q, e_q - top), &error);
     p_error = td_add64(td_scale_down64(p_error, e_p - top), td_scale_down64(q_error, e_q - top));

@@ -318,8 +318,8 @@ TD_BOTH int td_exact_room_log(td_exact_number x)
  * rounding to odd leaves the sum between the same two multiples of 2^32 of its last bits, and so in
  * the same unit of td_exact_room_log; and a tiny X, less than 2^-66 of the last bit of beta c, is
  * less than 2^-11 of the room that is seen (docs/numerics.md, faithful). */
-TD_BOTH double td_exact_axpby_of(double alpha, const uint32_t *limb, int limbs, int e, double beta,
-                                 double c, int eta_log, bool *is_certified)
+TD_BOTH double td_exact_axpby(double alpha, const uint32_t *limb, int limbs, int e, double beta,
+                              double c, int eta_log, bool *is_certified)
 {
     const int words = TD_EXACT_BELOW + limbs + TD_EXACT_ABOVE;
     int64_t word[TD_EXACT_BELOW + TD_EXACT_MOST_LIMBS + TD_EXACT_ABOVE];
@@ -342,13 +342,6 @@ TD_BOTH double td_exact_axpby_of(double alpha, const uint32_t *limb, int limbs, 
     if (m && eta_log != TD_EXACT_NO_ERROR)
         *is_certified = td_log_above(m) + 256 * (q + e) + eta_log < td_exact_room_log(y);
     return td_exact_round(y, td_bits64(alpha) >> 63 != 0);
-}
-
-/* td_exact_axpby_of for a whole number of TD_EXACT_LIMBS limbs. */
-TD_BOTH double td_exact_axpby(double alpha, const uint32_t limb[TD_EXACT_LIMBS], int e, double beta,
-                              double c, int eta_log, bool *is_certified)
-{
-    return td_exact_axpby_of(alpha, limb, TD_EXACT_LIMBS, e, beta, c, eta_log, is_certified);
 }
 
 #endif

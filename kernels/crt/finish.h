@@ -81,13 +81,13 @@ struct td_exact_element {
     bool is_certified;
 };
 
-/* td_exact_axpby_of. Not inlined: the usual case has less code so. */
+/* td_exact_axpby. Not inlined: the usual case has less code so. */
 template <int limbs>
 TD_DEVICE_CALL td_exact_element td_exact_element_of(double alpha, td_wide<limbs> x, int e,
                                                     double beta, double c, int error)
 {
     td_exact_element r;
-    r.value = td_exact_axpby_of(alpha, x.limb, limbs, e, beta, c, error, &r.is_certified);
+    r.value = td_exact_axpby(alpha, x.limb, limbs, e, beta, c, error, &r.is_certified);
     return r;
 }
 
@@ -97,7 +97,7 @@ TD_DEVICE bool td_finish_exact(const td_finish &finish, const td_choice &choice,
                                const td_wide<limbs> &x, td_line a, td_line b, double alpha,
                                double beta, const double *c, double *result)
 {
-    static_assert(limbs <= TD_EXACT_MOST_LIMBS, "X is as td_exact_axpby_of takes it");
+    static_assert(limbs <= TD_EXACT_MOST_LIMBS, "X is as td_exact_axpby takes it");
     const td_cut cut = td_cut_of(finish, choice);
     const int e = cut.unit - (a.scale + b.scale);
     const int error = td_is_exact(a, b, cut)  ? (int)TD_EXACT_NO_ERROR

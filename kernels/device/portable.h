@@ -167,8 +167,8 @@ static __device__ __forceinline__ void td_wait_for_last()
 #endif
 }
 
-/* Both: every thread's first statement, but for kernels that read nothing of what the one before
- * writes until later. */
+/* Lets the next kernel begin, and waits for the last one: every thread's first statement, but for
+ * kernels that read nothing of what the one before writes until later. */
 static __device__ __forceinline__ void td_begin_kernel()
 {
     td_let_next_begin();

@@ -39,7 +39,7 @@ template <class number> TD_DEVICE int td_embedded_place()
     return (int)threadIdx.x % 32 / 4 ^ (int)threadIdx.x % td_embedded<number>::PARTS;
 }
 
-/* That element of the embedded -U. */
+/* The lane's element of the embedded -U. */
 template <class number> TD_DEVICE double td_minus_right(double u)
 {
     if constexpr (td_is_complex<number>::value) {

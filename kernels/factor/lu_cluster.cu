@@ -35,8 +35,8 @@ template <class number, int threads, int rows, int leaf> struct panel_shared_mem
     product_shared<number, threads, leaf> products;
 };
 
-/* The same memory, by an address that is kept in a register. The compiler would make it again from
- * the block's number in its cluster wherever a step needs it, and wait for that. */
+/* Returns shared memory by an address that is kept in a register. The compiler would make it again
+ * from the block's number in its cluster wherever a step needs it, and wait for that. */
 TD_DEVICE void *pinned_shared(void *memory)
 {
     uint32_t address = td_shared_address(memory);

@@ -185,7 +185,7 @@ TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
     }
 }
 
-/* Those of all columns before `first`, of rows from those number r on. */
+/* Takes the products of all columns before `first` from a warp's rows, from number r on. */
 template <int ahead, class number, int sets, int threads, int rows, int leaf>
 TD_DEVICE void take_all_products(const step_state<number, threads, rows, leaf> &s,
                                  const product_shared<number, threads, leaf> &shared,

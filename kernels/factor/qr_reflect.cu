@@ -81,7 +81,7 @@ static reflection reflection_of(const td_qr_panel *p, int first)
             .w = shared};
 }
 
-/* The other column of that number, from the leaf's first row on. */
+/* A column of V or A that the leaf's reflectors meet, from the leaf's first row on. */
 TD_DEVICE const double *other_of(const reflection &of, int other)
 {
     return other < of.first ? of.v + other * of.v_ld : of.a + (other - of.first) * of.ld;

@@ -34,8 +34,8 @@ size_t td_row_exchange_bytes(const td_row_exchange *x);
 /* `work` has that many, and is aligned for complex numbers. B is read and written once. */
 cudaError_t td_row_exchange_run(const td_row_exchange *x, void *work, cudaStream_t stream);
 
-/* The same for at most TD_FEW_EXCHANGES, forwards, none of which is of a row above its own: without
- * memory, and B's other rows are neither read nor written. */
+/* Makes at most TD_FEW_EXCHANGES exchanges, forwards, none of which is of a row above its own. It
+ * needs no memory, and B's other rows are neither read nor written. */
 enum { TD_FEW_EXCHANGES = 256 };
 cudaError_t td_few_exchanges_run(const td_row_exchange *x, cudaStream_t stream);
 

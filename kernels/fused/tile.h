@@ -86,7 +86,7 @@ struct block_task {
 /* A thread's residues modulo the first moduli, in registers. */
 typedef quad held_residues[HELD][CHUNKS];
 
-/* Those of the others, in shared memory: [modulus][chunk][thread]. */
+/* A thread's residues modulo the other moduli, in shared memory: [modulus][chunk][thread]. */
 template <class s> TD_DEVICE quad *kept_residues(const block_task &task, int t, int chunk)
 {
     return reinterpret_cast<quad *>(task.shared + s::stages * s::stage_bytes) +

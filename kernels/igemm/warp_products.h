@@ -139,7 +139,7 @@ template <class tile> struct warp_products {
         for (int i = 0; i < tile::column_mmas; i++) multiply(i, 0);
     }
 
-    /* The other half; stage and step are those that come next. */
+    /* Multiplies the second half of a step; stage and step are those that come next. */
     TD_INSIDE void multiply_second(int stage, int step)
     {
         load_rows(stage, step, 0);

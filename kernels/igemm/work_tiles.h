@@ -25,7 +25,7 @@ struct td_tile_columns {
     int first, count;
 };
 
-/* Those that the region meets in rows row .. last of C. */
+/* The columns of tiles that the region meets in rows row .. last of C. */
 TD_DEVICE td_tile_columns td_columns_of_rows(const td_region &region, int64_t row, int64_t last,
                                              int tile_columns, int column_tiles)
 {

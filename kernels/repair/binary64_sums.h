@@ -154,7 +154,7 @@ template <bool along_a, bool along_b> struct near_scales {
     }
 };
 
-/* The same for any powers. */
+/* Scales for any powers of two, which are made anew for every element. */
 template <bool along_a, bool along_b> struct far_scales {
     const line_scales &by;
 

@@ -267,7 +267,7 @@ struct tile_elements {
         }
     }
 
-    /* Those that candidate c certifies (td_is_certified). */
+    /* The bits of elements that candidate c certifies (td_is_certified). */
     TD_INSIDE unsigned certified(const td_estimate &p, int c) const
     {
         const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
@@ -282,8 +282,8 @@ struct tile_elements {
         return bits;
     }
 
-    /* Those that candidate c certifies, where the error of X is 2 above what rounding costs
-     * (td_log_error_of). */
+    /* The bits of elements that candidate c certifies, where the error of X is 2 above what
+     * rounding costs (td_log_error_of). */
     TD_INSIDE unsigned certified_usual(int c) const
     {
         const td_quad<int> a = lines.scale[c][0][rows], b = lines.scale[c][1][columns];
@@ -336,7 +336,7 @@ struct element_test {
                          : (int)TD_CHOICES;
     }
 
-    /* Those of some elements that candidate c neither certifies nor makes exactly. */
+    /* The bits of some elements that candidate c neither certifies nor makes exactly. */
     TD_INSIDE unsigned left_by(int c, unsigned elements) const
     {
         elements &= ~(is_usual ? own.certified_usual(c) : own.certified(p, c));

@@ -250,7 +250,7 @@ TD_DEVICE void load_number(td_complex<double> &t, const double *column, int i, b
     t = {pair.x, is_conjugate ? -pair.y : pair.y};
 }
 
-/* Those from `first` on, and perhaps the one before. */
+/* Loads a tile's column from number `first` on, and perhaps the number before. */
 TD_DEVICE void load_column(double *t, const double *column, int first, bool)
 {
     TD_UNROLL

@@ -31,7 +31,7 @@ typedef struct {
     int64_t first, end;
 } td_row_range;
 
-/* Those that a part of m rows has of one column in the region; none where `first` is not before
+/* The rows that a part of m rows has of one column in the region; none where `first` is not before
  * `end`. */
 TD_BOTH td_row_range td_region_rows(const td_region *region, int64_t m, int64_t column)
 {

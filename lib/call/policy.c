@@ -175,8 +175,8 @@ static int fastest_mode(const td_options *o, const td_question *q, const td_way_
 /* cuBLAS's products in place of its own routine. */
 static const td_way native_products = {.engine = &td_engine_dgemm, .text = "dgemm"};
 
-/* These if they are good enough, unless the best of the modes gains by them what a mode must gain
- * by native calls; then that. */
+/* Returns cuBLAS's products if they are good enough, unless the best of the modes gains by them
+ * what a mode must gain by native calls; then that mode. */
 static candidate faster_products(const td_options *o, const td_question *q, const td_model *model,
                                  candidate best)
 {

@@ -25,8 +25,8 @@ td_device_code td_device_code_for(const char *archs, int capability, bool ptx_on
 /* True if this process's environment has the driver ignore binaries. */
 bool td_device_code_is_forced(void);
 
-/* The same in words, for the log and for `tandem doctor`; with what the driver compiles, where it
- * keeps that. Returns text. */
+/* Says in words what code a device runs, for the log and for `tandem doctor`; with what the driver
+ * compiles, where it keeps that. Returns text. */
 enum { TD_DEVICE_CODE_TEXT = 4400 };
 const char *td_device_code_print(td_device_code code, char text[TD_DEVICE_CODE_TEXT]);
 

@@ -45,8 +45,9 @@ td_run_status td_workspace_acquire(td_workspace *workspace, td_device *device, t
 td_run_status td_workspace_acquire_all(td_workspace *workspace, td_device *device, td_stream stream,
                                        size_t bytes);
 
-/* The same for a call that makes products as well, whose limit is *limit: the bytes are at most
- * half of it, so that none of the products lacks memory; what is left is the products' limit. */
+/* So many bytes or none, for a call that makes products as well, whose limit is *limit: the bytes
+ * are at most half of it, so that none of the products lacks memory; what is left is the products'
+ * limit. */
 td_run_status td_workspace_acquire_beside(td_workspace *workspace, td_device *device,
                                           td_stream stream, size_t bytes, size_t *limit);
 

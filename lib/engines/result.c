@@ -95,7 +95,7 @@ static td_product members_of(const moving *v, int64_t z)
     return own;
 }
 
-/* That product with its C in columns, where beta C is. */
+/* The product of some members with its C in columns, where beta C is. */
 static td_product in_columns(const moving *v, const td_product *own)
 {
     td_product columns = *own;

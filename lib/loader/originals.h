@@ -113,7 +113,7 @@ const char *td_original_name(td_original which);
  * a line in the log once for each, if there is none, or no library. */
 td_function td_original_find(td_library *library, td_original which);
 
-/* The same for a function that older versions lack: nothing is said of it. */
+/* As td_original_find, of a function that older versions lack: nothing is said of it. */
 td_function td_original_look_for(td_library *library, td_original which);
 
 /* The original of a function, with its type, which the including file declares. */

@@ -29,7 +29,7 @@ td_real_product td_factor_real_update(const td_problem *p, td_factor_update *upd
 void td_factor_predict_products(const td_model *model, const td_problem *p,
                                 td_factor_update *update, int64_t count, double *seconds);
 
-/* As above for products of which neighbours differ much: each is predicted. */
+/* As td_factor_predict_products, where neighbours differ much: each product is predicted. */
 void td_factor_predict_each(const td_model *model, const td_problem *p, td_factor_update *update,
                             int64_t count, double *seconds);
 

@@ -20,11 +20,11 @@ typedef struct td_traits {
     bool has_much_binary64; /* binary64 operations are at least half as fast as binary32's */
 } td_traits;
 
-/* Those of a card, for which this library has code. */
+/* The traits of a card, for which this library has code. */
 td_traits td_traits_of_card(const td_card *card);
 
-/* Those of the current device (traits.c, which alone of these calls CUDA). What a device does not
- * say counts as what fewest kernels serve. */
+/* The traits of the current device (traits.c, which alone of these calls CUDA). What a device does
+ * not say counts as what fewest kernels serve. */
 td_traits td_traits_current(void);
 
 /* In the order in which they are chosen; a stage's rows may ask what was chosen before. */
@@ -104,6 +104,9 @@ typedef struct td_route_row {
 } td_route_row;
 enum { TD_ROUTE_ROWS = 36 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
+
+/* Blocks that sums in binary64 have for one member: at least one, and no more than tiles. */
+int64_t td_route_binary64_blocks(const td_route_case *c);
 
 /* Sets every field of a case: a part of m x n elements of C and `batch` members of a real product
  * of TD_COMMON_MODULI moduli in its first pass over k, of which all of C is written, rounded, and

@@ -126,8 +126,8 @@ static void add_products(const td_model *model, const td_real_product *product, 
             once[i] < 0.0 || seconds[i] < 0.0 ? -1.0 : seconds[i] + (double)count * once[i];
 }
 
-/* Those of so many terms: one for every pair of blocks of as many rows, of which the last may have
- * fewer. They are the same whatever smaller blocks the solve is cut into. */
+/* Adds the products of so many terms: one for every pair of blocks of as many rows, of which the
+ * last may have fewer. They are the same whatever smaller blocks the solve is cut into. */
 static void predict_products(const td_model *model, const td_problem *p, int64_t terms,
                              double *seconds)
 {

@@ -128,7 +128,7 @@ const char *td_report_short_name(const td_report_call *call);
 /* Why the line's mode is what it is; "" if it was asked for. */
 const char *td_report_because(const td_report_call *call);
 
-/* This error of the line's verified elements; TD_UNKNOWN if none was compared. */
+/* Returns `error`, one of the line's verified elements; TD_UNKNOWN if none was compared. */
 double td_report_error(const td_report_call *call, double error);
 
 /* The bound of the line's errors as a share of |A||B| alone: a unit in the last place of C is at

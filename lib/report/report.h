@@ -31,7 +31,7 @@ typedef struct {
     int64_t m, n, k, batch;
     const void *caller; /* NULL: not told apart */
 
-    /* These follow from the others. */
+    /* What follows from the fields above. */
     td_sample_bound bound; /* of the mode; `relative` is infinite if it promises nothing */
     const char *choice;    /* why this mode; NULL: it was asked for, or the call is native */
     td_forecast forecast;

@@ -39,7 +39,7 @@ int64_t td_cholesky_most_terms(td_cholesky_cut cut, int64_t n);
 int64_t td_cholesky_first_product(td_cholesky_cut cut, int64_t panel);
 int td_cholesky_products_behind(td_cholesky_cut cut, int64_t n, int64_t panel);
 
-/* That product. */
+/* Product `number` of the factorisation. */
 td_product td_cholesky_product(td_cholesky_cut cut, const td_problem *p, int64_t number);
 
 /* The number of the product with the most operations, if there is one. */

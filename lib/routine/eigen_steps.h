@@ -23,7 +23,7 @@ typedef enum {
     TD_EIGEN_PRODUCTS
 } td_eigen_product_id;
 
-/* Those that say how good X is come first. */
+/* The products that say how good X is come first. */
 enum { TD_EIGEN_CHECKS = TD_EIGEN_XX + 1 };
 
 /* The most steps of a matrix. */

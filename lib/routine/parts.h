@@ -62,8 +62,8 @@ td_part td_before_parts(const td_real_product *p, const td_part_sizes *sizes, in
  * Elements of C outside these parts are neither read nor written. */
 bool td_next_part(const td_real_product *p, const td_part_sizes *sizes, td_part *part);
 
-/* The same of the parts that are made: those that the product's window has elements of, cut to the
- * window. */
+/* As td_next_part, but only of parts that the product's window has elements of, which are cut to
+ * the window. */
 bool td_next_made_part(const td_real_product *p, const td_part_sizes *sizes, td_part *part);
 
 #endif

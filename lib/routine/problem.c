@@ -269,7 +269,8 @@ td_extent td_operand(const td_matrix *x, td_op op, int64_t rows, int64_t columns
     return op == TD_OP_N ? extent(x, rows, columns) : extent(x, columns, rows);
 }
 
-/* Those of batches have pivots and info for each member, or an info on the host. */
+/* Pivots and info that a call has on the device; batches have both for each member, or
+ * their info on the host. */
 static void find_ints(const td_problem *p, td_memory *memory)
 {
     const int64_t pivots = p->kind == TD_FACTOR_LU && p->m < p->n ? p->m : p->n;
@@ -281,52 +282,61 @@ static void find_ints(const td_problem *p, td_memory *memory)
         memory->ints[1] = (td_ints){p->info, p->batch};
 }
 
-td_memory td_problem_memory(const td_problem *p)
+/* Of calls of QR: scalars of reflectors are read, too. */
+static void find_reflectors(const td_problem *p, td_memory *memory)
+{
+    const bool applies = p->kind == TD_APPLY_Q;
+    memory->written = extent(applies ? &p->c : &p->a, p->m, p->n);
+    memory->read[0] = extent(&(td_matrix){.data = p->tau}, td_problem_reflectors(p), 1);
+    if (applies) memory->read[1] = extent(&p->a, p->side == TD_LEFT ? p->m : p->n, p->k);
+}
+
+static void find_matrices(const td_problem *p, td_memory *memory)
 {
     const int64_t order = p->kind == TD_TRIANGULAR_SOLVE && p->side == TD_LEFT ? p->m : p->n;
-    const int size = td_types[p->type].size;
-    td_memory memory = {
-        .alpha = p->alpha.device, .batch = p->batch, .element_bytes = size, .alpha_bytes = size};
-    find_ints(p, &memory);
     switch (p->kind) {
     case TD_TRIANGULAR_SOLVE:
-        memory.written = extent(&p->b, p->m, p->n);
-        if (!td_problem_only_scales(p)) memory.read[0] = extent(&p->a, order, order);
+        memory->written = extent(&p->b, p->m, p->n);
+        if (!td_problem_only_scales(p)) memory->read[0] = extent(&p->a, order, order);
         break;
     case TD_LU_FACTOR:
     case TD_FACTOR_CHOLESKY:
     case TD_CHOLESKY_INVERT:
-        memory.written = extent(&p->a, order, order);
+        memory->written = extent(&p->a, order, order);
         break;
     case TD_EIGEN:
-        memory.written = extent(&p->a, order, order);
-        memory.read[0] = extent(&(td_matrix){.data = p->values}, order, 1);
+        memory->written = extent(&p->a, order, order);
+        memory->read[0] = extent(&(td_matrix){.data = p->values}, order, 1);
         break;
     case TD_FACTOR_LU:
-        memory.written = extent(&p->a, p->m, p->n);
+        memory->written = extent(&p->a, p->m, p->n);
         break;
     case TD_FACTOR_QR:
     case TD_FORM_Q:
-        memory.written = extent(&p->a, p->m, p->n);
-        memory.read[0] = extent(&(td_matrix){.data = p->tau}, td_problem_reflectors(p), 1);
-        break;
     case TD_APPLY_Q:
-        memory.written = extent(&p->c, p->m, p->n);
-        memory.read[0] = extent(&(td_matrix){.data = p->tau}, p->k, 1);
-        memory.read[1] = extent(&p->a, p->side == TD_LEFT ? p->m : p->n, p->k);
+        find_reflectors(p, memory);
         break;
     case TD_LU_SOLVE:
     case TD_CHOLESKY_SOLVE:
-        memory.written = extent(&p->b, p->n, p->k);
-        memory.read[0] = extent(&p->a, order, order);
+        memory->written = extent(&p->b, p->n, p->k);
+        memory->read[0] = extent(&p->a, order, order);
         break;
     case TD_LU_INVERT:
     case TD_INVERT:
-        memory.written = extent(&p->c, order, order);
-        memory.read[0] = extent(&p->a, order, order);
+        memory->written = extent(&p->c, order, order);
+        memory->read[0] = extent(&p->a, order, order);
         break;
     default:
         break;
     }
+}
+
+td_memory td_problem_memory(const td_problem *p)
+{
+    const int size = td_types[p->type].size;
+    td_memory memory = {
+        .alpha = p->alpha.device, .batch = p->batch, .element_bytes = size, .alpha_bytes = size};
+    find_ints(p, &memory);
+    find_matrices(p, &memory);
     return memory;
 }

@@ -13,7 +13,7 @@ static const char *const suffixes_blas[] = {"", "_v2", "_v2_64", NULL},
                          *const suffixes_sized[] = {"", "_64", NULL},
                          *const suffixes_alone[] = {"", NULL}, *const suffixes_dense[] = {"", NULL};
 
-/* And before it. */
+/* What stands before a routine's name. */
 #define CUBLAS         "cublas"
 #define CUSOLVER       "cusolverDn"
 #define PREFIX_blas    CUBLAS

@@ -115,11 +115,6 @@ static td_matrix *factor_of(td_product *p, int i)
     return factors[i];
 }
 
-td_matrix *td_tile_factor(td_tile *tile, int i)
-{
-    return tile->is_solve ? &tile->solve.a : factor_of(&tile->product, i);
-}
-
 td_matrix *td_tile_result(td_tile *tile)
 {
     return tile->is_solve ? &tile->solve.b : &tile->product.c;

@@ -59,9 +59,7 @@ bool td_tile_is_same(const td_tile_part *a, const td_tile_part *b);
 /* The first factor that is the same part as factor i: i if there is none before. */
 int td_tile_first_copy(const td_tile_memory *memory, int i);
 
-/* The matrix of a tile that read[i] is of, unless the tile sees a whole product, and the one that
- * `written` is of. */
-td_matrix *td_tile_factor(td_tile *tile, int i);
+/* The matrix of a tile that `written` is of. */
 td_matrix *td_tile_result(td_tile *tile);
 
 /* Has a tile's matrices be copies elsewhere: read[i] at read_at[i], the result at written_at.

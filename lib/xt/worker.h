@@ -74,7 +74,7 @@ bool td_xt_gather_shares(td_xt_worker *w, const td_xt_job *job, const td_tile *t
  * run. The slot is free. */
 const char *td_xt_start(td_xt_worker *w, const td_xt_job *job, const td_tile *tile, int slot);
 
-/* The same by mode fp64, if the call's mode cannot run it. */
+/* As td_xt_start, but by mode fp64 if the call's mode cannot run the tile. */
 const char *td_xt_start_anyhow(td_xt_worker *w, const td_xt_job *job, const td_tile *tile,
                                int slot);
 

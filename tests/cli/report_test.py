@@ -334,7 +334,7 @@ class Report(unittest.TestCase):
             ("3", "it is no "),
             (json.dumps({**good, "calls": {}}), '"calls" is no list'),
             (json.dumps({**good, "calls": [7]}), "calls[0] is no object"),
-            (json.dumps({**good, "devices": [[]]}), "a device is no object"),
+            (json.dumps({**good, "devices": [[]]}), "devices[0] is no object"),
             (json.dumps({**good, "command": [1]}), '"command" has what is not a text'),
             ('{"schema": 1, "schema": 1}', "duplicate object key"),
             ("[" * 100000, "maximum parsing depth"),

@@ -30,7 +30,13 @@ import numpy as np
 
 import orders
 import programs
-from work_of_libraries import PIECES
+from pieces import PIECES
+
+# Each of these adds its pieces, in this order.
+import work_of_torch
+import work_of_bayes
+import work_of_cupy
+import work_of_jax
 
 FAMILIES = ("torch", "bayes", "cupy", "jax")
 FEWEST, MOST = 3, 15  # times of each process

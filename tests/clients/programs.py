@@ -46,6 +46,16 @@ def normwise(residual, a, x, n):
     return float(np.max(np.abs(residual))) / (UNIT * n * beside)
 
 
+def solved(solve, a, b):
+    """The work X = solve(A, B), and the error of X by rows of A X = B."""
+    def error(x):
+        rows = sampled(a.shape[0])
+        part, x = host(a[rows]), host(x)
+        return normwise(wide(part) @ wide(x) - host(b[rows]), part, x, a.shape[0])
+
+    return lambda: solve(a, b), error
+
+
 def host(x):
     if hasattr(x, "detach"):
         x = x.detach().cpu().numpy()
@@ -115,14 +125,7 @@ class Torch(Framework):
             c[-1], stacks[0][-1], stacks[1][-1])
 
     def solve(self, n):
-        a, b = self.random(6, n, n), self.random(7, n, 3)
-
-        def error(x):
-            rows = sampled(n)
-            part, x = host(a[rows]), host(x)
-            return normwise(wide(part) @ wide(x) - host(b[rows]), part, x, n)
-
-        return lambda: self.torch.linalg.solve(a, b), error
+        return solved(self.torch.linalg.solve, self.random(6, n, n), self.random(7, n, 3))
 
     def cholesky(self, n):
         a = self.dominant(n, 8)
@@ -244,14 +247,7 @@ class CuPy(Framework):
         return lambda: a @ b, lambda c: product_error(c, a, b)
 
     def solve(self, n):
-        a, b = self.random(6, n, n), self.random(7, n, 3)
-
-        def error(x):
-            rows = sampled(n)
-            part, x = host(a[rows]), host(x)
-            return normwise(wide(part) @ wide(x) - host(b[rows]), part, x, n)
-
-        return lambda: self.cupy.linalg.solve(a, b), error
+        return solved(self.cupy.linalg.solve, self.random(6, n, n), self.random(7, n, 3))
 
     def tensordot(self, occupied, virtual):
         t = self.random(13, occupied**2, virtual**2)

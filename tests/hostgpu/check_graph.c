@@ -76,31 +76,42 @@ static cudaGraphNode_t add_condition(cudaGraph_t graph, cudaGraphConditionalHand
     return node;
 }
 
+/* What follows in the stream, up to end_in(), becomes nodes of a graph, behind `after`, if that is
+ * not NULL. */
+static void begin_in(cudaGraph_t graph, const cudaGraphNode_t *after)
+{
+    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, after, NULL, after ? 1 : 0,
+                                                 cudaStreamCaptureModeThreadLocal));
+}
+
+static void end_in(void)
+{
+    cudaGraph_t ended = NULL;
+    expect_success(cudaStreamEndCapture(stream, &ended));
+}
+
 /* If *x is positive, y[0] <- factor y[0] + 1, then x[1] <- x[1] + 1. */
 static cudaGraph_t conditional_graph(double factor)
 {
     cudaGraphConditionalHandle handle = 0;
-    cudaGraph_t graph = NULL, body = NULL, ended = NULL;
+    cudaGraph_t graph = NULL, body = NULL;
     cudaGraphNode_t node;
 
     expect_success(load_condition());
     expect_success(cudaGraphCreate(&graph, 0));
     expect_success(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
-    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
-                                                 cudaStreamCaptureModeThreadLocal));
+    begin_in(graph, NULL);
     expect_success(launch_condition(handle, x, stream));
-    expect_success(cudaStreamEndCapture(stream, &ended));
+    end_in();
     node = only_node(graph);
     node = add_condition(graph, handle, &node, 1, &body);
-    expect_success(cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0,
-                                                 cudaStreamCaptureModeThreadLocal));
+    begin_in(body, NULL);
     expect_success(launch_update(factor, 1, 1, y, stream));
     expect_success(launch_update(1, 1, 1, x + 1, stream));
-    expect_success(cudaStreamEndCapture(stream, &ended));
-    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1,
-                                                 cudaStreamCaptureModeThreadLocal));
+    end_in();
+    begin_in(graph, &node);
     expect_success(launch_update(1, 1, 1, x + 2, stream));
-    expect_success(cudaStreamEndCapture(stream, &ended));
+    end_in();
     return graph;
 }
 
@@ -154,30 +165,27 @@ TEST(test_a_condition)
 static cudaGraph_t two_bodies(void)
 {
     struct cudaGraphNodeParams asked = {.type = cudaGraphNodeTypeConditional};
-    cudaGraph_t graph = NULL, ended = NULL;
+    cudaGraph_t graph = NULL;
     cudaGraphNode_t node;
 
     expect_success(load_condition());
     expect_success(cudaGraphCreate(&graph, 0));
     expect_success(cudaGraphConditionalHandleCreate(&asked.conditional.handle, graph, 0, 0));
-    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
-                                                 cudaStreamCaptureModeThreadLocal));
+    begin_in(graph, NULL);
     expect_success(launch_condition(asked.conditional.handle, x, stream));
-    expect_success(cudaStreamEndCapture(stream, &ended));
+    end_in();
     node = only_node(graph);
     asked.conditional.type = cudaGraphCondTypeIf;
     asked.conditional.size = 2;
     expect_success(cudaGraphAddNode(&node, graph, &node, NULL, 1, &asked));
     for (int i = 0; i < 2; i++) {
-        expect_success(cudaStreamBeginCaptureToGraph(stream, asked.conditional.phGraph_out[i], NULL,
-                                                     NULL, 0, cudaStreamCaptureModeThreadLocal));
+        begin_in(asked.conditional.phGraph_out[i], NULL);
         expect_success(launch_update(1, 1, 1, i == 0 ? y : x + 1, stream));
-        expect_success(cudaStreamEndCapture(stream, &ended));
+        end_in();
     }
-    expect_success(cudaStreamBeginCaptureToGraph(stream, graph, &node, NULL, 1,
-                                                 cudaStreamCaptureModeThreadLocal));
+    begin_in(graph, &node);
     expect_success(launch_update(1, 1, 1, x + 2, stream));
-    expect_success(cudaStreamEndCapture(stream, &ended));
+    end_in();
     return graph;
 }
 

@@ -39,7 +39,7 @@ int multiply(int n)
     return cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, N, b, N, &zero, c, N);
 }
 
-/* The same from so many functions further down the stack. */
+/* Calls cuBLAS from so many functions further down the stack. */
 [[gnu::noinline]] int multiply_below(int depth, int n)
 {
     volatile char room[200];

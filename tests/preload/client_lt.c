@@ -177,17 +177,8 @@ static void job_free(job *j, const way *w)
 static cublasLtMatrixLayout_t layout_of(int64_t rows, int64_t columns, int64_t ld, bool is_row,
                                         int32_t members, int64_t stride)
 {
-    cublasLtMatrixLayout_t layout;
-    const int32_t order = is_row ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
-    REQUIRE(cublasLtMatrixLayoutCreate(&layout, CUDA_R_64F, (uint64_t)(is_row ? columns : rows),
-                                       (uint64_t)(is_row ? rows : columns), ld));
-    REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &order,
-                                             sizeof order));
-    REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &members,
-                                             sizeof members));
-    REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                             &stride, sizeof stride));
-    return layout;
+    return lt_layout(CUDA_R_64F, is_row, is_row ? columns : rows, is_row ? rows : columns, ld,
+                     members, stride);
 }
 
 static cublasLtMatrixLayout_t layout_of_matrix(const test_matrix *m, bool is_row, int members)

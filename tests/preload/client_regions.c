@@ -492,6 +492,26 @@ static void before(const char *path)
     stop(&w);
 }
 
+/* Makes the product natively and in two modes, before Tandem is there too if it is loaded late. */
+static void make_products(const char *tandem_path)
+{
+    const int is_late = strcmp(tandem_path, "-") != 0;
+    worker w = start();
+    if (is_late) native = multiply(&w);
+    find_tandem(tandem_path);
+    if (is_late) {
+        REQUIRE(is(multiply(&w), &native));
+        OK(tandem.attach());
+    }
+    OK(tandem.set_mode("native"));
+    if (!is_late) native = multiply(&w);
+    REQUIRE(is(multiply(&w), &native));
+    df = multiply_in(&w, "df");
+    ts = multiply_in(&w, "ts");
+    REQUIRE(!is(df, &native) && !is(ts, &native) && !is(ts, &df));
+    stop(&w);
+}
+
 int main(int count, char **arguments)
 {
     static const struct {
@@ -512,21 +532,7 @@ int main(int count, char **arguments)
     if (count != 4) FAIL("usage: client_regions TANDEM LIBRARY TEST");
     for (int i = 0; i < M * K; i++) a[i] = 1.0 / (i + 3);
     for (int i = 0; i < K * N; i++) b[i] = 1.0 / (2 * i + 7);
-    worker w = start();
-    const int is_late = strcmp(arguments[1], "-") != 0;
-    if (is_late) native = multiply(&w);
-    find_tandem(arguments[1]);
-    if (is_late) {
-        REQUIRE(is(multiply(&w), &native));
-        OK(tandem.attach());
-    }
-    OK(tandem.set_mode("native"));
-    if (!is_late) native = multiply(&w);
-    REQUIRE(is(multiply(&w), &native));
-    df = multiply_in(&w, "df");
-    ts = multiply_in(&w, "ts");
-    REQUIRE(!is(df, &native) && !is(ts, &native) && !is(ts, &df));
-    stop(&w);
+    make_products(arguments[1]);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
         if (strcmp(tests[i].name, arguments[3]) != 0) continue;
         if (tests[i].run) tests[i].run();

@@ -39,7 +39,7 @@ work first_product(void);
 /* A product whose bits must be those of the first. */
 void multiply_right(const work *w);
 
-/* The same body in so many threads at a time, at most 256. */
+/* Runs one body in so many threads at a time, at most 256. */
 void in_threads(int count, void *(*body)(void *), void *argument);
 
 /* A product that the program gets no result of: the status is printed, for the same program without

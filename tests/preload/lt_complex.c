@@ -60,13 +60,12 @@ static void make_matrix(matrix *x, int rows, int columns, int op, bool is_row, i
     REQUIRE(cudaMemcpy(x->device, x->host, sizeof x->host, cudaMemcpyHostToDevice));
 }
 
-static cublasLtMatrixLayout_t layout_of(const matrix *x, int32_t members)
+cublasLtMatrixLayout_t lt_layout(cudaDataType type, bool is_row, int64_t rows, int64_t columns,
+                                 int64_t ld, int32_t members, int64_t stride)
 {
     cublasLtMatrixLayout_t layout;
-    const int32_t order = x->is_row ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
-    const int64_t stride = SIZE;
-    REQUIRE(cublasLtMatrixLayoutCreate(&layout, CUDA_C_64F, (uint64_t)x->rows, (uint64_t)x->columns,
-                                       x->ld));
+    const int32_t order = is_row ? CUBLASLT_ORDER_ROW : CUBLASLT_ORDER_COL;
+    REQUIRE(cublasLtMatrixLayoutCreate(&layout, type, (uint64_t)rows, (uint64_t)columns, ld));
     REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_ORDER, &order,
                                              sizeof order));
     REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &members,
@@ -74,6 +73,11 @@ static cublasLtMatrixLayout_t layout_of(const matrix *x, int32_t members)
     REQUIRE(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
                                              &stride, sizeof stride));
     return layout;
+}
+
+static cublasLtMatrixLayout_t layout_of(const matrix *x, int32_t members)
+{
+    return lt_layout(CUDA_C_64F, x->is_row, x->rows, x->columns, x->ld, members, SIZE);
 }
 
 static void set(cublasLtMatmulDesc_t of, cublasLtMatmulDescAttributes_t which, int32_t value)

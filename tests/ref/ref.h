@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct ref_format ref_format;
 
-/* The same with matrices and scalars of a multi-float type. */
+/* A product with matrices and scalars of a multi-float type. */
 typedef struct {
     const ref_format *format;
     tandem_op op_a, op_b;

@@ -52,7 +52,7 @@ static long double add_products(fixed *sum, const ref_typed *p, int64_t i, int64
     return size;
 }
 
-/* The same of binary64 matrices, for which most of the time of tests goes. */
+/* Adds the products of binary64 matrices, for which most of the time of tests goes. */
 static long double add_binary64_products(fixed *sum, const ref_typed *p, int64_t i, int64_t j)
 {
     const double *const a = p->a, *const b = p->b;

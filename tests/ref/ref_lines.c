@@ -119,7 +119,7 @@ static bool top_of(const ref_side *s, int64_t l, int64_t *top)
     return is_any;
 }
 
-/* The same of elements l and, if they are the parts of a number, of its other part. */
+/* The top of element l and, if it is a part of a number, of its other part. */
 static bool top_of_number(const ref_side *s, int64_t l, bool has_parts, int64_t *top)
 {
     int64_t other = 0;

@@ -63,7 +63,7 @@ static void add_product(const ref_work *w, int64_t i, int64_t j, int e, fixed *s
         if (a[l] != 0.0 && b[l] != 0.0) fixed_add_scaled_product(sum, a[l], b[l], e);
 }
 
-/* The same of the slices whose numbers add up to less than there are slices. */
+/* Adds the products of the slices whose numbers add up to less than there are slices. */
 static void add_slices(const ref_work *w, int64_t i, int64_t j, int e, fixed *sum)
 {
     const int64_t k = w->p->k;

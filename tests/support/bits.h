@@ -33,7 +33,7 @@ static inline float float_of(uint32_t u)
     return x;
 }
 
-/* The same bits, or both NaN: the payload and sign of a NaN are nobody's promise. */
+/* True of the same bits, or of two NaN: the payload and sign of a NaN are nobody's promise. */
 static inline int same_bits(double x, double y)
 {
     return bits_of(x) == bits_of(y) || (x != x && y != y);

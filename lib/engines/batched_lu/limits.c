@@ -66,7 +66,8 @@ static bool is_odd(const td_problem *p)
     return !p->info;
 }
 
-/* Too little work for a block: few right-hand sides of a large matrix, or few matrices. */
+/* True if there is too little work for a block: few right-hand sides of a large matrix, or few
+ * matrices. */
 static bool is_thin(const td_problem *p, int64_t order)
 {
     if (p->kind == TD_LU_SOLVE) return order > 48 && p->k < order / 4;

@@ -176,21 +176,28 @@ typedef struct {
 /* C <- op(A) op(B), C + op(A) op(B), or C - op(A) op(B). */
 typedef enum { MAKES, ADDS, TAKES_OFF } effect;
 
-static td_product product_of(td_type type, operand a, operand b, td_matrix c, sizes of, effect does,
-                             cudaStream_t stream)
+/* A product that is due. */
+typedef struct {
+    operand a, b;
+    td_matrix c;
+    sizes of;
+    effect does;
+} update;
+
+static td_product product_of(td_type type, update x, cudaStream_t stream)
 {
     return (td_product){.routine = TD_PRODUCT,
                         .type = type,
-                        .op_a = a.op,
-                        .op_b = b.op,
-                        .m = of.m,
-                        .n = of.n,
-                        .k = of.k,
-                        .alpha = td_scalar_of(type, does == TAKES_OFF ? -1.0 : 1.0),
-                        .beta = td_scalar_of(type, does == MAKES ? 0.0 : 1.0),
-                        .a = a.matrix,
-                        .b = b.matrix,
-                        .c = c,
+                        .op_a = x.a.op,
+                        .op_b = x.b.op,
+                        .m = x.of.m,
+                        .n = x.of.n,
+                        .k = x.of.k,
+                        .alpha = td_scalar_of(type, x.does == TAKES_OFF ? -1.0 : 1.0),
+                        .beta = td_scalar_of(type, x.does == MAKES ? 0.0 : 1.0),
+                        .a = x.a.matrix,
+                        .b = x.b.matrix,
+                        .c = x.c,
                         .batch = 1,
                         .stream = stream};
 }
@@ -209,46 +216,60 @@ static bool is_by_mode(const td_reflectors *r, int64_t reflectors)
     return r->place.by->engine && reflectors >= r->place.by->cut.least_terms;
 }
 
-/* What so many reflectors at a time have to do with. */
-static td_run_status multiply(const td_reflectors *r, int64_t reflectors, operand a, operand b,
-                              td_matrix c, sizes of, effect does, cudaStream_t stream)
+/* By the mode, or by cuBLAS where so few reflectors at a time have to do with the product. */
+static td_run_status run_product(const td_reflectors *r, int64_t reflectors, td_product product)
 {
-    td_product product = product_of(r->type, a, b, c, of, does, stream);
     td_factor_place place = r->place;
     if (!is_by_mode(r, reflectors)) place.by = &by_cublas;
-    product.lent = cublas_memory(r, stream);
+    product.lent = cublas_memory(r, product.stream);
     return td_factor_multiply(&place, &product);
 }
 
-/* C <- (I - V op(T) V') C, by way of W = V'C and T W. */
-static td_run_status apply(const td_reflectors *r, const td_reflection *by, td_op op, td_matrix c,
-                           td_matrix w, td_matrix tw, int64_t n, cudaStream_t stream)
+static td_run_status multiply(const td_reflectors *r, int64_t reflectors, update x,
+                              cudaStream_t stream)
 {
-    const int64_t rows = by->rows, k = by->columns;
-    td_run_status status =
-        multiply(r, k, transposed(r, by->v), as_is(c), w, (sizes){k, n, rows}, MAKES, stream);
-    if (status == TD_RUN_DONE)
-        status =
-            multiply(r, k, (operand){by->t, op}, as_is(w), tw, (sizes){k, n, k}, MAKES, stream);
-    if (status != TD_RUN_DONE) return TD_RUN_FAILED;
-    return multiply(r, k, as_is(by->v), as_is(tw), c, (sizes){rows, n, k}, TAKES_OFF, stream);
+    return run_product(r, reflectors, product_of(r->type, x, stream));
+}
+
+/* C, n columns, is to become (I - V op(T) V') C, by way of W = V'C and T W. */
+typedef struct {
+    td_reflection by;
+    td_op op;
+    td_matrix c, w, tw;
+    int64_t n;
+} application;
+
+static td_run_status apply(const td_reflectors *r, const application *x, cudaStream_t stream)
+{
+    const td_reflection *by = &x->by;
+    const int64_t rows = by->rows, k = by->columns, n = x->n;
+    const update first = {transposed(r, by->v), as_is(x->c), x->w, {k, n, rows}, MAKES},
+                 second = {{by->t, x->op}, as_is(x->w), x->tw, {k, n, k}, MAKES},
+                 last = {as_is(by->v), as_is(x->tw), x->c, {rows, n, k}, TAKES_OFF};
+    td_run_status status = multiply(r, k, first, stream);
+    if (status == TD_RUN_DONE) status = multiply(r, k, second, stream);
+    return status == TD_RUN_DONE ? multiply(r, k, last, stream) : TD_RUN_FAILED;
 }
 
 /* A matrix of complex columns as one of real columns, of twice as many numbers. */
 static td_matrix as_real(td_matrix x) { return (td_matrix){.data = x.data, .ld = 2 * x.ld}; }
 
-/* The same by real products, with V and T as they are embedded (qr.h). */
-static td_run_status apply_as_real(const td_reflectors *r, const td_reflection *by, td_op op,
-                                   td_matrix c, td_matrix w, td_matrix tw, int64_t n,
+/* By real products, with V and T as they are embedded (qr.h). */
+static td_run_status apply_as_real(const td_reflectors *r, const application *x,
                                    cudaStream_t stream)
 {
-    const td_reflection embedded = {
-        .v = by->v, .t = by->t, .rows = 2 * by->rows, .columns = 2 * by->columns};
+    const td_reflection *by = &x->by;
+    const application embedded = {
+        .by = {.v = by->v, .t = by->t, .rows = 2 * by->rows, .columns = 2 * by->columns},
+        .op = x->op == TD_OP_N ? TD_OP_N : TD_OP_T,
+        .c = as_real(x->c),
+        .w = as_real(x->w),
+        .tw = as_real(x->tw),
+        .n = x->n};
     td_reflectors real = *r;
     real.type = TD_BINARY64;
     real.place.by = &by_cublas;
-    return apply(&real, &embedded, op == TD_OP_N ? TD_OP_N : TD_OP_T, as_real(c), as_real(w),
-                 as_real(tw), n, stream);
+    return apply(&real, &embedded, stream);
 }
 
 /* ---- blocks that are applied ---- */
@@ -278,13 +299,14 @@ typedef struct {
     int64_t row, rows, column, columns;
 } part;
 
-static td_run_status multiply_part(const td_reflectors *r, const triangle *t, part of,
-                                   int64_t reflectors, const target *to, effect does,
-                                   cudaStream_t stream)
+static update update_of(const td_reflectors *r, const triangle *t, part of, const target *to,
+                        effect does)
 {
-    return multiply(r, reflectors, part_of(r, t->of, of.row, of.column),
-                    as_is(from(r, to->x, of.column, 0)), from(r, to->y, of.row, 0),
-                    (sizes){of.rows, to->n, of.columns}, does, stream);
+    return (update){part_of(r, t->of, of.row, of.column),
+                    as_is(from(r, to->x, of.column, 0)),
+                    from(r, to->y, of.row, 0),
+                    {of.rows, to->n, of.columns},
+                    does};
 }
 
 /* Columns of the squares on a triangle's diagonal. */
@@ -306,7 +328,7 @@ static td_run_status multiply_diagonal(const td_reflectors *r, const triangle *t
         of.rows = td_smaller(rows, behind - of.row);
         of.column = t->is_upper ? of.row : first;
         of.columns = (t->is_upper ? behind : of.row + of.rows) - of.column;
-        status = multiply_part(r, t, of, r->cut.panel, to, to->does, stream);
+        status = multiply(r, r->cut.panel, update_of(r, t, of, to, to->does), stream);
     }
     return status;
 }
@@ -322,70 +344,68 @@ static td_run_status multiply_beside(const td_reflectors *r, const triangle *t, 
             const int64_t other = at + size, left = td_smaller(size, t->size - other);
             const part of =
                 t->is_upper ? (part){at, size, other, left} : (part){other, left, at, size};
-            status = multiply_part(r, t, of, of.columns, to, does, stream);
+            status = multiply(r, of.columns, update_of(r, t, of, to, does), stream);
         }
     return status;
 }
 
-static td_run_status multiply_triangle(const td_reflectors *r, triangle t, td_matrix x, td_matrix y,
-                                       int64_t n, effect does, cudaStream_t stream)
+static td_run_status multiply_triangle(const td_reflectors *r, triangle t, target to,
+                                       cudaStream_t stream)
 {
-    const target to = {x, y, n, does};
     const td_run_status status = multiply_diagonal(r, &t, &to, stream);
     return status == TD_RUN_DONE ? multiply_beside(r, &t, &to, stream) : status;
 }
 
 /* W becomes V'C. */
-static td_run_status gather(const td_reflectors *r, const td_reflection *by, td_matrix c,
-                            td_matrix w, int64_t n, cudaStream_t stream)
+static td_run_status gather(const td_reflectors *r, const application *x, cudaStream_t stream)
 {
+    const td_reflection *by = &x->by;
     const int64_t k = by->columns, rows = by->rows - k;
-    const effect does = by->meets_zeros ? MAKES : ADDS;
+    const triangle head = {transposed(r, by->v), k, true};
+    const update below = {transposed(r, from(r, by->v, k, 0)),
+                          as_is(from(r, x->c, k, 0)),
+                          x->w,
+                          {k, x->n, rows},
+                          by->meets_zeros ? MAKES : ADDS};
     td_run_status status = TD_RUN_DONE;
     if (!by->meets_zeros)
-        status =
-            multiply_triangle(r, (triangle){transposed(r, by->v), k, true}, c, w, n, MAKES, stream);
-    if (status != TD_RUN_DONE || rows == 0) return status;
-    return multiply(r, k, transposed(r, from(r, by->v, k, 0)), as_is(from(r, c, k, 0)), w,
-                    (sizes){k, n, rows}, does, stream);
+        status = multiply_triangle(r, head, (target){x->c, x->w, x->n, MAKES}, stream);
+    return status == TD_RUN_DONE && rows > 0 ? multiply(r, k, below, stream) : status;
 }
 
-/* C becomes C - V W. */
-static td_run_status take_off(const td_reflectors *r, const td_reflection *by, td_matrix c,
-                              td_matrix w, int64_t n, cudaStream_t stream)
+/* C becomes C - V T W. */
+static td_run_status take_off(const td_reflectors *r, const application *x, cudaStream_t stream)
 {
+    const td_reflection *by = &x->by;
     const int64_t k = by->columns, rows = by->rows - k;
-    td_run_status status = TD_RUN_DONE;
-    if (rows > 0)
-        status = multiply(r, k, as_is(from(r, by->v, k, 0)), as_is(w), from(r, c, k, 0),
-                          (sizes){rows, n, k}, TAKES_OFF, stream);
+    const triangle head = {as_is(by->v), k, false};
+    const update below = {
+        as_is(from(r, by->v, k, 0)), as_is(x->tw), from(r, x->c, k, 0), {rows, x->n, k}, TAKES_OFF};
+    td_run_status status = rows > 0 ? multiply(r, k, below, stream) : TD_RUN_DONE;
     if (status != TD_RUN_DONE) return status;
-    status = multiply_triangle(r, (triangle){as_is(by->v), k, false}, w, c, n, TAKES_OFF, stream);
+    status = multiply_triangle(r, head, (target){x->tw, x->c, x->n, TAKES_OFF}, stream);
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }
 
 /* As apply(), but triangles are made in parts: a mode certifies products by the means of their
  * lines alone where no element of these is 0, which is so below V's triangle. */
-static td_run_status apply_block(const td_reflectors *r, const td_reflection *by, td_op op,
-                                 td_matrix c, td_matrix w, td_matrix tw, int64_t n,
-                                 cudaStream_t stream)
+static td_run_status apply_block(const td_reflectors *r, const application *x, cudaStream_t stream)
 {
-    td_run_status status = gather(r, by, c, w, n, stream);
+    const triangle t = {{x->by.t, x->op}, x->by.columns, x->op == TD_OP_N};
+    td_run_status status = gather(r, x, stream);
     if (status == TD_RUN_DONE)
-        status = multiply_triangle(r, (triangle){{by->t, op}, by->columns, op == TD_OP_N}, w, tw, n,
-                                   MAKES, stream);
-    return status == TD_RUN_DONE ? take_off(r, by, c, tw, n, stream) : TD_RUN_FAILED;
+        status = multiply_triangle(r, t, (target){x->w, x->tw, x->n, MAKES}, stream);
+    return status == TD_RUN_DONE ? take_off(r, x, stream) : TD_RUN_FAILED;
 }
 
 td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream)
 {
-    const td_matrix w = product_at(r, 0, at), tw = product_at(r, 1, at);
+    const application x = {*by, op, c, product_at(r, 0, at), product_at(r, 1, at), n};
     const bool by_real = by->is_embedded && r->multiplies_real && !is_by_mode(r, by->columns);
     if (n <= 0) return TD_RUN_DONE;
-    if (by->is_block) return apply_block(r, by, op, c, w, tw, n, stream);
-    return by_real ? apply_as_real(r, by, op, c, w, tw, n, stream)
-                   : apply(r, by, op, c, w, tw, n, stream);
+    if (by->is_block) return apply_block(r, &x, stream);
+    return by_real ? apply_as_real(r, &x, stream) : apply(r, &x, stream);
 }
 
 td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflection *by, td_op op,
@@ -393,15 +413,13 @@ td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflecti
 {
     const int64_t rows = by->rows, k = by->columns;
     const td_matrix w = rows_of_product(r, 0), wt = rows_of_product(r, 1);
+    const update first = {as_is(c), as_is(by->v), w, {m, k, rows}, MAKES},
+                 second = {as_is(w), {by->t, op}, wt, {m, k, k}, MAKES},
+                 last = {as_is(wt), transposed(r, by->v), c, {m, rows, k}, TAKES_OFF};
     if (m <= 0) return TD_RUN_DONE;
-    td_run_status status =
-        multiply(r, k, as_is(c), as_is(by->v), w, (sizes){m, k, rows}, MAKES, stream);
-    if (status == TD_RUN_DONE)
-        status =
-            multiply(r, k, as_is(w), (operand){by->t, op}, wt, (sizes){m, k, k}, MAKES, stream);
-    if (status != TD_RUN_DONE) return TD_RUN_FAILED;
-    return multiply(r, k, as_is(wt), transposed(r, by->v), c, (sizes){m, rows, k}, TAKES_OFF,
-                    stream);
+    td_run_status status = multiply(r, k, first, stream);
+    if (status == TD_RUN_DONE) status = multiply(r, k, second, stream);
+    return status == TD_RUN_DONE ? multiply(r, k, last, stream) : TD_RUN_FAILED;
 }
 
 /* ---- blocks ---- */
@@ -445,15 +463,13 @@ td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t a
     const td_matrix v = from(r, block.v, before, before), t = from(r, block.t, before, before),
                     above = from(r, block.t, 0, before), vv = product_at(r, 0, before),
                     vvt = product_at(r, 1, before);
-    if (before == 0) return TD_RUN_DONE;
-    td_run_status status = multiply(r, columns, transposed(r, from(r, block.v, before, 0)),
-                                    as_is(v), vv, (sizes){before, columns, rows}, MAKES, stream);
-    if (status == TD_RUN_DONE)
-        status = multiply(r, columns, as_is(vv), as_is(t), vvt, (sizes){before, columns, columns},
-                          MAKES, stream);
-    if (status == TD_RUN_DONE)
-        status = multiply(r, columns, as_is(block.t), as_is(vvt), above,
-                          (sizes){before, columns, before}, TAKES_OFF, stream);
+    const update of[] = {
+        {transposed(r, from(r, block.v, before, 0)), as_is(v), vv, {before, columns, rows}, MAKES},
+        {as_is(vv), as_is(t), vvt, {before, columns, columns}, MAKES},
+        {as_is(block.t), as_is(vvt), above, {before, columns, before}, TAKES_OFF}};
+    td_run_status status = TD_RUN_DONE;
+    for (int i = 0; i < 3 && before > 0 && status == TD_RUN_DONE; i++)
+        status = multiply(r, columns, of[i], stream);
     return status;
 }
 
@@ -466,13 +482,11 @@ td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel
     const int64_t parts = is_complex(r) ? 2 : 1, columns = parts * panel->columns;
     const td_matrix v = v_of(panel),
                     products = {.data = td_qr_products(panel), .ld = TD_QR_COLUMNS};
-    td_product product = product_of(TD_BINARY64, (operand){v, TD_OP_T}, as_is(v), products,
-                                    (sizes){columns, columns, parts * panel->rows}, MAKES, stream);
-    td_factor_place place = r->place;
-    if (!is_by_mode(r, panel->columns)) place.by = &by_cublas;
-    product.lent = cublas_memory(r, stream);
+    const update of = {
+        {v, TD_OP_T}, as_is(v), products, {columns, columns, parts * panel->rows}, MAKES};
     if (!td_cuda_ok(td_qr_take_run(panel, stream))) return TD_RUN_FAILED;
-    const td_run_status status = td_factor_multiply(&place, &product);
+    const td_run_status status =
+        run_product(r, panel->columns, product_of(TD_BINARY64, of, stream));
     if (status != TD_RUN_DONE) return status;
     return td_cuda_ok(td_qr_triangle_run(panel, stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
 }
@@ -485,9 +499,9 @@ td_run_status td_reflector_form(const td_reflectors *r, const td_reflection *by,
     const td_matrix w = product_at(r, 0, 0);
     if (!td_cuda_ok(td_qr_unit_run(is_complex(r), a.data, a.ld, rows, k, 0, stream)))
         return TD_RUN_FAILED;
-    td_run_status status =
-        multiply(r, k, as_is(by->t), transposed(r, by->v), w, (sizes){k, k, k}, MAKES, stream);
-    if (status == TD_RUN_DONE)
-        status = multiply(r, k, as_is(by->v), as_is(w), a, (sizes){rows, k, k}, TAKES_OFF, stream);
+    const update first = {as_is(by->t), transposed(r, by->v), w, {k, k, k}, MAKES},
+                 last = {as_is(by->v), as_is(w), a, {rows, k, k}, TAKES_OFF};
+    td_run_status status = multiply(r, k, first, stream);
+    if (status == TD_RUN_DONE) status = multiply(r, k, last, stream);
     return status == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_BROKEN;
 }

@@ -385,7 +385,7 @@ static bool launch_alone(branches *b, work *w)
     return done;
 }
 
-/* The other body without a condition. */
+/* Launches the body with the mode's kernels, without a condition. */
 static bool launch_body(branches *b, work *w)
 {
     if (b->is_alone_refused || !is_ready(b, w->device)) return false;

@@ -1,4 +1,4 @@
-/* plan.h - how a product of the Ozaki family (engine.c) is cut into parts that fit the workspace,
+/* plan.h - how a product of the Ozaki family (stages.c) is cut into parts that fit the workspace,
  * and what lies there where. */
 #ifndef TD_PLAN_H
 #define TD_PLAN_H
@@ -108,5 +108,8 @@ size_t td_ozaki_plan_make(void *of, size_t limit);
 
 /* Sets product->memory to pieces of a workspace of plan.bytes, 256-byte aligned. */
 void td_ozaki_carve(td_ozaki_product *product, char *workspace);
+
+/* Makes C (stages.c), with at most `limit` bytes of workspace; never waits. */
+td_run_status td_ozaki_run(td_ozaki_product *product, size_t limit);
 
 #endif

@@ -81,7 +81,7 @@ typedef struct {
 } product;
 
 /* True if the mode's kernels can stand in a body of the condition. Those of long products have a
- * condition of their own (engine.c), and take a small share of the time where they end at once. */
+ * condition of their own (stages.c), and take a small share of the time where they end at once. */
 static bool fits_body(const product *r)
 {
     return r->p->batch > 1 || !r->parameter.prices.has_late_branch;

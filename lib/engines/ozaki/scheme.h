@@ -1,5 +1,5 @@
 /* scheme.h - the ways of the Ozaki family to make X from fixed-point operands: what
- * lib/engines/ozaki/engine.c needs of each. */
+ * lib/engines/ozaki/stages.c needs of each. */
 #ifndef TD_SCHEME_H
 #define TD_SCHEME_H
 

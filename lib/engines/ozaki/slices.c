@@ -350,7 +350,7 @@ static td_cut cut(const td_scheme_case *c)
 
 static cudaError_t prepare(const td_scheme *scheme) { return td_slices_prepare(scheme->digits); }
 
-/* Both schemes have the same functions, which ask scheme->digits. */
+/* The schemes of int8 and of binary32 digits have the same functions, which ask scheme->digits. */
 #define SCHEME(type)                                                                               \
     {                                                                                              \
         .needs_cublas = true, .digits = type, .prepare = prepare, .most_k = most_k,                \

@@ -47,11 +47,11 @@ static double triple_block_bound(int b)
     return 25.0 * y + 23.0 + 4.0 * y_sums + 5.0 * b;
 }
 
-/* And for a superblock, renormalised every g blocks, to |y| <= v P, |z| <= v^2 P. A block comes
- * with |y| <= (b + 2) v p and |z| <= (2 b (b + 5) + 5) v^2 p, p its part of P. Its flush rounds z +
- * block.z at v of that, e1 + e2 at 2 v^2 |y|, and the sum of these at v |z|. Renormalising is
- * exact. The coefficients of P and of p, p of a group's first block, whose parts are in all
- * roundings of the group: */
+/* The bound of a superblock, renormalised every g blocks, to |y| <= v P, |z| <= v^2 P. A block
+ * comes with |y| <= (b + 2) v p and |z| <= (2 b (b + 5) + 5) v^2 p, p its part of P. Its flush
+ * rounds z + block.z at v of that, e1 + e2 at 2 v^2 |y|, and the sum of these at v |z|.
+ * Renormalising is exact. The coefficients of P and of p, p of a group's first block, whose parts
+ * are in all roundings of the group: */
 static double triple_superblock_bound(int blocks)
 {
     const int b = arithmetics[ARITHMETIC_TS].block, g = TD_RENORMALISE / b;

@@ -503,7 +503,8 @@ static void check_finish(state *s, census *n)
     const double want = rounded(s->sum);
     const int eta_log = random_eta(s, e);
     bool is_certified;
-    const double got = td_exact_axpby(s->alpha, limb, e, s->beta, s->c, eta_log, &is_certified);
+    const double got =
+        td_exact_axpby(s->alpha, limb, TD_EXACT_LIMBS, e, s->beta, s->c, eta_log, &is_certified);
     CHECK(bits_of(got) == bits_of(want), "X 2^%d, alpha %a, beta %a, c %a: %a, not %a", e, s->alpha,
           s->beta, s->c, got, want);
     count_result(s, want);
@@ -540,11 +541,14 @@ TEST(bits_that_are_shifted_out_count)
     const double alpha = DBL_TRUE_MIN; /* one bit, which leaves five's at the bottom */
     const double beta = 0x1p26 + 1.0, c = 0x1p-129 * (0x1p52 - 0x1p26 + 1.0);
     bool ok;
-    const double up = td_exact_axpby(alpha, five, 1074, beta, c, TD_EXACT_NO_ERROR, &ok);
+    const double up =
+        td_exact_axpby(alpha, five, TD_EXACT_LIMBS, 1074, beta, c, TD_EXACT_NO_ERROR, &ok);
     CHECK(up == nextafter(5.0, 6.0), "above the tie: %a", up);
-    const double down = td_exact_axpby(alpha, five, 1074, beta, -c, TD_EXACT_NO_ERROR, &ok);
+    const double down =
+        td_exact_axpby(alpha, five, TD_EXACT_LIMBS, 1074, beta, -c, TD_EXACT_NO_ERROR, &ok);
     CHECK(down == nextafter(5.0, 4.0), "below the tie: %a", down);
-    const double even = td_exact_axpby(alpha, five, 1074, 1.0, 0x1p-51, TD_EXACT_NO_ERROR, &ok);
+    const double even =
+        td_exact_axpby(alpha, five, TD_EXACT_LIMBS, 1074, 1.0, 0x1p-51, TD_EXACT_NO_ERROR, &ok);
     CHECK(even == 5.0, "a tie: %a", even);
 }
 
@@ -556,10 +560,11 @@ TEST(special_scalars_are_refused)
     const uint32_t three[TD_EXACT_LIMBS] = {3};
     bool is_certified;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        td_exact_axpby(cases[i][0], three, 0, cases[i][1], cases[i][2], TD_EXACT_NO_ERROR,
-                       &is_certified);
+        td_exact_axpby(cases[i][0], three, TD_EXACT_LIMBS, 0, cases[i][1], cases[i][2],
+                       TD_EXACT_NO_ERROR, &is_certified);
         CHECK(!is_certified, "case %zu", i);
     }
-    const double got = td_exact_axpby(2.0, three, 0, -0.0, NAN, TD_EXACT_NO_ERROR, &is_certified);
+    const double got =
+        td_exact_axpby(2.0, three, TD_EXACT_LIMBS, 0, -0.0, NAN, TD_EXACT_NO_ERROR, &is_certified);
     CHECK(is_certified && got == 6.0, "c counts if beta is -0: %a", got);
 }

@@ -282,7 +282,7 @@ static void free_result(crt_result *result)
 /* Cases of which dense tiles are left to a second product. */
 static int dense_tiles;
 
-/* The same as `whole`. */
+/* What one way makes is the same as `whole`. */
 static void check_way(const crt_case *p, const crt_data *d, const crt_result *whole, way how)
 {
     crt_result got = finish_by(p, d, how);

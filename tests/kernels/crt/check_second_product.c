@@ -233,7 +233,7 @@ TEST(modes)
         }
 }
 
-/* The same in parts and passes: the workspace has no room for all. */
+/* Dense tiles are made in parts and passes where the workspace has no room for all. */
 TEST(little_workspace)
 {
     static const size_t bytes[] = {8 << 20, 5 << 20, 3 << 20};

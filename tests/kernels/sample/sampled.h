@@ -61,7 +61,7 @@ td_sample_counts sampled_run_captured(const sampled_call *c, const td_problem *p
 /* What is counted of a call in the mode that the test has set. */
 td_sample_counts sampled_run(const td_problem *p, const meanwhile *then, td_promise *promise);
 
-/* The same of a call in a graph that runs so often. */
+/* What is counted of a call in a graph that runs so often. */
 td_sample_counts sampled_run_in_graph(const td_problem *p, int runs);
 
 /* What is added to a part of an element of the result; add_fault is a meanwhile's. */
@@ -105,7 +105,7 @@ void sampled_near(double got, double want, double more, const char *what, const 
 /* All are counted, and errors are the reference's. */
 void check_errors(const td_sample_counts *s, const errors *want, const char *text);
 
-/* And none is beyond what the mode promises. */
+/* As check_errors, and no error is beyond what the mode promises. */
 void check_counts(const td_sample_counts *s, const errors *want, const td_promise *promise,
                   const char *text);
 

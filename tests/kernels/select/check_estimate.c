@@ -146,7 +146,7 @@ static double band(test_random *r, int64_t line, int64_t l, int64_t k)
     return away > 20 ? 0.0 : away == 20 ? ldexp(x, -60) : x;
 }
 
-/* The same by blocks of lines in the other order. */
+/* As band(), of lines in the other order. */
 static double band_from_the_end(test_random *r, int64_t line, int64_t l, int64_t k)
 {
     return band(r, k - 1 - line, l, k);
@@ -230,8 +230,8 @@ TEST(tiles_open_in_patterns)
     check_pattern(all, 1, 300, 0, "all of a row");
 }
 
-/* The same of small numbers: sums are subnormal, and binary64 has room for their products only if
- * lines are scaled. */
+/* As hides_in_front, of small numbers: sums are subnormal, and binary64 has room for their products
+ * only if lines are scaled. */
 static double small_in_front(test_random *r, int64_t line, int64_t l, int64_t k)
 {
     return ldexp(hides_in_front(r, line, l, k), l < k / 2 ? -360 : -470);

@@ -319,7 +319,7 @@ static void an_alpha_of_zero(void **unused)
     }
 }
 
-/* The same NaN and infinities as a substitution without products has; of complex numbers, as
+/* x has the same NaN and infinities as a substitution without products has; of complex numbers, as
  * many elements that are not finite. */
 static void check_specials(const system_matrices *s, const test_matrix *x, const test_matrix *want)
 {

@@ -22,7 +22,7 @@ void checked_errors(const problem *p, const test_matrix *got, double bound);
 /* C as tandem_dgemm computes it; the borders are checked. */
 test_matrix checked_compute(const mode *m, const problem *p);
 
-/* The same by the mode's engine, in so much workspace; counters are in device memory, or NULL. */
+/* C as the mode's engine makes it in so much workspace; counters are in device memory, or NULL. */
 test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
                                    td_counters *counters);
 
@@ -47,7 +47,7 @@ typedef struct {
 /* Bits, and the errors of all elements, or of some of a large product; adds to *seen. */
 void checked_problem(const mode *m, const problem *p, checked *seen);
 
-/* The same of the operands that a description makes; the largest error. */
+/* Checks the product that a description makes, as checked_problem does: the largest error. */
 double checked_product(const mode *m, const product *of);
 
 #endif

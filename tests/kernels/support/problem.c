@@ -28,7 +28,7 @@ DATA(wide1, wide(r, 1.0))
 DATA(wide2, wide(r, 2.0))
 DATA(wide4, wide(r, 4.0))
 
-/* The same product k times: its rounding errors add up. */
+/* One product k times: its rounding errors add up. */
 DATA(constant, at->which ? 0x1.7a6e4f90c3b15p+0 : 0x1.3c0ca428c1d2bp-1)
 
 /* The constants for which a search found the largest error. */
@@ -115,7 +115,8 @@ static double zeros(test_random *r, const place *at)
 /* The first of two products that all but cancel; element() makes the second. */
 DATA(cancelling, random_uniform(r) + 0.5)
 
-/* The same in sizes that are far apart: where the large ones cancel, the small ones are left. */
+/* Products that all but cancel, in sizes that are far apart: where the large ones cancel, the small
+ * ones are left. */
 DATA(wide_cancelling, ldexp(random_uniform(r) + 0.5, 25 * (int)(at->l / 2 % 5)))
 
 /* exp(-rate |i - j|) for lines i along k: exponents fall on both sides of a diagonal. */
@@ -149,7 +150,7 @@ static double too_wide(test_random *r, const place *at)
     return ldexp(x, at->which ? random_int(r, -900, 250) : random_int(r, -1000, 700));
 }
 
-/* The same, and sums that overflow, some of which come back. */
+/* Lines that are too wide for binary64, and sums that overflow, some of which come back. */
 static double too_wide_and_large(test_random *r, const place *at)
 {
     const double x = random_uniform(r) - 0.5;

@@ -47,7 +47,7 @@ void typed_split(typed_matrix *m, const test_matrix *x);
 /* The first byte outside the elements that is not what it was, or -1. */
 int64_t typed_damage(const typed_matrix *now, const typed_matrix *before);
 
-/* The same bits, or both NaN, or the same infinity. */
+/* True of the same bits, or of two NaN, or of the same infinity. */
 bool typed_same(const ref_format *format, const void *x, const void *y);
 
 /* The parts of a number. The text lives until the second next call. */

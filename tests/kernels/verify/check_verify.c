@@ -81,7 +81,7 @@ static void plant(double *r, int n, cudaStream_t stream)
     CHECK_CUDA(cudaMemcpy(at, &x, sizeof x, cudaMemcpyHostToDevice));
 }
 
-/* The same with an error planted in R. */
+/* The bounds of a case with an error planted in R. */
 static bounds verify_planted(const eigen_case *c, int place, int units)
 {
     bounds found = {.status = TANDEM_NOT_PROVEN};

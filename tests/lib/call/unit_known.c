@@ -78,7 +78,7 @@ static td_problem any_call(void)
     return p;
 }
 
-/* The same call with its matrices in another place, and scaled by other numbers. */
+/* A call with its matrices in another place, and scaled by other numbers. */
 static td_problem moved(const td_problem *p)
 {
     td_problem q = *p;

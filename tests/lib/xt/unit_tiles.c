@@ -193,7 +193,8 @@ TEST(tiles_beside_a_triangle_are_vectors)
         td_tile tile = td_tile_at(&whole, size, 1);
         const td_tile_memory read = td_tile_memory_of(&tile);
         const int a = is_left || p.kind == TD_TRIANGULAR_SOLVE ? 0 : 1;
-        assert_ptr_equal(td_tile_factor(&tile, a)->data, memory[0]);
+        const td_matrix *const of_product = a ? &tile.product.b : &tile.product.a;
+        assert_ptr_equal(tile.is_solve ? tile.solve.a.data : of_product->data, memory[0]);
         assert_ptr_equal(read.read[a].extent.matrix.data, memory[0]);
         assert_int_equal(read.read[a].region,
                          p.triangle == TD_LOWER ? TD_REGION_LOWER : TD_REGION_UPPER);

@@ -1,0 +1,244 @@
+#include "tools/plan_call.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/options/nearest.h"
+#include "lib/routine/qr_steps.h"
+#include "lib/routine/sizes.h"
+#include "tools/tandem.h"
+
+enum { MOST_OPS = 2 };
+
+/* ---- the routine and its arguments ---- */
+
+/* The routines that can be planned, by their libraries' names without the prefix. The first is what
+ * a plan is for if no other is named. One whose types are arguments computes what others do. */
+#define LEVEL3(name, ...)                               TD_ROUTINE_##name,
+#define FACTOR(name, forms, shape, kind, types, family) FACTOR_##types(name)
+#define FACTOR_REAL(name)                               TD_ROUTINE_##name,
+#define FACTOR_COMPLEX(name)                            TD_ROUTINE_##name,
+#define FACTOR_ANY(name)
+static const td_routine_id routines[] = {
+#include "lib/routine/routines.def"
+};
+
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
+plan_name plan_routine_name(int number)
+{
+    plan_name made = {""};
+    if (number >= ROUTINES) return made;
+    snprintf(made.text, sizeof made.text, "%s",
+             td_name_in_library(td_routines[routines[number]].name));
+    made.text[0] = (char)tolower((unsigned char)made.text[0]);
+    return made;
+}
+
+bool plan_find_routine(const char *name, plan_routine *found)
+{
+    plan_name known[ROUTINES];
+    char names[ROUTINES * (sizeof known->text + 2)] = "", question[TD_QUESTION_BYTES];
+    td_nearest search = {.name = name};
+    for (int i = 0; i < ROUTINES; i++) {
+        const size_t used = strlen(names);
+        known[i] = plan_routine_name(i);
+        const td_routine *of = &td_routines[routines[i]];
+        *found = (plan_routine){known[i], of, &td_kinds[of->kind]};
+        if (!name || strcmp(known[i].text, name) == 0) return true;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", known[i].text);
+        td_nearest_offer(&search, known[i].text);
+    }
+    complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
+    return false;
+}
+
+static bool parse_size(const char *name, const char *text, int64_t *size)
+{
+    char *end;
+    const long long value = strtoll(text, &end, 10);
+    *size = value;
+    if (end != text && *end == '\0' && value > 0 && value <= INT32_MAX) return true;
+    complain("%s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
+    return false;
+}
+
+static bool parse_op(char letter, td_op *op)
+{
+    static const char letters[] = "NTC";
+    const char *at = letter ? strchr(letters, letter) : NULL;
+    if (at) *op = (td_op)(at - letters);
+    return at != NULL;
+}
+
+static bool parse_ops(const char *text, const plan_routine *r, td_problem *p)
+{
+    static const char *const allowed[MOST_OPS + 1] = {"nothing: the routine has no operation",
+                                                      "one of the letters N, T and C",
+                                                      "two of the letters N, T and C, for A and B"};
+    td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
+    const int count = r->kind->operations;
+    bool is_good = !text || (count > 0 && strlen(text) == (size_t)count);
+    for (int i = 0; text && is_good && i < count && i < MOST_OPS; i++)
+        is_good = parse_op(text[i], ops[i]);
+    if (!is_good) complain("--op is '%s'; allowed: %s", text, allowed[count]);
+    return is_good;
+}
+
+static bool parse_side(const char *text, const plan_routine *r, td_problem *p)
+{
+    if (!text) return true;
+    if (!r->kind->has_side) {
+        complain("--side is '%s'; %s has no sides", text, r->name.text);
+        return false;
+    }
+    p->side = strcmp(text, "R") == 0 ? TD_RIGHT : TD_LEFT;
+    if (p->side == TD_RIGHT || strcmp(text, "L") == 0) return true;
+    complain("--side is '%s'; allowed: L, R", text);
+    return false;
+}
+
+static bool parse_sizes(const command_line *line, const plan_routine *r, td_problem *p)
+{
+    const struct {
+        const char *name;
+        int64_t *size;
+        bool is_taken;
+    } sizes[PLAN_SIZES] = {
+        {"M", &p->m, r->kind->has_m}, {"N", &p->n, true}, {"K", &p->k, r->kind->has_k}};
+    int used = 0;
+    for (int i = 0; i < PLAN_SIZES; i++) {
+        if (!sizes[i].is_taken) continue;
+        if (line->count <= used) {
+            complain("%s is missing; see tandem plan --help", sizes[i].name);
+            return false;
+        }
+        if (!parse_size(sizes[i].name, line->arguments[used++], sizes[i].size)) return false;
+    }
+    if (line->count > used)
+        complain("'%s' is one size too many for %s", line->arguments[used], r->name.text);
+    return line->count <= used;
+}
+
+static bool parse_batch(const char *text, const plan_routine *r, td_problem *p)
+{
+    if (!text) return true;
+    if (r->of->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
+    complain("--batch is '%s'; %s has no batches", text, r->name.text);
+    return false;
+}
+
+bool plan_parse_problem(const command_line *line, const plan_routine *r, td_problem *called)
+{
+    static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
+    static int some_info;
+    td_problem p = {.kind = r->of->kind,
+                    .type = r->of->type,
+                    .is_hermitian = r->of->is_hermitian,
+                    .a.data = &somewhere[0],
+                    .b.data = &somewhere[1],
+                    .c.data = &somewhere[2],
+                    .pivots = &somewhere[2],
+                    .tau = &somewhere[2],
+                    .info = &some_info,
+                    .batch = 1};
+    p.alpha.value.binary64 = 1.0;
+    *called = p;
+    return parse_sizes(line, r, called) && parse_batch(line->values[PLAN_BATCH], r, called) &&
+           parse_ops(line->values[PLAN_OP], r, called) &&
+           parse_side(line->values[PLAN_SIDE], r, called);
+}
+
+/* Factors, or what is made of them. */
+static bool is_factored(const planned *of)
+{
+    const td_kind kind = of->question.called->kind;
+    return td_kind_is_factorisation(kind) || td_kind_is_by_factors(kind);
+}
+static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
+
+void plan_print_ops(const planned *of, char text[3])
+{
+    const td_product *p = &of->question.product;
+    const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
+    snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
+}
+
+/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. Solutions
+ * meet two triangles, inverses twice what their factors have taken. Of eigenvectors those of
+ * LAPACK's reduction, divide and conquer, and reflectors. */
+static double terms_of_factors(const td_problem *p)
+{
+    const double m = (double)p->m, n = (double)p->n, k = (double)td_smaller(p->m, p->n);
+    if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
+    if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
+    if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
+    if (p->kind == TD_EIGEN) return n * n * n * 7.0 / 3.0;
+    if (p->kind != TD_FACTOR_LU) return td_qr_terms(p);
+    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
+}
+
+/* Additions and multiplications of real numbers, of which a triangular routine needs half of its
+ * product's. */
+double plan_operations(const planned *of)
+{
+    const td_product *p = &of->question.product;
+    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
+    if (is_factored(of)) return of_a_term * terms_of_factors(of->question.called);
+    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || is_solve(of);
+    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
+                 elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
+                 k = (double)of->k,
+                 terms = is_halved        ? 0.5 * (k + 1.0)
+                         : p->adds_mirror ? 2.0 * k
+                                          : k;
+    return of_a_term * elements * terms;
+}
+
+/* ---- the model ---- */
+
+/* The first function that is a form of the routine. */
+static td_entry entry_of(const td_routine *of)
+{
+    int entry = 0;
+    while (&td_routines[td_entries[entry].routine] != of) entry++;
+    return (td_entry)entry;
+}
+
+planned plan_call(const plan_routine *r, const td_problem *called, const td_model *model)
+{
+    planned of = {.routine = r};
+    td_way_forecast by_way[TD_MOST_WAYS];
+    int count;
+    (void)td_ways(&count);
+    td_ask(entry_of(r->of), called, &of.question);
+    const td_question *q = &of.question;
+    of.terms = q->method->terms(q);
+    of.k = q->is_lowered ? q->product.k : of.terms;
+    if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
+    if (td_kind_is_by_factors(called->kind) && r->kind->has_k) of.question.product.n = called->k;
+    q->method->predict(model, q, by_way);
+    for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
+    return of;
+}
+
+const char *plan_label(const planned *of)
+{
+    if (td_kind_is_by_factors(of->question.called->kind))
+        return of->routine->kind->has_k ? "solve:" : "inverse:";
+    if (of->question.called->kind == TD_EIGEN) return "vectors:";
+    if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
+    if (is_solve(of)) return "solve:";
+    return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
+}
+
+bool plan_is_there(const planned *of)
+{
+    const td_method *method = of->question.method;
+    if (method != &td_method_q || method->refusal(&of->question) != td_reason_invalid) return true;
+    complain("%s has at most as many reflectors, K, as Q has columns, and columns as rows",
+             of->routine->name.text);
+    return false;
+}

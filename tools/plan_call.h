@@ -1,0 +1,67 @@
+/* plan_call.h - the call that `tandem plan` is asked about: which routines it knows, what a command
+ * line says of one, and what the model predicts. */
+#ifndef TD_TOOLS_PLAN_CALL_H
+#define TD_TOOLS_PLAN_CALL_H
+
+#include "lib/engines/methods.h"
+#include "lib/routine/routines.h"
+#include "tools/command.h"
+
+/* The options of `tandem plan`, and the most sizes of a routine. */
+enum {
+    PLAN_BATCH,
+    PLAN_OP,
+    PLAN_ACCURACY,
+    PLAN_DEVICE,
+    PLAN_WANTS_JSON,
+    PLAN_ROUTINE,
+    PLAN_SIDE,
+    PLAN_SIZES = 3
+};
+
+/* A routine as `tandem plan` names it: "dgemm". */
+typedef struct {
+    char text[16];
+} plan_name;
+
+/* The name of a routine, by its number from 0; empty after the last one. */
+plan_name plan_routine_name(int number);
+
+/* A routine that was asked for. */
+typedef struct {
+    plan_name name;
+    const td_routine *of;
+    const td_kind_info *kind;
+} plan_routine;
+
+/* The routine of that name; NULL: the first one. Complains, and returns false, if there is none. */
+bool plan_find_routine(const char *name, plan_routine *found);
+
+/* The call that the line describes. Complains, and returns false, if it describes none. */
+bool plan_parse_problem(const command_line *line, const plan_routine *r, td_problem *called);
+
+/* What is planned: a routine's call; k of its product, or else the terms of its longest sums;
+ * the terms to which bits are given, and the seconds of every way. */
+typedef struct {
+    const plan_routine *routine;
+    td_question question;
+    int64_t k, terms;
+    double seconds[TD_MOST_WAYS];
+} planned;
+
+/* What the model predicts of a call. It is valid as long as *called is. */
+planned plan_call(const plan_routine *r, const td_problem *called, const td_model *model);
+
+/* False if there is no such Q, which is said. */
+bool plan_is_there(const planned *of);
+
+/* The operations as --op takes them. */
+void plan_print_ops(const planned *of, char text[3]);
+
+/* Additions and multiplications of real numbers that the call stands for. */
+double plan_operations(const planned *of);
+
+/* What the call is, with a colon. */
+const char *plan_label(const planned *of);
+
+#endif
