@@ -219,6 +219,41 @@ template <typename Join, typename T> HOSTGPU_DEVICE T warp_join(T value, HOSTGPU
     return from_bits<T>(hostgpu_here.result);
 }
 
+/* Values that are larger than a shuffle moves stay in the lanes' own frames, whose addresses the
+ * lanes hand in. */
+template <int Apart, typename T> void exchange_values(uint64_t *values)
+{
+    for (int lane = 0; lane < 32; lane++)
+        if (!(lane & Apart))
+            std::swap(*reinterpret_cast<T *>(values[lane]),
+                      *reinterpret_cast<T *>(values[lane + Apart]));
+}
+
+template <int First, int End, typename Join, typename T> void join_apart(uint64_t *values)
+{
+    for (int apart = First; apart < End; apart *= 2)
+        for (int lane = 0; lane < 32; lane++) {
+            T *const x = reinterpret_cast<T *>(values[lane]), *const y = reinterpret_cast<T *>(
+                                                                  values[lane ^ apart]);
+            if (!(lane & apart)) *x = *y = Join()(*x, *y);
+        }
+}
+
+template <int Apart, typename T> HOSTGPU_DEVICE T warp_exchange(T x, HOSTGPU_HERE)
+{
+    hostgpu_take_turn(hostgpu_warp_join(hostgpu_here.worker, exchange_values<Apart, T>,
+                                        reinterpret_cast<uintptr_t>(&x), {file, line}));
+    return x;
+}
+
+template <int First, int End, typename Join, typename T>
+HOSTGPU_DEVICE T warp_join_apart(T x, HOSTGPU_HERE)
+{
+    hostgpu_take_turn(hostgpu_warp_join(hostgpu_here.worker, join_apart<First, End, Join, T>,
+                                        reinterpret_cast<uintptr_t>(&x), {file, line}));
+    return x;
+}
+
 } // namespace hostgpu
 
 /* ---- launch ---- */
