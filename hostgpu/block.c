@@ -105,7 +105,7 @@ static void finish_thread(hostgpu_worker *w)
     if (w->exited == w->thread_count) {
         hostgpu_fiber_switch(fiber, &w->scheduler);
     } else if (w->ready_count) {
-        hostgpu_go_on(w, fiber);
+        hostgpu_take_turn(hostgpu_next_turn(w, fiber));
     } else {
         t->fiber = fiber;
         hostgpu_fault(w, "threads wait for others that never come");
@@ -130,14 +130,13 @@ static void run_threads(void)
 static void release_barrier(hostgpu_worker *w)
 {
     if (w->barriers_differ) hostgpu_fault(w, "threads wait at different barriers");
-    w->outcome.count = w->votes;
-    w->outcome.all_of = w->votes == w->thread_count;
+    w->place->votes = w->votes;
     w->votes = w->at_barrier = 0;
     w->barrier_count++;
     hostgpu_make_all_ready(w);
 }
 
-hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site site)
+hostgpu_turn hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site site)
 {
     cuda_thread *t = w->running;
     char *race = &w->race_barrier[w->barrier_count % 2];
@@ -150,9 +149,7 @@ hostgpu_votes hostgpu_barrier(hostgpu_worker *w, int predicate, hostgpu_site sit
     if (w->at_barrier == 0) w->barrier_site = site;
     if (!hostgpu_same_site(site, w->barrier_site)) w->barriers_differ = true;
     if (++w->at_barrier == w->thread_count) release_barrier(w);
-    hostgpu_wait(w);
-    HOSTGPU_ACQUIRE(race);
-    return w->outcome;
+    return hostgpu_wait(w, race);
 }
 
 /* Where all threads that can run have only yielded, the block waits for another one: its worker
@@ -164,7 +161,7 @@ void hostgpu_yield(hostgpu_worker *w)
         sched_yield();
     }
     hostgpu_make_ready(w, w->running->rank);
-    hostgpu_wait(w);
+    hostgpu_take_turn(hostgpu_wait(w, NULL));
 }
 
 void hostgpu_trap(hostgpu_site site)
@@ -221,7 +218,7 @@ static void run_block(hostgpu_worker *w, uint64_t number)
 
     if (hostgpu_is_race_check) prepare_race_check(w);
     HOSTGPU_RELEASE(&w->race_start);
-    hostgpu_go_on(w, &w->scheduler);
+    hostgpu_take_turn(hostgpu_next_turn(w, &w->scheduler));
     HOSTGPU_ACQUIRE(&w->race_end);
 }
 

@@ -24,6 +24,8 @@ typedef struct {
     uint3 thread, block;
     struct dim3 block_size, grid_size;
     unsigned rank;        /* of the thread within its block, x fastest; the lane is rank % 32 */
+    unsigned votes;       /* threads whose predicate at the last barrier was not 0 */
+    uint64_t result;      /* what the warp operation that the thread waited at gives its lane */
     void *dynamic_shared; /* the block's dynamic shared memory; NULL if it has none */
     struct hostgpu_worker *worker; /* the executor's own (worker.h); NULL outside a launch */
 } hostgpu_place;
@@ -51,11 +53,11 @@ typedef enum {
     HOSTGPU_MAX_SIGNED
 } hostgpu_warp_op;
 
-/* What the threads of a block told a barrier. */
+/* The fiber that a waiting thread leaves, and the one that runs in its place, which may be the
+ * same. */
 typedef struct {
-    unsigned count;  /* threads whose predicate was not 0 */
-    unsigned all_of; /* 1 if every thread's was */
-} hostgpu_votes;
+    struct hostgpu_fiber *from, *to;
+} hostgpu_turn;
 
 /* One launch. call(arguments) is the kernel with its parameters; function identifies it for
  * attributes. */
@@ -79,21 +81,23 @@ cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
  * bytes, aligned for every type, 0xFF at the start of the block. */
 void *hostgpu_static_shared(const void *key, const char *name, size_t bytes);
 
-/* __syncthreads and its voting forms: waits for all threads of the block. Here and below `worker`
- * is that of hostgpu_here, which the kernel has at hand: asking for its address again would take a
- * tenth of the time. */
-hostgpu_votes hostgpu_barrier(struct hostgpu_worker *worker, int predicate, hostgpu_site site);
+/* The thread has come to __syncthreads or one of its voting forms, and waits for all threads of the
+ * block: its kernel takes the turn (fiber.h), and then finds the votes in hostgpu_here. Here and
+ * below `worker` is that of hostgpu_here, which the kernel has at hand: asking for its address
+ * again would take a tenth of the time. */
+hostgpu_turn hostgpu_barrier(struct hostgpu_worker *worker, int predicate, hostgpu_site site);
 
-/* A warp operation of the lanes in mask. source: for shuffles, the lane to read. */
-uint64_t hostgpu_warp(struct hostgpu_worker *worker, hostgpu_warp_op op, unsigned mask,
-                      uint64_t value, unsigned source, hostgpu_site site);
+/* The thread has come to a warp operation of the lanes in mask: its kernel takes the turn, and then
+ * finds the result in hostgpu_here. source: for shuffles, the lane to read. */
+hostgpu_turn hostgpu_warp(struct hostgpu_worker *worker, hostgpu_warp_op op, unsigned mask,
+                          uint64_t value, unsigned source, hostgpu_site site);
 
 /* Leaves in the first of a warp's 32 values what all of them are joined to. */
 typedef void hostgpu_join_function(uint64_t *values);
 
-/* Returns, in every lane, what `join` makes of the values of all 32 lanes of a warp. */
-uint64_t hostgpu_warp_join(struct hostgpu_worker *worker, hostgpu_join_function *join,
-                           uint64_t value, hostgpu_site site);
+/* Of all 32 lanes of a warp: the result is what `join` makes of their values, in every lane. */
+hostgpu_turn hostgpu_warp_join(struct hostgpu_worker *worker, hostgpu_join_function *join,
+                               uint64_t value, hostgpu_site site);
 
 /* Lets the other threads of the block run; for loops that wait for another thread. */
 void hostgpu_yield(struct hostgpu_worker *worker);

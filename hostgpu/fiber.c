@@ -2,19 +2,21 @@
 
 #include "sanitize.h"
 
-__thread hostgpu_fiber *hostgpu_departed, *hostgpu_arrived;
+/* The two sides of this OS thread's last switch, for sanitizers. */
+static __thread hostgpu_fiber *departed, *arrived;
 
 /* ---- what sanitizers want to know ---- */
 
-void hostgpu_fiber_depart(void)
+void hostgpu_fiber_depart(hostgpu_fiber *from, hostgpu_fiber *to)
 {
+    departed = from;
+    arrived = to;
 #ifdef HOSTGPU_ASAN
-    __sanitizer_start_switch_fiber(&hostgpu_departed->fake_stack, hostgpu_arrived->stack,
-                                   hostgpu_arrived->stack_bytes);
+    __sanitizer_start_switch_fiber(&departed->fake_stack, arrived->stack, arrived->stack_bytes);
 #endif
 #ifdef HOSTGPU_TSAN
-    if (!hostgpu_departed->race_fiber) hostgpu_departed->race_fiber = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(hostgpu_arrived->race_fiber, __tsan_switch_to_fiber_no_sync);
+    if (!departed->race_fiber) departed->race_fiber = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(arrived->race_fiber, __tsan_switch_to_fiber_no_sync);
 #endif
 }
 
@@ -22,8 +24,7 @@ void hostgpu_fiber_depart(void)
 void hostgpu_fiber_arrive(void *fake_stack)
 {
 #ifdef HOSTGPU_ASAN
-    __sanitizer_finish_switch_fiber(fake_stack, &hostgpu_departed->stack,
-                                    &hostgpu_departed->stack_bytes);
+    __sanitizer_finish_switch_fiber(fake_stack, &departed->stack, &departed->stack_bytes);
 #endif
     (void)fake_stack;
 }
@@ -31,7 +32,7 @@ void hostgpu_fiber_arrive(void *fake_stack)
 static void start_sanitized(void)
 {
     hostgpu_fiber_arrive(NULL);
-    hostgpu_arrived->entry();
+    arrived->entry();
 }
 
 /* What a fiber begins with. */

@@ -14,7 +14,7 @@ typedef struct {
 /* The lowest address of the frames that it goes on in. */
 static inline const char *hostgpu_frames(const hostgpu_resume_point *fiber)
 {
-    return fiber->stack_pointer;
+    return (const char *)fiber->stack_pointer;
 }
 
 /* The predicate registers, where the compiler has instructions that use them. */

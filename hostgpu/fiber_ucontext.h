@@ -12,7 +12,7 @@ typedef ucontext_t hostgpu_resume_point;
 /* The lowest address that is known of its frames. */
 static inline const char *hostgpu_frames(const hostgpu_resume_point *fiber)
 {
-    return fiber->uc_stack.ss_sp;
+    return (const char *)fiber->uc_stack.ss_sp;
 }
 
 /* Keeps in *from where it is, and goes on where `to` was left. */

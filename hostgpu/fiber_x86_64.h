@@ -13,8 +13,18 @@ typedef struct {
 /* The lowest address of the frames that it goes on in. */
 static inline const char *hostgpu_frames(const hostgpu_resume_point *fiber)
 {
-    return fiber->stack_pointer;
+    return (const char *)fiber->stack_pointer;
 }
+
+/* The registers that AVX-512 adds, where the compiler has instructions that use them. */
+#ifdef __AVX512F__
+#define HOSTGPU_MORE_REGISTERS                                                                     \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",    \
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",  \
+        "k7"
+#else
+#define HOSTGPU_MORE_REGISTERS
+#endif
 
 /* Keeps the running stack's pointer in *from, with the address to go on at on that stack, and goes
  * on where `to` was left. The compiler keeps what it needs of the registers. Below the stack
@@ -39,8 +49,9 @@ hostgpu_change_stack(hostgpu_resume_point *from, const hostgpu_resume_point *to)
                      :
                      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
                        "r15", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
-                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
-                       "memory");
+                       "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "st",
+                       "st(1)", "st(2)", "st(3)", "st(4)", "st(5)", "st(6)", "st(7)", "cc",
+                       "memory" HOSTGPU_MORE_REGISTERS);
 }
 
 /* Prepares a fiber that starts with a function, on a stack of so many bytes from `stack` on. It is

@@ -15,6 +15,7 @@
 #include <vector_functions.h>
 
 #include "executor.h"
+#include "fiber.h"
 
 #ifndef __launch_bounds__
 #define __launch_bounds__(...)
@@ -35,31 +36,50 @@ constexpr int warpSize = 32;
 #define HOSTGPU_HERE   const char *file = __builtin_FILE(), int line = __builtin_LINE()
 #define HOSTGPU_DEVICE static inline __attribute__((always_inline))
 
+/* ---- waiting ---- */
+
+namespace hostgpu
+{
+
+/* By all threads of the block: returns for how many of them the predicate was not 0. */
+HOSTGPU_DEVICE unsigned at_barrier(int predicate, hostgpu_site site)
+{
+    hostgpu_take_turn(hostgpu_barrier(hostgpu_here.worker, predicate, site));
+    return hostgpu_here.votes;
+}
+
+/* By the lanes of the mask: returns what the operation gives the lane. */
+HOSTGPU_DEVICE uint64_t at_warp(hostgpu_warp_op op, unsigned mask, uint64_t value, unsigned source,
+                                hostgpu_site site)
+{
+    hostgpu_take_turn(hostgpu_warp(hostgpu_here.worker, op, mask, value, source, site));
+    return hostgpu_here.result;
+}
+
+} // namespace hostgpu
+
 /* ---- barriers ---- */
 
-HOSTGPU_DEVICE void __syncthreads(HOSTGPU_HERE)
-{
-    hostgpu_barrier(hostgpu_here.worker, 0, {file, line});
-}
+HOSTGPU_DEVICE void __syncthreads(HOSTGPU_HERE) { hostgpu::at_barrier(0, {file, line}); }
 
 HOSTGPU_DEVICE int __syncthreads_count(int predicate, HOSTGPU_HERE)
 {
-    return static_cast<int>(hostgpu_barrier(hostgpu_here.worker, predicate, {file, line}).count);
+    return static_cast<int>(hostgpu::at_barrier(predicate, {file, line}));
 }
 
 HOSTGPU_DEVICE int __syncthreads_and(int predicate, HOSTGPU_HERE)
 {
-    return static_cast<int>(hostgpu_barrier(hostgpu_here.worker, predicate, {file, line}).all_of);
+    return hostgpu::at_barrier(!predicate, {file, line}) == 0;
 }
 
 HOSTGPU_DEVICE int __syncthreads_or(int predicate, HOSTGPU_HERE)
 {
-    return hostgpu_barrier(hostgpu_here.worker, predicate, {file, line}).count != 0;
+    return hostgpu::at_barrier(predicate, {file, line}) != 0;
 }
 
 HOSTGPU_DEVICE void __syncwarp(unsigned mask = 0xffffffffu, HOSTGPU_HERE)
 {
-    hostgpu_warp(hostgpu_here.worker, HOSTGPU_SYNC, mask, 0, 0, {file, line});
+    hostgpu::at_warp(HOSTGPU_SYNC, mask, 0, 0, {file, line});
 }
 
 HOSTGPU_DEVICE void __nanosleep(unsigned) { hostgpu_yield(hostgpu_here.worker); }
@@ -89,8 +109,7 @@ template <typename T> HOSTGPU_DEVICE T from_bits(uint64_t bits)
 template <typename T>
 HOSTGPU_DEVICE T shuffle(unsigned mask, T value, unsigned source, hostgpu_site site)
 {
-    return from_bits<T>(
-        hostgpu_warp(hostgpu_here.worker, HOSTGPU_SHUFFLE, mask, to_bits(value), source, site));
+    return from_bits<T>(at_warp(HOSTGPU_SHUFFLE, mask, to_bits(value), source, site));
 }
 
 HOSTGPU_DEVICE unsigned lane() { return hostgpu_here.rank % 32; }
@@ -141,8 +160,7 @@ HOSTGPU_DEVICE T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int widt
 HOSTGPU_DEVICE unsigned __ballot_sync(unsigned mask, int predicate, HOSTGPU_HERE)
 {
     const uint64_t vote = predicate != 0;
-    return static_cast<unsigned>(
-        hostgpu_warp(hostgpu_here.worker, HOSTGPU_BALLOT, mask, vote, 0, {file, line}));
+    return static_cast<unsigned>(hostgpu::at_warp(HOSTGPU_BALLOT, mask, vote, 0, {file, line}));
 }
 
 HOSTGPU_DEVICE int __any_sync(unsigned mask, int predicate, HOSTGPU_HERE)
@@ -158,16 +176,14 @@ HOSTGPU_DEVICE int __all_sync(unsigned mask, int predicate, HOSTGPU_HERE)
 template <typename T> HOSTGPU_DEVICE unsigned __match_any_sync(unsigned mask, T value, HOSTGPU_HERE)
 {
     const uint64_t bits = hostgpu::to_bits(value);
-    return static_cast<unsigned>(
-        hostgpu_warp(hostgpu_here.worker, HOSTGPU_MATCH, mask, bits, 0, {file, line}));
+    return static_cast<unsigned>(hostgpu::at_warp(HOSTGPU_MATCH, mask, bits, 0, {file, line}));
 }
 
 #define HOSTGPU_REDUCE(name, type, op)                                                             \
     HOSTGPU_DEVICE type __reduce_##name##_sync(unsigned mask, type value, HOSTGPU_HERE)            \
     {                                                                                              \
         const uint64_t bits = static_cast<unsigned>(value);                                        \
-        return static_cast<type>(                                                                  \
-            hostgpu_warp(hostgpu_here.worker, op, mask, bits, 0, {file, line}));                   \
+        return static_cast<type>(hostgpu::at_warp(op, mask, bits, 0, {file, line}));               \
     }
 HOSTGPU_REDUCE(add, unsigned, HOSTGPU_ADD)
 HOSTGPU_REDUCE(add, int, HOSTGPU_ADD)
@@ -198,8 +214,44 @@ template <typename Join, typename T> void join_values(uint64_t *values)
 
 template <typename Join, typename T> HOSTGPU_DEVICE T warp_join(T value, HOSTGPU_HERE)
 {
-    return from_bits<T>(
+    hostgpu_take_turn(
         hostgpu_warp_join(hostgpu_here.worker, join_values<Join, T>, to_bits(value), {file, line}));
+    return from_bits<T>(hostgpu_here.result);
+}
+
+/* Values that are larger than a shuffle moves stay in the lanes' own frames, whose addresses the
+ * lanes hand in. */
+template <int Apart, typename T> void exchange_values(uint64_t *values)
+{
+    for (int lane = 0; lane < 32; lane++)
+        if (!(lane & Apart))
+            std::swap(*reinterpret_cast<T *>(values[lane]),
+                      *reinterpret_cast<T *>(values[lane + Apart]));
+}
+
+template <int First, int End, typename Join, typename T> void join_apart(uint64_t *values)
+{
+    for (int apart = First; apart < End; apart *= 2)
+        for (int lane = 0; lane < 32; lane++) {
+            T *const x = reinterpret_cast<T *>(values[lane]), *const y = reinterpret_cast<T *>(
+                                                                  values[lane ^ apart]);
+            if (!(lane & apart)) *x = *y = Join()(*x, *y);
+        }
+}
+
+template <int Apart, typename T> HOSTGPU_DEVICE T warp_exchange(T x, HOSTGPU_HERE)
+{
+    hostgpu_take_turn(hostgpu_warp_join(hostgpu_here.worker, exchange_values<Apart, T>,
+                                        reinterpret_cast<uintptr_t>(&x), {file, line}));
+    return x;
+}
+
+template <int First, int End, typename Join, typename T>
+HOSTGPU_DEVICE T warp_join_apart(T x, HOSTGPU_HERE)
+{
+    hostgpu_take_turn(hostgpu_warp_join(hostgpu_here.worker, join_apart<First, End, Join, T>,
+                                        reinterpret_cast<uintptr_t>(&x), {file, line}));
+    return x;
 }
 
 } // namespace hostgpu

@@ -22,6 +22,10 @@ enum { HOSTGPU_STACK_FACTOR = 4 }; /* red zones make frames larger */
 enum { HOSTGPU_STACK_FACTOR = 1 };
 #endif
 
+#if defined(__SANITIZE_THREAD__) && !defined(HOSTGPU_TSAN)
+#define HOSTGPU_TSAN 1
+#endif
+
 #ifdef HOSTGPU_TSAN
 #include <sanitizer/tsan_interface.h>
 

@@ -78,8 +78,8 @@ static inline void hostgpu_prefetch_ready(const hostgpu_worker *w)
     if (t->fiber) hostgpu_fiber_prefetch(t->fiber);
 }
 
-/* Goes on, or starts, with a thread that can run. */
-static inline void hostgpu_go_on(hostgpu_worker *w, hostgpu_fiber *from)
+/* Makes a thread that can run the running one. Returns the turn by which it goes on, or starts. */
+static inline hostgpu_turn hostgpu_next_turn(hostgpu_worker *w, hostgpu_fiber *from)
 {
     const unsigned rank = hostgpu_take_ready(w);
     cuda_thread *next = &w->thread[rank];
@@ -89,16 +89,19 @@ static inline void hostgpu_go_on(hostgpu_worker *w, hostgpu_fiber *from)
     w->running = next;
     w->place->rank = rank;
     w->place->thread = next->index;
+    w->place->result = next->warp->result[rank % HOSTGPU_WARP_SIZE];
     hostgpu_prefetch_ready(w);
-    if (next->fiber != from) hostgpu_fiber_switch(from, next->fiber);
+    return (hostgpu_turn){from, next->fiber};
 }
 
-/* Has other threads run until the running one can go on. */
-static inline void hostgpu_wait(hostgpu_worker *w)
+/* The turn that has other threads run until the running one can go on. awaited: what it acquires
+ * then, or NULL. */
+static inline hostgpu_turn hostgpu_wait(hostgpu_worker *w, char *awaited)
 {
     HOSTGPU_RELEASE(&w->race_end); /* in case it never goes on */
     if (!w->ready_count) hostgpu_fault(w, "threads wait for others that never come");
-    hostgpu_go_on(w, w->running->fiber);
+    if (hostgpu_is_race_check) w->running->fiber->awaited = awaited;
+    return hostgpu_next_turn(w, w->running->fiber);
 }
 
 #endif

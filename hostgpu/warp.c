@@ -119,17 +119,24 @@ static void check_agreement(hostgpu_worker *w, const cuda_warp *warp, const cuda
             hostgpu_fault(w, "lanes of a warp wait at different warp operations");
 }
 
+/* False only if the two are equal. Differences are joined: of comparisons in turn gcc makes one of
+ * two numbers that it has just stored side by side, which a processor waits for. */
+static bool may_differ(const cuda_wait *a, const cuda_wait *b)
+{
+    const unsigned difference = ((unsigned)a->op ^ (unsigned)b->op) | (a->mask ^ b->mask) |
+                                ((unsigned)a->site.line ^ (unsigned)b->site.line);
+
+    return difference || a->site.file != b->site.file;
+}
+
 /* Notes that one more lane waits. Whether all wait at the same operation is compared here, where
  * the lane's own is at hand, and only where they may not is asked of all of them. */
 static void arrive(cuda_warp *warp, const cuda_wait *at, unsigned lane)
 {
-    const cuda_wait *first = &warp->first;
-
     if (!warp->arrived) {
         warp->first = *at;
         warp->may_differ = false;
-    } else if (at->site.file != first->site.file || at->site.line != first->site.line ||
-               at->op != first->op || at->mask != first->mask) {
+    } else if (may_differ(at, &warp->first)) {
         warp->may_differ = true;
     }
     warp->arrived |= 1u << lane;
@@ -159,8 +166,8 @@ static void complete(hostgpu_worker *w, cuda_warp *warp, const cuda_wait *at)
     release(w, warp, at->mask);
 }
 
-uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint64_t value,
-                      unsigned source, hostgpu_site site)
+hostgpu_turn hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint64_t value,
+                          unsigned source, hostgpu_site site)
 {
     cuda_thread *t = w->running;
     cuda_warp *warp = t->warp;
@@ -181,13 +188,11 @@ uint64_t hostgpu_warp(hostgpu_worker *w, hostgpu_warp_op op, unsigned mask, uint
         HOSTGPU_ACQUIRE(&warp->race_arrive);
         complete(w, warp, &at);
     }
-    hostgpu_wait(w);
-    HOSTGPU_ACQUIRE(&warp->race_leave[lane]);
-    return warp->result[lane];
+    return hostgpu_wait(w, &warp->race_leave[lane]);
 }
 
-uint64_t hostgpu_warp_join(hostgpu_worker *w, hostgpu_join_function *join, uint64_t value,
-                           hostgpu_site site)
+hostgpu_turn hostgpu_warp_join(hostgpu_worker *w, hostgpu_join_function *join, uint64_t value,
+                               hostgpu_site site)
 {
     w->warp[w->place->rank / HOSTGPU_WARP_SIZE].join = join;
     return hostgpu_warp(w, HOSTGPU_JOIN, ~0u, value, 0, site);

@@ -81,7 +81,6 @@ typedef struct hostgpu_worker {
     unsigned votes;            /* of the barrier that fills ... */
     hostgpu_site barrier_site; /* ... where its first thread came from ... */
     bool barriers_differ;      /* ... and whether another came from elsewhere */
-    hostgpu_votes outcome;     /* of the last full one */
 
     unsigned ready[HOSTGPU_MAX_THREADS]; /* ring of ranks */
     unsigned ready_first, ready_count;

@@ -5,6 +5,7 @@
 
 #include "../view/access.h"
 #include "../arithmetic/logarithm.h"
+#include "../device/warp.h"
 #include "../view/line_tile.h"
 #include "measure.h"
 
@@ -111,6 +112,17 @@ TD_DEVICE seen_tops see_tops(const raised_tops &raised, int l)
     return {__ldcg(&raised.tops[l]), {__ldcg(&bounds[0]), __ldcg(&bounds[1])}};
 }
 
+/* Limits of the largest exponents of some elements of k. */
+struct limits_of_tops {
+    int largest, least;
+};
+struct join_limits {
+    TD_INSIDE limits_of_tops operator()(const limits_of_tops &a, const limits_of_tops &b) const
+    {
+        return {max(a.largest, b.largest), min(a.least, b.least)};
+    }
+};
+
 /* By the tile's, which each warp has of its lines. l: the thread's element of k; by two warps. */
 TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_CHUNK], int l,
                           const seen_tops &seen)
@@ -122,15 +134,11 @@ TD_DEVICE void raise_tops(const raised_tops &raised, const int (*top)[TD_CHUNK],
     const bool exists = l < raised.left;
     int32_t *const bounds = &raised.bounds[l / TD_BOUND * 2];
     if (exists && largest > seen.top) atomicMax(&raised.tops[l], largest);
-    int below = exists ? largest : INT32_MAX;
-    TD_UNROLL
-    for (int step = TD_BOUND / 2; step > 0; step /= 2) {
-        largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
-        below = min(below, __shfl_xor_sync(0xffffffffu, below, step));
-    }
+    const limits_of_tops limits = td_warp_join_apart<1, TD_BOUND, join_limits>(
+        limits_of_tops{largest, exists ? largest : INT32_MAX});
     if (l % TD_BOUND || !exists) return;
-    if (largest > seen.bounds[0]) atomicMax(&bounds[0], largest);
-    if (below > seen.bounds[1]) atomicMax(&bounds[1], below);
+    if (limits.largest > seen.bounds[0]) atomicMax(&bounds[0], limits.largest);
+    if (limits.least > seen.bounds[1]) atomicMax(&bounds[1], limits.least);
 }
 
 /* Sums of some elements of a chunk: of their magnitudes and of their squares. */
@@ -151,6 +159,15 @@ TD_DEVICE summary join(const summary &a, const summary &b)
 {
     return {max(a.peak, b.peak), min(a.low, b.low), a.zeros + b.zeros, a.logs + b.logs};
 }
+struct join_summaries {
+    TD_INSIDE summary operator()(const summary &a, const summary &b) const { return join(a, b); }
+};
+struct join_sums {
+    TD_INSIDE sums_of_chunk operator()(const sums_of_chunk &a, const sums_of_chunk &b) const
+    {
+        return {a.magnitudes + b.magnitudes, a.squares + b.squares};
+    }
+};
 
 /* Of a zero by the formula for normal numbers; below that of any of these. */
 enum { LOG_OF_ZERO = -1023 * TD_LOG };
@@ -518,21 +535,12 @@ struct shifts_of_tile {
 /* All parts of lines, by the lanes that have them. */
 TD_DEVICE summary join_parts(summary s)
 {
-    TD_UNROLL
-    for (int d = WARP_LINES; d < 32; d *= 2)
-        s = join(s, {__shfl_xor_sync(~0u, s.peak, d), __shfl_xor_sync(~0u, s.low, d),
-                     __shfl_xor_sync(~0u, s.zeros, d), __shfl_xor_sync(~0u, s.logs, d)});
-    return s;
+    return td_warp_join_apart<WARP_LINES, 32, join_summaries>(s);
 }
 
 TD_DEVICE sums_of_chunk add_parts(sums_of_chunk sums)
 {
-    TD_UNROLL
-    for (int d = WARP_LINES; d < 32; d *= 2) {
-        sums.magnitudes += __shfl_xor_sync(~0u, sums.magnitudes, d);
-        sums.squares += __shfl_xor_sync(~0u, sums.squares, d);
-    }
-    return sums;
+    return td_warp_join_apart<WARP_LINES, 32, join_sums>(sums);
 }
 
 /* The chunks of a warp's lines of a tile, of which `lines` exist; `left` elements of k are not

@@ -47,10 +47,7 @@ struct seen_of_lines {
 TD_DEVICE void raise_shared_extremes(const seen_of_lines &mine, td_line_extremes *seen)
 {
     TD_UNROLL
-    for (int e = 0; e < TD_EXTREMES; e++) {
-        const int most = td_warp_max(mine.of[e] - NO_LINE);
-        if (most && threadIdx.x % 32 == 0) atomicMax(&seen->above[e], most);
-    }
+    for (int e = 0; e < TD_EXTREMES; e++) td_warp_raise(&seen->above[e], mine.of[e] - NO_LINE);
 }
 
 /* Raises extremes that all blocks see. All threads take part; saw_none: true if no thread of the

@@ -23,12 +23,17 @@ struct chunks_of_block {
 template <int left> TD_DEVICE void join_heights(int (&x)[PER_THREAD])
 {
     const bool is_upper = (threadIdx.x & (unsigned)left) != 0;
+    struct {
+        int of[2 * left];
+    } given;
     TD_UNROLL
     for (int i = 0; i < 2 * left; i++) {
-        const int keep = is_upper ? x[i + 2 * left] : x[i],
-                  give = is_upper ? x[i] : x[i + 2 * left];
-        x[i] = max(keep, __shfl_xor_sync(~0u, give, left));
+        given.of[i] = is_upper ? x[i] : x[i + 2 * left];
+        x[i] = is_upper ? x[i + 2 * left] : x[i];
     }
+    given = td_warp_exchange<left>(given);
+    TD_UNROLL
+    for (int i = 0; i < 2 * left; i++) x[i] = max(x[i], given.of[i]);
 }
 
 /* The largest heights over the warp's lines, of two elements of k: x becomes the second one's, it
@@ -49,10 +54,8 @@ TD_DEVICE int join_lines(int (&x)[PER_THREAD])
 TD_DEVICE void raise_bounds(const summary &all, int least, int left, int32_t *bounds)
 {
     const int lane = (int)threadIdx.x % 32;
-    TD_UNROLL
-    for (int d = 1; d < LINES; d *= 2) least = max(least, __shfl_xor_sync(~0u, least, d));
-    TD_UNROLL
-    for (int d = LINES; d < 32; d *= 2) least = min(least, __shfl_xor_sync(~0u, least, d));
+    least = td_warp_join_apart<1, LINES, td_largest>(least);
+    least = td_warp_join_apart<LINES, 32, td_least>(least);
     const int most = td_warp_max((all.peak >> 8) - NO_EXPONENT),
               own = lane % 2 ? least : most; /* both for each TD_BOUND elements */
     if (lane < 2 * TD_CHUNK / TD_BOUND && lane / 2 * TD_BOUND < left && own > 0)
@@ -138,6 +141,19 @@ TD_DEVICE void measure_chunks(const td_measure &p, int which, int batch, int lin
 
 /* ---- lines ---- */
 
+/* Logarithms of three numbers that all lanes have: each by a lane of its own, but by all lanes of
+ * the host device, where that is faster than a shuffle. */
+TD_DEVICE logs_of_sums logs_by_lanes(uint64_t magnitudes, uint64_t squares, uint64_t elements)
+{
+#if TD_HAS_CUDA_DEVICE
+    const int lane = (int)threadIdx.x % 32;
+    const int log = td_log_above(lane == 0 ? magnitudes : lane == 1 ? squares : elements);
+    return {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)};
+#else
+    return {td_log_above(magnitudes), td_log_above(squares), td_log_above(elements)};
+#endif
+}
+
 /* The record of a line, by a warp. */
 TD_DEVICE td_line join_chunks(const td_measure &p, const chunk *chunks, int64_t k)
 {
@@ -150,12 +166,8 @@ TD_DEVICE td_line join_chunks(const td_measure &p, const chunk *chunks, int64_t 
     const line_sums some = sum_chunks(own, all.peak >> 8);
     const int logs = td_warp_add((int)some.logs);
     const uint64_t sums[2] = {td_warp_add_long(some.magnitudes), td_warp_add_long(some.squares)};
-    const int log = td_log_above(lane == 0   ? sums[0]
-                                 : lane == 1 ? sums[1]
-                                             : (uint64_t)(k - all.zeros));
-    td_line line =
-        line_of(all, {__shfl_sync(~0u, log, 0), __shfl_sync(~0u, log, 1), __shfl_sync(~0u, log, 2)},
-                mean_of(logs, (int)k));
+    td_line line = line_of(all, logs_by_lanes(sums[0], sums[1], (uint64_t)(k - all.zeros)),
+                           mean_of(logs, (int)k));
     if (p.counts_rounded) {
         const int scale = td_scale_of(p.scaling, line),
                   count = td_warp_add(find_rounded(own, scale).count);

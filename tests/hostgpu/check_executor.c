@@ -235,6 +235,40 @@ TEST(test_joins)
     cudaFree(out);
 }
 
+/* A lane's words, and those of lanes whose numbers differ in some bits. */
+static int word_of(int rank, int i)
+{
+    return i == 0 ? rank : i == 1 ? rank * 7 % 64 : (int)(1u << rank % 32);
+}
+
+static void join_by_definition(int rank, int (*joined)[4])
+{
+    enum { APART = 2 | 4 | 8 };
+    memset(*joined, 0, sizeof *joined);
+    for (int other = rank / 32 * 32; other < rank / 32 * 32 + 32; other++) {
+        if (word_of(other, 1) > (*joined)[3]) (*joined)[3] = word_of(other, 1);
+        if ((rank ^ other) & ~APART) continue;
+        (*joined)[0] += word_of(other, 0);
+        if (word_of(other, 1) > (*joined)[1]) (*joined)[1] = word_of(other, 1);
+        (*joined)[2] |= word_of(other, 2);
+    }
+}
+
+TEST(test_lanes_apart)
+{
+    int *out = acquire(64 * 7 * sizeof *out, 0);
+
+    expect_success(launch_lanes_apart(out));
+    for (int rank = 0; rank < 64; rank++) {
+        int joined[4];
+
+        for (int i = 0; i < 3; i++) assert_int_equal(out[7 * rank + i], word_of(rank ^ 8, i));
+        join_by_definition(rank, &joined);
+        assert_memory_equal(&out[7 * rank + 3], joined, sizeof joined);
+    }
+    cudaFree(out);
+}
+
 /* Kernels round as a device does, whatever the program's thread does, and leave no trace of it. */
 TEST(test_arithmetic_is_the_device_s)
 {

@@ -203,6 +203,36 @@ static __global__ void joins(double *out)
     out[3 * threadIdx.x + 2] = td_warp_join<td_least>(own);
 }
 
+/* Three words, more than a shuffle moves. */
+struct words {
+    int sum, largest;
+    unsigned bits;
+};
+struct join_words {
+    TD_INSIDE words operator()(const words &a, const words &b) const
+    {
+        return {a.sum + b.sum, max(a.largest, b.largest), a.bits | b.bits};
+    }
+};
+
+static __global__ void lanes_apart(int *out)
+{
+    TD_SHARED(int, raised, [2]);
+    const int rank = static_cast<int>(threadIdx.x), warp = rank / 32;
+    const words own = {rank, rank * 7 % 64, 1u << rank % 32};
+    const words other = td_warp_exchange<8>(own),
+                joined = td_warp_join_apart<2, 16, join_words>(own);
+    if (rank % 32 == 0) raised[warp] = 0;
+    __syncwarp();
+    td_warp_raise(&raised[warp], own.largest);
+    __syncthreads();
+    const int all[7] = {other.sum,   other.largest,  static_cast<int>(other.bits),
+                        joined.sum,  joined.largest, static_cast<int>(joined.bits),
+                        raised[warp]};
+    for (int i = 0; i < 7; i++) out[7 * rank + i] = all[i];
+}
+
+cudaError_t launch_lanes_apart(int *out) { return TD_LAUNCH(lanes_apart, 1, 64, 0, 0, out); }
 cudaError_t launch_joins(double *out) { return TD_LAUNCH(joins, 1, 64, 0, 0, out); }
 cudaError_t launch_shuffles(int *out) { return TD_LAUNCH(shuffles, 1, 64, 0, 0, out); }
 cudaError_t launch_shuffle_double(double *out)

@@ -43,6 +43,11 @@ cudaError_t launch_warp_votes(unsigned *out);
  * and the least of them. */
 cudaError_t launch_joins(double *out);
 
+/* 64 threads, whose words are {rank, 7 rank modulo 64, the lane's bit}; out[7 * rank ...]: the
+ * words of the lane 8 apart; what the lanes 2, 4 and 8 apart have, joined to a sum, the largest,
+ * and all bits; the warp's largest second word. */
+cudaError_t launch_lanes_apart(int *out);
+
 /* out[0]: count; [1]: max; [2]: min; [3]: or; [4]: by CAS; [5]: exchanged. */
 cudaError_t launch_atomics(unsigned blocks, unsigned threads, unsigned long long *out);
 cudaError_t launch_atomic_doubles(unsigned blocks, unsigned threads, double *sum, float *sum32);

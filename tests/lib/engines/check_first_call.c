@@ -1,5 +1,6 @@
 /* check_first_call.c - the first product in a context loads all kernels that products of its mode
- * may need, and none of those that only others need. The host device counts them. */
+ * may need, and none of those that only others need. The host device counts them. What C becomes of
+ * such products check_dgemm.c compares, in every mode with every kind of data. */
 #include "tests/support/test.h"
 
 #include "hostgpu/executor.h"
@@ -16,14 +17,22 @@ static const product products[] = {
 };
 enum { PRODUCTS = sizeof products / sizeof *products };
 
-static void check_all(const mode *m)
+static void compute(const mode *m, const product *of)
 {
-    for (int i = 1; i < PRODUCTS; i++) checked_product(m, &products[i]);
+    problem p = problem_make(of);
+    test_matrix c = checked_compute(m, &p);
+    matrix_free(&c);
+    problem_free(&p);
+}
+
+static void compute_all(const mode *m)
+{
+    for (int i = 1; i < PRODUCTS; i++) compute(m, &products[i]);
     for (int d = 0; d < distribution_count; d++) {
         product of = products[0];
         if (distributions[d].overflows && strcmp(m->name, "fp64") == 0) continue;
         of.data = distributions[d].name;
-        checked_product(m, &of);
+        compute(m, &of);
     }
 }
 
@@ -34,16 +43,16 @@ TEST(a_first_call_loads_what_its_mode_needs)
     while ((m = mode_after(m))) {
         CHECK_CUDA(cudaDeviceReset());
         CHECK(hostgpu_loaded_kernels() == 0, "a new context");
-        checked_product(m, &products[0]);
+        compute(m, &products[0]);
         const size_t loaded = hostgpu_loaded_kernels();
         if (loaded > most) most = loaded;
         test_note("%s: %zu kernels", m->name, loaded);
-        check_all(m);
+        compute_all(m);
         CHECK(hostgpu_loaded_kernels() == loaded, "%s: later products have loaded %zu more",
               m->name, hostgpu_loaded_kernels() - loaded);
     }
     CHECK_CUDA(cudaDeviceReset());
-    while ((m = mode_after(m))) checked_product(m, &products[0]);
+    while ((m = mode_after(m))) compute(m, &products[0]);
     CHECK(hostgpu_loaded_kernels() > most, "all modes together: %zu kernels, one: up to %zu",
           hostgpu_loaded_kernels(), most);
     test_note("all modes: %zu kernels", hostgpu_loaded_kernels());
