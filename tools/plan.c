@@ -12,9 +12,8 @@
 #include "lib/engines/proven.h"
 #include "lib/model/solve_model.h"
 #include "lib/model/route.h"
-#include "lib/routine/qr_steps.h"
+#include "lib/routine/operations.h"
 #include "lib/routine/real.h"
-#include "lib/routine/sizes.h"
 #include "lib/routine/steps.h"
 #include "lib/report/json_text.h"
 #include "lib/options/nearest.h"
@@ -198,35 +197,11 @@ static void print_ops(const planned *of, char text[3])
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
-/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. Solutions
- * meet two triangles, inverses twice what their factors have taken. Of eigenvectors those of
- * LAPACK's reduction, divide and conquer, and reflectors. */
-static double terms_of_factors(const td_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, k = (double)td_smaller(p->m, p->n);
-    if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
-    if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
-    if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
-    if (p->kind == TD_EIGEN) return n * n * n * 7.0 / 3.0;
-    if (p->kind != TD_FACTOR_LU) return td_qr_terms(p);
-    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
-}
-
-/* Additions and multiplications of real numbers, of which a triangular routine needs half of its
- * product's. */
+/* Of all members. */
 static double operations_of(const planned *of)
 {
-    const td_product *p = &of->question.product;
-    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
-    if (is_factored(of)) return of_a_term * terms_of_factors(of->question.called);
-    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || is_solve(of);
-    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
-                 elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
-                 k = (double)of->k,
-                 terms = is_halved        ? 0.5 * (k + 1.0)
-                         : p->adds_mirror ? 2.0 * k
-                                          : k;
-    return of_a_term * elements * terms;
+    const td_problem *p = of->question.called;
+    return td_operations(p) * (double)p->batch;
 }
 
 /* ---- the model ---- */
