@@ -152,6 +152,15 @@ static bool parse_batch(const char *text, const routine *r, td_problem *p)
     return false;
 }
 
+/* False if the matrices are in no memory, which is said. */
+static bool can_be(const td_problem *p, const routine *r)
+{
+    if (td_problem_is_countable(p)) return true;
+    complain("%s has a matrix, or a batch of them, of more elements than any memory; allowed: 2^56",
+             r->name.text);
+    return false;
+}
+
 static bool parse_problem(const command_line *line, const routine *r, td_problem *called)
 {
     static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
@@ -169,7 +178,8 @@ static bool parse_problem(const command_line *line, const routine *r, td_problem
     p.alpha.value.binary64 = 1.0;
     *called = p;
     return parse_sizes(line, r, called) && parse_batch(line->values[BATCH], r, called) &&
-           parse_ops(line->values[OP], r, called) && parse_side(line->values[SIDE], r, called);
+           parse_ops(line->values[OP], r, called) && parse_side(line->values[SIDE], r, called) &&
+           can_be(called, r);
 }
 
 /* What is planned: a routine's call; k of its product, or else the terms of its longest sums;
