@@ -48,7 +48,7 @@ cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *fun
     return CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostgpu_handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static cublasHandle_t handles, destroyed; /* under the lock */
 
 /* Under the lock: one that is used again, or a fresh one; NULL without memory. */
@@ -72,7 +72,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     REQUIRE(handle, CUBLAS_STATUS_INVALID_VALUE);
     *handle = NULL;
     REQUIRE(context, CUBLAS_STATUS_NOT_INITIALIZED);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_handles_lock);
     *handle = take_handle();
     if (*handle) /* all properties start as 0 */
         **handle =
@@ -80,7 +80,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
                                    .is_handle = IS_HANDLE,
                                    .context = context,
                                    .special_values = CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT};
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_handles_lock);
     return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
@@ -89,14 +89,14 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
     bool was_handle;
 
     REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_handles_lock);
     was_handle = is_handle(handle);
     if (was_handle) {
         handle->is_handle = 0;
         handle->next_destroyed = destroyed;
         destroyed = handle;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_handles_lock);
     return was_handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 

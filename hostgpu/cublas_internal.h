@@ -2,6 +2,7 @@
 #ifndef HOSTGPU_CUBLAS_INTERNAL_H
 #define HOSTGPU_CUBLAS_INTERNAL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,9 @@ struct cublasContext {
 };
 
 enum { IS_HANDLE = 0x7a9d3c51 };
+
+/* For fork() alone (cublas_fork.c): of all handles, and of cublas.h's. */
+extern pthread_mutex_t hostgpu_handles_lock, hostgpu_legacy_lock;
 
 static inline bool is_handle(cublasHandle_t handle)
 {

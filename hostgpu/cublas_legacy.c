@@ -7,7 +7,7 @@
 
 #include "cublas_internal.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostgpu_legacy_lock = PTHREAD_MUTEX_INITIALIZER;
 static cublasHandle_t handle;
 static __thread cublasStatus last_error;
 
@@ -20,9 +20,9 @@ cublasStatus_t hostgpu_record_legacy(cublasStatus_t status)
 /* The process's handle, created on first use; NULL without memory. */
 static cublasHandle_t get_handle(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_legacy_lock);
     if (!handle) hostgpu_record_legacy(cublasCreate_v2(&handle));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_legacy_lock);
     return handle;
 }
 
@@ -33,10 +33,10 @@ cublasStatus cublasInit(void)
 
 cublasStatus cublasShutdown(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hostgpu_legacy_lock);
     if (handle) cublasDestroy_v2(handle);
     handle = NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hostgpu_legacy_lock);
     return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -15,6 +15,15 @@ typedef struct {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+/* A child finds no lock taken by a thread that it does not have. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, after_fork, after_fork);
+}
+
 /* One that is used again, or a fresh one; NULL without memory. Only its base is set. */
 static void *take(pool *p)
 {

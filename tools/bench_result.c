@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "tools/visible.h"
+
 /* ---- numbers ---- */
 
 bool bench_is_good_run(const bench_run *run)
@@ -283,8 +285,9 @@ static void note_all(FILE *out, const bench *b)
                 "them\n",
                 b->modes[0].emulated, b->modes[0].calls);
     if (calls == 0)
-        fprintf(out, "the program made no call that Tandem intercepts; tandem doctor %s says why\n",
-                b->program.command[0]);
+        visible_line(out,
+                     "the program made no call that Tandem intercepts; tandem doctor %s says why",
+                     b->program.command[0]);
     note_outputs(out, b);
 }
 

@@ -16,6 +16,7 @@
 #include "tools/program.h"
 #include "tools/reach.h"
 #include "tools/tandem.h"
+#include "tools/visible.h"
 
 #define NO_GPU_SPEED "whose speed says nothing about a GPU"
 
@@ -58,7 +59,7 @@ static void print_libraries(FILE *out)
         const loaded_library *library = &set.libraries[i];
         if (!library->path || !strstr(names, library->name)) continue;
         char *real = realpath(library->path, NULL);
-        fprintf(out, "library:     %s is %s\n", library->name, real ? real : library->path);
+        visible_line(out, "library:     %s is %s", library->name, real ? real : library->path);
         free(real);
         found++;
     }
@@ -74,9 +75,8 @@ static void print_emulation(FILE *out)
     for (char *const *variable = environ; *variable; variable++)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
             if (strncmp(*variable, prefixes[i], strlen(prefixes[i])) == 0)
-                fprintf(
-                    out,
-                    "emulation:   %s: products that stay native may be cuBLAS's own emulation\n",
+                visible_line(
+                    out, "emulation:   %s: products that stay native may be cuBLAS's own emulation",
                     *variable);
 }
 
@@ -84,7 +84,7 @@ static bool print_placement(FILE *out, const char *label, const char *name)
 {
     char path[PATH_MAX];
     const bool is_found = placement_find(name, path);
-    fprintf(out, "%-12s %s\n", label, is_found ? path : "not built");
+    visible_line(out, "%-12s %s", label, is_found ? path : "not built");
     return is_found;
 }
 
@@ -200,7 +200,7 @@ bool doctor_print(FILE *out)
 {
     finding f = {.facts = out, .verdict = PRELOAD_FAILS};
     examine_machine(&f);
-    fprintf(out, "verdict:     %s: %s\n", verdicts[f.verdict], f.reason);
+    visible_line(out, "verdict:     %s: %s", verdicts[f.verdict], f.reason);
     return f.verdict != PRELOAD_FAILS;
 }
 
@@ -223,6 +223,12 @@ static void print_json(const finding *f, char *facts)
         printf("}");
     }
     printf("\n  ]\n}\n");
+}
+
+static void print_text(const finding *f, const char *facts)
+{
+    fputs(facts, stdout);
+    visible_line(stdout, "verdict:     %s: %s", verdicts[f->verdict], f->reason);
 }
 
 enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN, ATTACH };
@@ -270,7 +276,7 @@ static int run(const command_line *line)
     if (is_examined && line->values[WANTS_JSON])
         print_json(&f, facts);
     else if (is_examined)
-        printf("%sverdict:     %s: %s\n", facts, verdicts[f.verdict], f.reason);
+        print_text(&f, facts);
     free(facts);
     return !is_examined ? EXIT_USAGE : f.verdict == PRELOAD_FAILS ? 1 : 0;
 }

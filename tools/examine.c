@@ -10,6 +10,7 @@
 #include "tools/loader.h"
 #include "tools/placement.h"
 #include "tools/program.h"
+#include "tools/visible.h"
 
 /* A text that every build of cuBLAS holds, also where its symbols were stripped. */
 #define CUBLAS_MARK "CUBLAS_LOGINFO_DBG"
@@ -85,10 +86,10 @@ static void print_imports(const elf_file *file, findings *f)
     for (const char *name; (name = elf_file_next_import(file, &position));)
         others += is_cublas_function(name);
     others -= of_cublas;
-    if (listed) fprintf(f->out, " (in %s)\n", examine_base_name(file->path));
+    if (listed) visible_line(f->out, " (in %s)", examine_base_name(file->path));
     if (others > 0)
-        fprintf(f->out, "left alone:  %d other cuBLAS function%s (in %s)\n", others,
-                others > 1 ? "s" : "", examine_base_name(file->path));
+        visible_line(f->out, "left alone:  %d other cuBLAS function%s (in %s)", others,
+                     others > 1 ? "s" : "", examine_base_name(file->path));
     f->imports += listed;
     f->others += others;
 }
@@ -123,8 +124,8 @@ static void look_for_lookups(const elf_file *file, findings *f)
     for (int e = 0; e < TD_ENTRY_COUNT; e++)
         if (is_named[e])
             fprintf(f->out, "%s%s", listed++ ? ", " : "looked up:   ", td_entries[e].name);
-    fprintf(f->out, " (in %s): %s%s\n", examine_base_name(file->path),
-            f->unseen ? "not seen, as " : "intercepted", f->unseen ? f->unseen : "");
+    visible_line(f->out, " (in %s): %s%s", examine_base_name(file->path),
+                 f->unseen ? "not seen, as " : "intercepted", f->unseen ? f->unseen : "");
 }
 
 /* The host device's stand-ins, in whose symbols it stands what they do not implement: stubs are
@@ -171,8 +172,8 @@ static void print_stubs(FILE *out, const elf_file *file, const stand_ins *all)
     }
     if (count > NAMED) fprintf(out, " and %d more", count - NAMED);
     if (count > 0)
-        fprintf(out, " (in %s): the host device returns that they are not supported\n",
-                examine_base_name(file->path));
+        visible_line(out, " (in %s): the host device returns that they are not supported",
+                     examine_base_name(file->path));
 }
 
 /* Functions of cuBLAS's names alone do not make a file hold it: trampolines have them, too, which
@@ -319,7 +320,7 @@ static preload_verdict examine_set(FILE *out, const elf_file *program, bool is_s
         const bool is_cudas = is_own(examine_base_name(library->name), on_host_device);
         elf_file file;
         if (!library->path && !(on_host_device && is_cudas))
-            fprintf(f.out, "not found:   %s\n", library->name);
+            visible_line(f.out, "not found:   %s", library->name);
         f.is_part_missing |= !library->path && !is_cudas;
         if (is_cudas || !library->path || !elf_file_open(&file, library->path)) continue;
         look_into(&file, on_host, &f);
@@ -336,10 +337,10 @@ static preload_verdict examine_set(FILE *out, const elf_file *program, bool is_s
 
 static void print_kind(FILE *out, const char *path, const char *wrapper, const elf_file *file)
 {
-    fprintf(out, "program:     %s\n", path);
-    if (wrapper[0]) fprintf(out, "wrapper:     %s, a script itself\n", wrapper);
-    if (strcmp(path, file->path) != 0) fprintf(out, "interpreter: %s\n", file->path);
-    if (program_runner(path)) fprintf(out, "run as:      %s %s\n", program_runner(path), path);
+    visible_line(out, "program:     %s", path);
+    if (wrapper[0]) visible_line(out, "wrapper:     %s, a script itself", wrapper);
+    if (strcmp(path, file->path) != 0) visible_line(out, "interpreter: %s", file->path);
+    if (program_runner(path)) visible_line(out, "run as:      %s %s", program_runner(path), path);
     fprintf(out, "kind:        %s, %s-bit\n",
             file->is_cut                                               ? "damaged"
             : file->interpreter[0]                                     ? "dynamically linked"

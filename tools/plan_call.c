@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "lib/options/nearest.h"
-#include "lib/routine/qr_steps.h"
-#include "lib/routine/sizes.h"
+#include "lib/routine/operations.h"
 #include "tools/tandem.h"
 
 enum { MOST_OPS = 2 };
@@ -130,6 +129,15 @@ static bool parse_batch(const char *text, const plan_routine *r, td_problem *p)
     return false;
 }
 
+/* False if the matrices are in no memory, which is said. */
+static bool can_be(const td_problem *p, const plan_routine *r)
+{
+    if (td_problem_is_countable(p)) return true;
+    complain("%s has a matrix, or a batch of them, of more elements than any memory; allowed: 2^56",
+             r->name.text);
+    return false;
+}
+
 bool plan_parse_problem(const command_line *line, const plan_routine *r, td_problem *called)
 {
     static _Alignas(16) td_value somewhere[3]; /* so that the matrices are three, and aligned */
@@ -148,7 +156,7 @@ bool plan_parse_problem(const command_line *line, const plan_routine *r, td_prob
     *called = p;
     return parse_sizes(line, r, called) && parse_batch(line->values[PLAN_BATCH], r, called) &&
            parse_ops(line->values[PLAN_OP], r, called) &&
-           parse_side(line->values[PLAN_SIDE], r, called);
+           parse_side(line->values[PLAN_SIDE], r, called) && can_be(called, r);
 }
 
 /* Factors, or what is made of them. */
@@ -166,35 +174,10 @@ void plan_print_ops(const planned *of, char text[3])
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
 
-/* Multiply-adds of elements: of step i of k, (m - i)(n - i), or half of it in a triangle. Solutions
- * meet two triangles, inverses twice what their factors have taken. Of eigenvectors those of
- * LAPACK's reduction, divide and conquer, and reflectors. */
-static double terms_of_factors(const td_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, k = (double)td_smaller(p->m, p->n);
-    if (p->kind == TD_FACTOR_CHOLESKY) return n * n * n / 6.0;
-    if (p->kind == TD_CHOLESKY_INVERT) return n * n * n / 3.0;
-    if (td_kind_is_by_factors(p->kind)) return n * n * (double)p->k;
-    if (p->kind == TD_EIGEN) return n * n * n * 7.0 / 3.0;
-    if (p->kind != TD_FACTOR_LU) return td_qr_terms(p);
-    return m * n * k - (m + n) * k * k / 2.0 + k * k * k / 3.0;
-}
-
-/* Additions and multiplications of real numbers, of which a triangular routine needs half of its
- * product's. */
 double plan_operations(const planned *of)
 {
-    const td_product *p = &of->question.product;
-    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
-    if (is_factored(of)) return of_a_term * terms_of_factors(of->question.called);
-    const bool is_halved = p->routine == TD_TRIANGULAR_PRODUCT || is_solve(of);
-    const double n = (double)p->n, all = (double)p->m * n * (double)p->batch,
-                 elements = p->region == TD_REGION_ALL ? all : 0.5 * n * (n + 1.0),
-                 k = (double)of->k,
-                 terms = is_halved        ? 0.5 * (k + 1.0)
-                         : p->adds_mirror ? 2.0 * k
-                                          : k;
-    return of_a_term * elements * terms;
+    const td_problem *p = of->question.called;
+    return td_operations(p) * (double)p->batch;
 }
 
 /* ---- the model ---- */

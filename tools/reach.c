@@ -7,6 +7,7 @@
 #include "lib/routine/entries.h"
 #include "tools/elf_file.h"
 #include "tools/tandem.h"
+#include "tools/visible.h"
 
 /* A library that finds cuBLAS or cuSOLVER by name has one of these names among its texts: nothing
  * is done without a handle. */
@@ -48,12 +49,12 @@ static void examine(FILE *facts, const char *path, reach *found)
     const int count = is_tandem || is_cublas(&file) ? 0 : count_wrapped(&file);
     found->has_tandem |= is_tandem;
     if (is_tandem) {
-        fprintf(facts, "Tandem:      %s is loaded\n", path);
+        visible_line(facts, "Tandem:      %s is loaded", path);
     } else if (count > 0) {
-        fprintf(facts, "reached:     %s, by %d functions\n", path, count);
+        visible_line(facts, "reached:     %s, by %d functions", path, count);
         found->reached++;
     } else if (!is_cublas(&file) && looks_up(&file)) {
-        fprintf(facts, "uncertain:   %s may have looked functions up, and keep them\n", path);
+        visible_line(facts, "uncertain:   %s may have looked functions up, and keep them", path);
         found->uncertain++;
     }
     elf_file_close(&file);

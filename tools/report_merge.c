@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "lib/report/timed.h"
+#include "lib/routine/entries.h"
+#include "lib/routine/operations.h"
 
 const char *const merged_orders[ORDERS] = {"time", "calls", "gain", "error"};
 
@@ -131,47 +133,25 @@ double merged_gain(const merged_line *line)
 
 /* ---- operations ---- */
 
-/* Of a routine with a triangle: what the letters say of it. */
-static double triangle_operations(const td_report_call *c)
+/* Negative if the function is none that this version of Tandem knows. */
+static double operations_of(const td_report_call *c)
 {
-    const double m = (double)c->m, n = (double)c->n, k = (double)c->k;
-    const double order = c->side == 'L' ? m : n;
-    if (c->diag) return order * m * n;
-    if (c->side) return 2.0 * order * m * n;
-    const bool is_double = strstr(c->function, "r2k") != NULL;
-    return (is_double ? 2.0 : 1.0) * n * (n + 1.0) * k;
-}
-
-/* Of the other routines: a factor of what their sizes make. */
-static const struct {
-    const char *part; /* of the function's name */
-    double factor;
-    enum { M_N_K, N_N_K, N_N_N } sizes;
-} routines[] = {
-    {"emm", 2.0, M_N_K},         {"Matmul", 2.0, M_N_K}, {"getrf", 2.0 / 3.0, N_N_N},
-    {"getri", 4.0 / 3.0, N_N_N}, {"matinv", 2.0, N_N_N}, {"getrs", 2.0, N_N_K},
-    {"geqrf", 4.0 / 3.0, N_N_N},
-};
-
-/* Negative if the routine is none of those. */
-static double plain_operations(const td_report_call *c)
-{
-    const double m = (double)c->m, n = (double)c->n, k = (double)c->k;
-    const double sizes[] = {[M_N_K] = m * n * k, [N_N_K] = n * n * k, [N_N_N] = n * n * n};
-    for (size_t i = 0; i < sizeof routines / sizeof *routines; i++)
-        if (strstr(c->function, routines[i].part))
-            return routines[i].factor * sizes[routines[i].sizes];
-    return -1.0;
+    const td_entry entry = td_entry_find(c->function);
+    if (entry == TD_ENTRY_COUNT) return -1.0;
+    const bool is_complex = strncmp(c->type, "complex", strlen("complex")) == 0;
+    const td_problem p = {.kind = td_routines[td_entries[entry].routine].kind,
+                          .type = is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
+                          .side = c->side == 'R' ? TD_RIGHT : TD_LEFT,
+                          .m = c->m,
+                          .n = c->n,
+                          .k = c->k};
+    return td_operations(&p) * (double)c->batch;
 }
 
 double merged_rate(const merged_line *line)
 {
-    const td_report_call *c = &line->call;
-    const bool is_complex = strncmp(c->type, "complex", strlen("complex")) == 0;
-    const double one = merged_seconds_of_one(line);
-    const double real = c->uplo ? triangle_operations(c) : plain_operations(c);
-    if (real < 0.0 || one <= 0.0) return -1.0;
-    return real * (is_complex ? 4.0 : 1.0) * (double)c->batch / one;
+    const double one = merged_seconds_of_one(line), operations = operations_of(&line->call);
+    return operations < 0.0 || one <= 0.0 ? -1.0 : operations / one;
 }
 
 /* ---- orders ---- */

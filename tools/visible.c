@@ -1,6 +1,6 @@
 #include "tools/visible.h"
 
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,4 +25,17 @@ char *visible_copy(const char *text)
     }
     if (copy) *to = '\0';
     return copy;
+}
+
+void visible_line(FILE *out, const char *format, ...)
+{
+    char *line = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&line, format, arguments) < 0) line = NULL;
+    va_end(arguments);
+    char *visible = line ? visible_copy(line) : NULL;
+    fprintf(out, "%s\n", visible ? visible : "out of memory");
+    free(visible);
+    free(line);
 }

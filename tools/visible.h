@@ -3,6 +3,8 @@
 #ifndef TD_TOOLS_VISIBLE_H
 #define TD_TOOLS_VISIBLE_H
 
+#include <stdio.h>
+
 /* Bytes of the control character at `text` (one of ASCII, or of UTF-8 from U+0080 to U+009F), 0 if
  * there is none. */
 int visible_control(const char *text);
@@ -10,5 +12,8 @@ int visible_control(const char *text);
 /* A copy, which the caller frees, with \x1b and the like for control characters; NULL without
  * memory. */
 char *visible_copy(const char *text);
+
+/* Prints a line, which ends behind the text: control characters in it are visible. */
+__attribute__((format(printf, 2, 3))) void visible_line(FILE *out, const char *format, ...);
 
 #endif

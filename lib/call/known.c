@@ -133,7 +133,7 @@ static struct {
     known known[WAYS];
     unsigned oldest; /* the next to be forgotten */
 } table[SETS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_known_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_same(const void *one, const void *other)
 {
@@ -151,22 +151,22 @@ static known *find(const key *k, uint64_t hash)
 
 static bool recall(const key *k, uint64_t hash, td_decision *decision)
 {
-    if (pthread_mutex_trylock(&lock) != 0) return false;
+    if (pthread_mutex_trylock(&td_known_lock) != 0) return false;
     const known *const found = find(k, hash);
     if (found) *decision = found->decision;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_known_lock);
     return found;
 }
 
 static void keep(const key *k, uint64_t hash, const td_decision *decision)
 {
-    if (pthread_mutex_trylock(&lock) != 0) return;
+    if (pthread_mutex_trylock(&td_known_lock) != 0) return;
     known *place = find(k, hash);
     if (!place) place = &table[hash % SETS].known[table[hash % SETS].oldest++ % WAYS];
     place->hash = hash;
     memcpy(&place->of, k, sizeof place->of);
     place->decision = *decision;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_known_lock);
 }
 
 bool td_known_find(const td_options *o, td_entry entry, const td_problem *p, const td_model *model,

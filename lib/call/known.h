@@ -3,6 +3,8 @@
 #ifndef TD_KNOWN_H
 #define TD_KNOWN_H
 
+#include <pthread.h>
+
 #include "policy.h"
 
 /* As td_policy_decide, from memory if a call like this one was decided before: with the same
@@ -17,5 +19,8 @@ td_decision td_known_decide(const td_options *options, const td_question *q, con
  * nobody has to ask, which takes longer than to remember. */
 bool td_known_find(const td_options *options, td_entry entry, const td_problem *p,
                    const td_model *model, td_decision *decision);
+
+/* For fork() alone (process.c). */
+extern pthread_mutex_t td_known_lock;
 
 #endif

@@ -7,15 +7,20 @@
 
 #include "../cuda/device.h"
 #include "../cuda/workspace.h"
+#include "../engines/factor/ahead.h"
 #include "../engines/ozaki/branch.h"
+#include "../engines/ozaki/cublas.h"
 #include "../loader/host_device.h"
 #include "../loader/loaded.h"
 #include "../loader/originals.h"
 #include "../loader/owners.h"
+#include "../loader/site.h"
 #include "../options/environment.h"
 #include "../report/report.h"
 #include "../report/timer.h"
+#include "../verify/failures.h"
 #include "../version.h"
+#include "known.h"
 #include "scope.h"
 #include "site_table.h"
 
@@ -25,8 +30,9 @@ static pthread_once_t options_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE
 
 /* What a child of fork() must not find taken by a thread that it does not have. A thread that has
  * one of these takes none that is before it, and may take those of timer and report. */
-static pthread_mutex_t *const guarded[] = {&td_scope_lock, &td_devices_lock, &td_contexts_lock,
-                                           &td_owners_lock, &td_site_table_lock};
+static pthread_mutex_t *const guarded[] = {
+    &td_scope_lock,  &td_failures_lock,   &td_devices_lock, &td_contexts_lock,
+    &td_owners_lock, &td_site_table_lock, &td_sites_lock,   &td_known_lock};
 enum { GUARDED = sizeof guarded / sizeof *guarded };
 
 static void before_fork(void)
@@ -50,6 +56,8 @@ static void in_child(void)
     after_fork(true);
     td_workspace_after_fork();
     td_branch_after_fork();
+    td_cublas_after_fork();
+    td_ahead_after_fork();
 }
 
 /* A program that finds no GPU ends before its first product. */

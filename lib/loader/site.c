@@ -16,7 +16,7 @@ typedef struct {
     td_site site;
 } known;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t td_sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *tree; /* of known, for tsearch(3) */
 
 static int compare(const void *left, const void *right)
@@ -29,20 +29,20 @@ static int compare(const void *left, const void *right)
 /* One known place; NULL if it is new. */
 static const known *find(const known *wanted)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_sites_lock);
     known *const *found = tfind(wanted, &tree, compare);
     const known *k = found ? *found : NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_sites_lock);
     return k;
 }
 
 /* Keeps a place, or the one that another thread has kept meanwhile. */
 static const known *keep(known *made)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_sites_lock);
     known *const *kept = tsearch(made, &tree, compare);
     const known *k = kept ? *kept : NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_sites_lock);
     if (k != made) free(made);
     return k;
 }

@@ -3,6 +3,8 @@
 #ifndef TD_SITE_H
 #define TD_SITE_H
 
+#include <pthread.h>
+
 enum { TD_SITE_BYTES = 256 };
 
 typedef struct {
@@ -19,5 +21,8 @@ const td_site *td_site_find(const void *address);
 
 /* "symbol+0x1a (object)" or "object+0x1234". */
 void td_site_print(const td_site *site, char text[2 * TD_SITE_BYTES + 32]);
+
+/* For fork() alone (../call/process.c). */
+extern pthread_mutex_t td_sites_lock;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "../routine/operations.h"
 #include "../routine/sizes.h"
 
 /* ---- figures by order ---- */
@@ -102,8 +103,7 @@ double td_model_native_qr(const td_model *model, const td_problem *p)
     const double side = p->kind == TD_FACTOR_QR ? td_factor_side(p) : side_of(p);
     if (measured) return 1e-3 * td_factor_figure(measured, side);
     const td_figures_by_order *columns = FIND(native_column_rows, model, p);
-    const double of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
-    return of_a_term * td_qr_terms(p) / model->rates.matrix64 +
+    return td_operations(p) / model->rates.matrix64 +
            (double)order_of(p) * 1e-6 * td_factor_figure(columns, side);
 }
 

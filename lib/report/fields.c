@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../routine/entries.h"
+
 /* ---- tables ---- */
 
 #define TYPE(name, kind, null, ...)                                                                \
@@ -75,10 +77,20 @@ const td_field *td_field_members(const td_field *field)
 
 /* ---- lines ---- */
 
+/* Of a function that another version of Tandem reports as many as there are of most with such
+ * letters. */
+static int operations_of(const td_report_call *call)
+{
+    const td_entry entry = td_entry_find(call->function);
+    if (entry == TD_ENTRY_COUNT) return call->side || call->uplo ? 1 : 2;
+    return td_kinds[td_routines[td_entries[entry].routine].kind].operations;
+}
+
 td_letters_text td_report_letters(const td_report_call *call)
 {
     return td_letters_print(
-        &(td_letters){call->side, call->uplo, call->diag, call->op_a, call->op_b});
+        &(td_letters){call->side, call->uplo, call->diag, call->op_a, call->op_b},
+        operations_of(call));
 }
 
 const char *td_report_short_name(const td_report_call *call)

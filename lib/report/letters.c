@@ -1,12 +1,9 @@
 #include "letters.h"
 
-#include <stdbool.h>
-
-td_letters_text td_letters_print(const td_letters *l)
+td_letters_text td_letters_print(const td_letters *l, int operations)
 {
-    const bool is_symmetric_product = l->side && !l->diagonal;
-    const char taken[] = {l->side, l->triangle, is_symmetric_product ? '\0' : l->op_a, l->diagonal,
-                          l->triangle ? '\0' : l->op_b};
+    const char taken[] = {l->side, l->triangle, operations > 0 ? l->op_a : '\0', l->diagonal,
+                          operations > 1 ? l->op_b : '\0'};
     td_letters_text made;
     int used = 0;
     for (int i = 0; i < (int)sizeof taken; i++)

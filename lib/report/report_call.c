@@ -25,16 +25,12 @@ static char op_letter(td_op op, bool is_conjugate)
 /* Native calls with invalid arguments are listed, too: '?' stands for no operation. */
 static td_letters letters_of(const td_report_key *key)
 {
-    const bool has_triangle =
-        key->kind >= TD_SYMMETRIC_PRODUCT && key->kind <= TD_TRIANGULAR_PRODUCT;
-    const bool has_diagonal =
-        key->kind == TD_TRIANGULAR_SOLVE || key->kind == TD_TRIANGULAR_PRODUCT;
+    const td_kind_info *kind = &td_kinds[key->kind];
     td_letters l = {.op_a = op_letter(key->op_a, key->is_conjugate_a),
                     .op_b = op_letter(key->op_b, key->is_conjugate_b)};
-    if (has_diagonal || key->kind == TD_SYMMETRIC_PRODUCT)
-        l.side = key->side == TD_LEFT ? 'L' : 'R';
-    if (has_triangle) l.triangle = key->triangle == TD_LOWER ? 'L' : 'U';
-    if (has_diagonal) l.diagonal = key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N';
+    if (kind->has_side) l.side = key->side == TD_LEFT ? 'L' : 'R';
+    if (kind->has_triangle) l.triangle = key->triangle == TD_LOWER ? 'L' : 'U';
+    if (kind->has_diagonal) l.diagonal = key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N';
     return l;
 }
 
@@ -94,7 +90,8 @@ void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
     char batch[32] = "";
     if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
     const td_letters letters = letters_of(key);
-    snprintf(text, TD_CALL_TEXT, "%s %s m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
-             td_entries[key->entry].name, td_letters_print(&letters).text, key->m, key->n, key->k,
-             batch, key->mode);
+    const td_letters_text taken = td_letters_print(&letters, td_kinds[key->kind].operations);
+    snprintf(text, TD_CALL_TEXT, "%s%s%s m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
+             td_entries[key->entry].name, taken.text[0] ? " " : "", taken.text, key->m, key->n,
+             key->k, batch, key->mode);
 }

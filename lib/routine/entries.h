@@ -75,6 +75,9 @@ typedef enum { TD_CUBLAS, TD_CUSOLVER, TD_MAKERS } td_maker;
 extern const td_family_info td_families[TD_FAMILY_COUNT];
 extern const td_entry_info td_entries[TD_ENTRY_COUNT];
 
+/* The entry of a function's name; TD_ENTRY_COUNT: there is none. */
+td_entry td_entry_find(const char *function);
+
 static inline td_maker td_entry_maker(td_entry entry)
 {
     return td_entries[entry].family == TD_FAMILY_factor ? TD_CUSOLVER : TD_CUBLAS;

@@ -56,15 +56,6 @@ int64_t td_qr_blocks(const td_qr_cut *cut, int64_t reflectors)
                : 1 + td_ceil_div(reflectors - cut->last, cut->block);
 }
 
-/* Step i of k is a product with (m - i)(n - i) elements, and another one; reflectors that are
- * applied to other vectors meet all of these. */
-double td_qr_terms(const td_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, k = (double)order_of(p);
-    if (p->kind == TD_APPLY_Q) return 2.0 * m * n * k - (p->side == TD_LEFT ? n : m) * k * k;
-    return 2.0 * m * n * k - (m + n) * k * k + k * k * k * 2.0 / 3.0;
-}
-
 /* Reflectors that are applied together: how many come before them, how many there are, of how many
  * rows; and to how many vectors. */
 typedef struct {

@@ -36,9 +36,6 @@ int64_t td_qr_blocks(const td_qr_cut *cut, int64_t reflectors);
 /* Rows of the reflectors of a problem that has some. */
 int64_t td_qr_reflected(const td_problem *p);
 
-/* Multiply-adds of elements that the routine stands for, however it is cut. */
-double td_qr_terms(const td_problem *p);
-
 /* The number of products of a mode that reach all columns: two for each block but the last, then
  * two for each panel of that one, if there are columns behind: with the reflectors' transpose and
  * with them. The small one between the two, with T, is not among them. */

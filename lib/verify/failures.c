@@ -181,13 +181,14 @@ static void add_place(td_device *device)
     atomic_store_explicit(&is_placed[device->ordinal], true, memory_order_release);
 }
 
+pthread_mutex_t td_failures_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void td_failures_watch(td_device *device)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (atomic_load_explicit(&is_placed[device->ordinal], memory_order_acquire)) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&td_failures_lock);
     if (!atomic_load(&is_placed[device->ordinal])) add_place(device);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&td_failures_lock);
 }
 
 bool td_failures_keep_lines(const td_device *device) { return places[device->ordinal].lines; }

@@ -19,4 +19,7 @@ bool td_failures_keep_lines(const td_device *device);
 
 void td_failures_look(void);
 
+/* For fork() alone (../call/process.c). */
+extern pthread_mutex_t td_failures_lock;
+
 #endif

@@ -54,6 +54,8 @@ def library_of(array: Any) -> str:
 def _of_interface(interface: dict[str, Any], name: str) -> View:
     typestr = interface["typestr"]
     item = int(typestr[2:])
+    if interface.get("mask") is not None:
+        raise ValueError(f"{name} has a mask; allowed: numbers alone")
     shape = tuple(interface["shape"])
     strides = interface.get("strides")
     if strides is None:
@@ -136,7 +138,12 @@ def current_stream(array: Any, of: View) -> int:
         return int(sys.modules["torch"].cuda.current_stream(array.device).cuda_stream)
     if library == "cupy":
         return int(sys.modules["cupy"].cuda.get_current_stream().ptr)
-    return 0 if of.stream in (None, _LEGACY_STREAM) else int(of.stream or 0)
+    return own_stream(of) or 0
+
+
+def own_stream(of: View) -> Optional[int]:
+    """The stream on which the array is ready, as an address; None: it does not say."""
+    return 0 if of.stream == _LEGACY_STREAM else of.stream
 
 
 def in_stream(array: Any, stream: int) -> ContextManager[Any]:

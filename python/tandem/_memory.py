@@ -8,11 +8,12 @@ import ctypes
 import functools
 import math
 import os
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, Optional
 
 from . import _arrays, _library
 
 _TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+_WITHOUT_TIME = 2  # cudaEventDisableTiming
 _MOST_BYTES = 2**63 - 1
 
 
@@ -45,6 +46,10 @@ def _runtime() -> ctypes.CDLL:
     runtime.cudaFree.argtypes = [ctypes.c_void_p]
     runtime.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     runtime.cudaStreamSynchronize.argtypes = [ctypes.c_void_p]
+    runtime.cudaStreamWaitEvent.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
+    runtime.cudaEventCreateWithFlags.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint]
+    runtime.cudaEventRecord.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+    runtime.cudaEventDestroy.argtypes = [ctypes.c_void_p]
     runtime.cudaPointerGetAttributes.argtypes = [ctypes.POINTER(_Attributes), ctypes.c_void_p]
     runtime.cudaGetErrorString.restype = ctypes.c_char_p
     return runtime
@@ -59,6 +64,17 @@ def _check(status: int) -> None:
 def wait(stream: int) -> None:
     """Until all work in a stream is done."""
     _check(_runtime().cudaStreamSynchronize(stream))
+
+
+def follow(stream: int, other: int) -> None:
+    """Has all that a stream is given from now on wait for what the other one has so far."""
+    event = ctypes.c_void_p()
+    _check(_runtime().cudaEventCreateWithFlags(ctypes.byref(event), _WITHOUT_TIME))
+    try:
+        _check(_runtime().cudaEventRecord(event, other))
+        _check(_runtime().cudaStreamWaitEvent(stream, event, 0))
+    finally:
+        _runtime().cudaEventDestroy(event)
 
 
 def _device_at(pointer: int) -> int:
@@ -86,6 +102,14 @@ def device_of(pointer: int) -> Iterator[None]:
         yield
     finally:
         _check(_runtime().cudaSetDevice(before.value))
+
+
+def _as_numpy(to_host: Callable[[], Any], dtype: Any, copy: Optional[bool]) -> Any:
+    """What NumPy's __array__ is to return."""
+    if copy is False:
+        raise ValueError("copy is False; allowed for an array in device memory: True or None")
+    host = to_host()
+    return host if dtype is None else host.astype(dtype)
 
 
 class DeviceArray:
@@ -128,8 +152,7 @@ class DeviceArray:
         return host
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        host = self.to_host()
-        return host if dtype is None else host.astype(dtype)
+        return _as_numpy(self.to_host, dtype, copy)
 
     def __del__(self, getpid: Any = os.getpid, runtime: Any = _runtime) -> None:
         # A child of fork() has no part in its parent's device memory. Where the interpreter ends,
@@ -163,8 +186,7 @@ class DevicePart:
         return self._whole.to_host()[..., self._part].copy()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        host = self.to_host()
-        return host if dtype is None else host.astype(dtype)
+        return _as_numpy(self.to_host, dtype, copy)
 
 
 def to_device(array: Any) -> DeviceArray:

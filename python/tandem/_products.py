@@ -75,6 +75,18 @@ def _there(array: Any, of: View, stream: Any) -> Iterator[int]:
             yield address
 
 
+@contextlib.contextmanager
+def _in_turn(stream: int, *views: Optional[View]) -> Iterator[None]:
+    """A block whose work in a stream comes after what the arrays' own streams have so far, and
+    before what these are given afterwards."""
+    others = {_arrays.own_stream(of) for of in views if of is not None} - {None, stream}
+    for other in others:
+        _memory.follow(stream, other)
+    yield
+    for other in others:
+        _memory.follow(other, stream)
+
+
 def _text(mode: Any) -> bytes:
     """A mode's name as the library takes it, which ends at a 0."""
     if "\0" in str(mode):
@@ -153,8 +165,9 @@ def _matmul(a: Any, of_a: View, of_b: View, mode: str, out: Any, stream: int) ->
     op_a, lda = _layout(of_a, "a")
     op_b, ldb = _layout(of_b, "b")
     out, of_c = _result(out, a, (m, n))
-    _call_turned("tandem_dgemm", _text(mode), op_b, op_a, n, m, k, 1.0, of_b.pointer, ldb,
-                  of_a.pointer, lda, 0.0, of_c.pointer, _layout(of_c, "out")[1], stream)
+    with _in_turn(stream, of_a, of_b, of_c):
+        _call_turned("tandem_dgemm", _text(mode), op_b, op_a, n, m, k, 1.0, of_b.pointer, ldb,
+                     of_a.pointer, lda, 0.0, of_c.pointer, _layout(of_c, "out")[1], stream)
     _arrays.finish(out, stream)
     return out
 
@@ -176,12 +189,13 @@ def _matmul_whole(a: Any, of_a: View, of_b: View, mode: str, stream: int) -> tup
         raise ValueError(f"mode is '{mode}'; allowed with parts: {', '.join(_WHOLE)}")
     count, kind, product, split, one, zero = _WHOLE[mode]
     m, n, k = _check_shapes(of_a, of_b)
-    parts_a, op_a, lda = _split(split, a, of_a, count, kind, stream, "a")
-    parts_b, op_b, ldb = _split(split, a, of_b, count, kind, stream, "b")
-    whole = _arrays.empty(a, (m, n, count), kind, "out")
-    _call_turned(product, op_b, op_a, n, m, k, one, _arrays.view(parts_b, "b").pointer, ldb,
-                  _arrays.view(parts_a, "a").pointer, lda, zero, _arrays.view(whole, "out").pointer,
-                  max(1, n), stream)
+    with _in_turn(stream, of_a, of_b):
+        parts_a, op_a, lda = _split(split, a, of_a, count, kind, stream, "a")
+        parts_b, op_b, ldb = _split(split, a, of_b, count, kind, stream, "b")
+        whole = _arrays.empty(a, (m, n, count), kind, "out")
+        _call_turned(product, op_b, op_a, n, m, k, one, _arrays.view(parts_b, "b").pointer, ldb,
+                     _arrays.view(parts_a, "a").pointer, lda, zero,
+                     _arrays.view(whole, "out").pointer, max(1, n), stream)
     _arrays.finish(whole, stream)
     if _arrays.library_of(whole):
         return tuple(whole[..., i] for i in range(count))
@@ -269,11 +283,11 @@ def _verified(a: Any, of_a: View, b: Any, x: Any, d: Any, mode: str, stream: int
     lower, upper = (ctypes.c_double * n)(), (ctypes.c_double * n)()
     cluster = (ctypes.c_int64 * n)()
     of_b = square.get("b")
-    _library.call("tandem_verify_symmetric", _text(mode), n, of_a.pointer,
-                  _layout(of_a, "a")[1], of_b.pointer if of_b else None,
-                  _layout(of_b, "b")[1] if of_b else 1, _arrays.view(columns, "x").pointer, ldx,
-                  of_d.pointer,
-                  lower, upper, cluster, stream)
+    with _in_turn(stream, *square.values(), of_d):
+        _library.call("tandem_verify_symmetric", _text(mode), n, of_a.pointer,
+                      _layout(of_a, "a")[1], of_b.pointer if of_b else None,
+                      _layout(of_b, "b")[1] if of_b else 1, _arrays.view(columns, "x").pointer, ldx,
+                      of_d.pointer, lower, upper, cluster, stream)
     return Eigenvalues(list(lower), list(upper), list(cluster), d, x)
 
 

@@ -17,7 +17,7 @@ _SUMS_VERIFIED = ("elements", "special", "outside", "unjudged")
 # The columns of the table: heading, and the cell of a line.
 _COLUMNS = (
     ("function", lambda c: c["function"]),
-    ("op", lambda c: c["op_a"] + c["op_b"]),
+    ("op", lambda c: _letters(c)),
     ("m", lambda c: c["m"]),
     ("n", lambda c: c["n"]),
     ("k", lambda c: c["k"]),
@@ -29,6 +29,15 @@ _COLUMNS = (
     ("repaired", lambda c: "" if c["repaired"] is None else c["repaired"]),
     ("worst error", lambda c: _worst(c["verified"])),
 )
+
+
+def _letters(call: dict[str, Any]) -> str:
+    """BLAS's letters, in its order: of routines with sides or triangles these and one operation."""
+    side, triangle, diagonal = (call.get(name) or "" for name in ("side", "uplo", "diag"))
+    if not side and not triangle:
+        return str(call["op_a"] + call["op_b"])
+    has_operation = not (side and triangle) or diagonal
+    return side + triangle + (call["op_a"] if has_operation else "") + diagonal
 
 
 def _worst(verified: Any) -> str:

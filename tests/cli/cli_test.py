@@ -235,6 +235,13 @@ class Commands(Case):
         more = self.plan('--device', 'NVIDIA H200', '--batch', '1000', '--op', 'TC', 64, 64, 64)[1]
         self.assertGreater(float(more['native']), float(other['native']))
 
+    def test_no_plan_of_what_is_in_no_memory(self):
+        most = 2**31 - 1
+        for arguments in (('--routine', 'dgemm', most, most, 1), ('--routine', 'dpotrf', most),
+                          ('--batch', most, 20000, 20000, 20000)):
+            self.assert_refused(self.tandem('plan', *arguments), 2, 'than any memory', '2^56')
+        self.plan(most, 1, most // 100)
+
     def test_plan_of_a_triangle(self):
         h200 = ('--device', 'NVIDIA H200')
         whole = self.plan(4096, 4096, 2048, *h200)[1]

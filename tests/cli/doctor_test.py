@@ -280,6 +280,15 @@ class Doctor(Case):
             self.assertEqual(lines, text.splitlines())
         self.assert_refused(self.tandem('doctor', '--json', 'no-such'), 2, "'no-such'")
 
+    def test_names_tell_a_terminal_nothing(self):
+        """Nor do they begin a line: a fact is a whole one for programs, too."""
+        program = self.product('a\x1b[31m\nb', self.cublas, '-Wl,-rpath,$ORIGIN/real')
+        shown = f'{self.folder}/a\\x1b[31m\\x0ab'
+        self.doctor(program, 0, f'program:     {shown}\n', '(in a\\x1b[31m\\x0ab)\n')
+        facts = json.loads(self.tandem('doctor', '--json', program).stdout)['facts']
+        self.assertIn({'name': 'program', 'text': shown}, facts)
+        self.assertIn('interpreter /\\x1b[31m cannot', self.doctor(self.script('#!/\x1b[31m'), 1))
+
     def test_programs_that_use_no_cublas(self):
         """Nothing is said to be possible of a program that loads and starts nothing, whatever
         system libraries do."""

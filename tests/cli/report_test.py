@@ -396,8 +396,20 @@ class Report(unittest.TestCase):
                          sorted([s["side"] + s["uplo"] + s["op_a"] + s["diag"] for s in solves] +
                                 ["LU", "LT"]))
 
+    def test_letters_of_factors(self):
+        factors = [call(function="cusolverDnDgetrf", op_b="N", k=0),
+                   call(function="cusolverDnDgetrs", op_a="T", op_b="N", m=0),
+                   *(call(function="cusolverDnZpotrf", uplo=uplo, op_b="N", m=0, k=0)
+                     for uplo in "LU"),
+                   *(call(function="cusolverDnDormqr", side=side, op_a="T", op_b="N")
+                     for side in "LR"),
+                   call(function="cublasDfuture", uplo="U", op_a="T", op_b="N")]
+        rows = self.rows(self.write("a", report(factors)))
+        self.assertEqual(sorted(row["op"] for row in rows),
+                         ["-", "L", "LT", "RT", "T", "U", "UT"])
+
     def test_rates_of_all_routines(self):
-        """Operations of 2 ms, as BLAS counts them."""
+        """Operations of 2 ms, as BLAS and LAPACK count them."""
         m, n, k = 1000, 500, 100
         triangle = {"side": "L", "uplo": "U"}
         for members, operations in (
@@ -413,10 +425,19 @@ class Report(unittest.TestCase):
             ({"function": "cublasZher2k_v2", "uplo": "U", "type": "complex binary64"},
              8 * n * (n + 1) * k),
             ({"function": "cublasDgetrfBatched", "batch": 3}, 2 * n**3),
-            ({"function": "cublasDgetrsBatched"}, 2 * n * n * k)):
+            ({"function": "cublasDgetrsBatched"}, 2 * n * n * k),
+            ({"function": "cusolverDnDgetrf"}, n * n * (m - n / 3)),
+            ({"function": "cusolverDnXgetrf", "m": n, "n": m}, n * n * (m - n / 3)),
+            ({"function": "cusolverDnZgeqrf", "type": "complex binary64"},
+             8 * n * n * (m - n / 3)),
+            ({"function": "cusolverDnDpotrf", "uplo": "L"}, n**3 / 3),
+            ({"function": "cusolverDnDpotrs", "uplo": "L"}, 2 * n * n * k),
+            ({"function": "cusolverDnDormqr", "side": "L"}, 2 * n * k * (2 * m - k))):
             with self.subTest(members):
                 (row,) = self.rows(self.write("a", report([call(**members)])))
                 self.assertAlmostEqual(float(row["GFLOP/s"]), operations / 2e6, delta=0.051)
+        (row,) = self.rows(self.write("a", report([call(function="cublasDfuture")])))
+        self.assertNotIn("GFLOP/s", row)
 
     def test_programs_are_told_apart(self):
         paths = [self.write(str(i), report([call()], program=program, host=host, command=[program]))

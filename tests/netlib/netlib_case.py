@@ -37,7 +37,7 @@ def run(program, directions, folder, mode, libraries, **variables):
     environment.update(variables, LD_PRELOAD=":".join(libraries), TANDEM_MODE=mode,
                        TANDEM_REPORT=str(report))
     done = subprocess.run([program], input=directions, cwd=folder, env=environment, text=True,
-                          capture_output=True, timeout=1000, check=False)
+                          capture_output=True, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{mode}: status {done.returncode}: {done.stderr}")
     return done, json.loads(report.read_text(encoding="utf-8"))["calls"]

@@ -38,7 +38,7 @@ def run(way, *preloaded, of=program, **variables):
     environment.update(variables)
     with subprocess.Popen([of, way, library_12, library_13, opened], env=environment,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        stdout, stderr = process.communicate(timeout=300)
+        stdout, stderr = process.communicate()
     done = subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
     done.pid = process.pid
     return done

@@ -26,7 +26,6 @@ MODES = ["df", "ts", "dd", "d+s", "fp64", "ozaki2", "ozaki1", "ozaki-sgemm", "fa
 ENGINES = MODES if "TEST_EVERYTHING" in os.environ else [
     m for m in MODES if m not in ("ts", "dd", "d+s", "ozaki-sgemm")
 ]
-PATIENCE = 600  # seconds, for what takes some at most: a hang would last for ever
 
 
 def run(*arguments, mode, program=(client,), stand_ins=STAND_INS, **variables):
@@ -39,7 +38,7 @@ def run(*arguments, mode, program=(client,), stand_ins=STAND_INS, **variables):
         environment["TANDEM_MODE"] = mode
     environment.update(variables)
     return subprocess.run([*program, *arguments], env=environment, capture_output=True, text=True,
-                          timeout=PATIENCE, check=False)
+                          check=False)
 
 
 def said(process):
@@ -78,7 +77,8 @@ class Faults(unittest.TestCase):
             self.assertEqual(read(report)["totals"]["intercepted"], 1)
 
     def test_a_child_that_was_forked_during_products_multiplies(self):
-        self.check_right("fork")
+        """Modes differ in what a thread of the parent may have taken: ozaki1 has cuBLAS enqueue."""
+        self.check_right("fork", ("", "native", "df", "ozaki2", "ozaki1"))
 
     def test_exit_during_products_of_others(self):
         self.check_right("exit at work")

@@ -25,7 +25,9 @@ class PreloadCholesky(preloading.PreloadedSolver):
 
     def test_native(self):
         super().test_native()
-        self.assertEqual({c["mode"] for c in self.calls_of(TANDEM_MODE="auto")}, {"native"})
+        calls = self.calls_of(TANDEM_MODE="auto")
+        self.assertEqual({c["mode"] for c in calls}, {"native"})
+        self.assertEqual({c["uplo"] for c in calls}, {"L", "U"})
 
     def test_verified(self):
         self.check_right_residuals(30, without=(0, 3, 90))

@@ -41,7 +41,7 @@ def run(*command, **variables):
         k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_", "LD_"))
     }
     return subprocess.run(list(map(str, command)), env={**environment, **variables},
-                          capture_output=True, text=True, timeout=300, check=False)
+                          capture_output=True, text=True, check=False)
 
 
 class Surroundings(unittest.TestCase):

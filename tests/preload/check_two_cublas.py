@@ -23,7 +23,7 @@ def run(way, *preloaded, **variables):
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
     return subprocess.run([program, way, library_12, library_13], env=environment,
-                          capture_output=True, text=True, timeout=300, check=False)
+                          capture_output=True, text=True, check=False)
 
 
 class TwoCublas(unittest.TestCase):

@@ -39,7 +39,7 @@ def run(*arguments, program=client, tandem=True, **variables):
     environment["LD_PRELOAD"] = ":".join([preload] * tandem + stand_ins)
     environment.update(variables)
     return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True,
-                          timeout=300, check=False)
+                          check=False)
 
 
 def run_solver(*arguments, **variables):

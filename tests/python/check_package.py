@@ -319,6 +319,11 @@ def check_report(linked):
     expect((call["function"], call["mode"], call["count"]), ("cublasDgemm_v2", "df", 3))
     assert "<td>cublasDgemm_v2</td>" in told._repr_html_() and "host device" in told._repr_html_()
     assert "cublasDgemm_v2" in str(told)
+    letters = {"": "TN", "L": "LT", "LU": "LU", "RLU": "RLTU"}
+    for given, want in letters.items():
+        names = {1: ("uplo",), 2: ("side", "uplo"), 3: ("side", "uplo", "diag")}.get(len(given), ())
+        row = tandem.Report(calls=[{**call, "op_a": "T", **dict(zip(names, given))}]).rows()[1]
+        expect(row[1], want)
     tandem.reset()
     expect(tandem.report()["calls"], [])
     with tandem.mode("native"):
@@ -376,6 +381,59 @@ def check_matmul(_):
                 assert is_same(tandem.matmul(left, right, mode).to_host(), by_name(mode))
     for part, want in zip(tandem.matmul(turned_a, b, "dd", parts=True), (hi, lo)):
         assert is_same(part.to_host(), want)
+
+
+class With:
+    """An array whose interface has other members, too."""
+
+    def __init__(self, array, **members):
+        self.array, self.members = array, members
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.array.__cuda_array_interface__, **self.members}
+
+
+def check_streams(_):
+    """A product comes after what its arrays' streams have, and before what they are given then."""
+    import tandem
+    from tandem import _memory
+    runtime, follow, followed = _memory._runtime(), _memory.follow, []
+    streams = [ctypes.c_void_p() for _ in range(3)]
+    for stream in streams:
+        expect(runtime.cudaStreamCreateWithFlags(ctypes.byref(stream), 1), 0)
+    one, two, three = (stream.value for stream in streams)
+    a, b, out = tandem.to_device(A), tandem.to_device(B), tandem.DeviceArray((M, N))
+
+    def note(stream, other):
+        followed.append((stream, other))
+        follow(stream, other)
+
+    def order(*of, **options):
+        followed.clear()
+        tandem.matmul(*(With(x, stream=s) for x, s in zip((a, b), of)), "df",
+                      out=With(out, stream=of[2]), **options)
+        expect(is_same(out.to_host(), by_name("df")), True)
+        return set(followed[:len(followed) // 2]), set(followed[len(followed) // 2:])
+
+    _memory.follow = note
+    expect(order(one, two, one), ({(one, two)}, {(two, one)}))
+    expect(order(one, two, two, stream=three),
+           ({(three, one), (three, two)}, {(one, three), (two, three)}))
+    expect(order(None, 1, None), (set(), set()))
+    expect(order(one, 1, None), ({(one, 0)}, {(0, one)}))
+
+
+def check_what_is_no_array_of_numbers(_):
+    import tandem
+    a, b, out = tandem.to_device(A), tandem.to_device(B), tandem.DeviceArray((M, N))
+    with raises(ValueError, "b has a mask; allowed: numbers alone"):
+        tandem.matmul(a, With(b, mask=b), "df", out=out)
+    tandem.matmul(a, With(b, mask=None), "df", out=out)
+    if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0":
+        with raises(ValueError, "copy is False"):
+            numpy.array(a, copy=False)
+    expect(numpy.array(a, copy=True).shape, (M, K))
 
 
 def check_end(_):

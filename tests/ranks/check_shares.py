@@ -58,7 +58,7 @@ class Shares(unittest.TestCase):
     def finish(self, processes):
         for rank, process in enumerate(processes):
             os.remove(self.path(f"done-{rank}"))
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate()
             self.assertEqual(process.returncode, 0, errors)
             self.assertLess(float(re.search(r"error (\S+)", output).group(1)), BOUND)
 

@@ -7,19 +7,29 @@ enum { AHEADS = 4 };
 
 /* What belongs to a context, and ends with it. */
 typedef struct td_aheads {
-    unsigned life; /* of the context */
+    unsigned forks; /* of the process that made them */
+    unsigned life;  /* of the context */
     td_ahead of[AHEADS];
 } td_aheads;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned forks; /* that the process has come of */
 
-/* Streams and events of a context that is gone are forgotten. NULL without memory. */
+/* Threads of the parent's had the lock, and streams, that nobody gives back here. */
+void td_ahead_after_fork(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    forks++;
+}
+
+/* Streams and events of a context that is gone, or of the parent, are forgotten. NULL without
+ * memory. */
 static td_aheads *aheads_of(td_device *device)
 {
     const unsigned life = atomic_load(&device->life);
     if (!device->aheads) device->aheads = calloc(1, sizeof *device->aheads);
     td_aheads *s = device->aheads;
-    if (s && s->life != life) *s = (td_aheads){.life = life};
+    if (s && (s->life != life || s->forks != forks)) *s = (td_aheads){.forks = forks, .life = life};
     return s;
 }
 

@@ -18,6 +18,9 @@ td_ahead *td_ahead_take(td_device *device);
 /* After all of its work is joined by the program's stream. */
 void td_ahead_give_back(td_ahead *ahead);
 
+/* In a child of fork(), which makes streams of its own. */
+void td_ahead_after_fork(void);
+
 /* Has one stream wait for what the other one has been given so far. */
 bool td_ahead_wait(cudaStream_t waiting, cudaEvent_t event, cudaStream_t other);
 

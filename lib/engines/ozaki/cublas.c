@@ -13,6 +13,7 @@
 /* A handle has one stream and one workspace at a time, so a product is enqueued under its lock. */
 typedef struct td_cublas {
     pthread_mutex_t lock;
+    unsigned forks;        /* of the process that made it */
     unsigned life;         /* of the device's context, that the handle belongs to and ends with */
     cublasHandle_t handle; /* as it was made: scalars on the host */
     bool is_refused;
@@ -76,10 +77,22 @@ static bool is_ready(context *c, functions *f)
     return c->handle != NULL;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned forks; /* that the process has come of */
+
+/* A thread of the parent's may have had locks, and a handle between two streams. */
+void td_cublas_after_fork(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    forks++;
+}
+
 static context *create_context(void)
 {
     context *c = calloc(1, sizeof *c);
-    if (c) pthread_mutex_init(&c->lock, NULL);
+    if (!c) return NULL;
+    pthread_mutex_init(&c->lock, NULL);
+    c->forks = forks;
     return c;
 }
 
@@ -87,10 +100,9 @@ static context *create_context(void)
  * memory. */
 static context *lock_context(td_device *device)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const unsigned life = atomic_load(&device->life);
     pthread_mutex_lock(&lock);
-    if (!device->cublas) device->cublas = create_context();
+    if (!device->cublas || device->cublas->forks != forks) device->cublas = create_context();
     context *c = device->cublas;
     pthread_mutex_unlock(&lock);
     if (!c) return NULL;

@@ -34,4 +34,7 @@ bool td_cublas_counts(int64_t k, int64_t batch, const td_matrix *a, const td_mat
  * workspace is cuBLAS's to use, and may be NULL. False as above. */
 bool td_cublas_run(td_device *device, const td_problem *p, void *workspace, size_t workspace_bytes);
 
+/* In a child of fork(), which makes handles of its own. */
+void td_cublas_after_fork(void);
+
 #endif
