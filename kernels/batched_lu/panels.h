@@ -254,6 +254,29 @@ TD_DEVICE void td_lu_find_slots(int (&slots)[4], const block &b, int from, int a
     }
 }
 
+/* Reads what a panel takes away from a tile's rows, which are at so many slots of its L. */
+template <class number, class block>
+TD_DEVICE void td_lu_read_left(td_lu_left<number> &left, const block &b, int from,
+                               const int (&slots)[4])
+{
+    if (from < b.in_a)
+        left.read(b.in_place(from), slots);
+    else
+        left.read(b.shared(from), slots);
+}
+
+/* Stores the rows of U from number `first` on, of columns j0 .. end, in A. */
+template <class number, class block>
+TD_DEVICE void td_lu_store_u(const block &b, int first, int j0, int end, const number *u)
+{
+    typedef td_lu_tile<number> tile;
+    const int tid = (int)threadIdx.x, threads = (int)blockDim.x, k = tid % tile::PANEL;
+    number *to = b.a + first + k + (j0 + tid / tile::PANEL) * b.lda;
+    for (int j = tid / tile::PANEL; j < end - j0;
+         j += threads / tile::PANEL, to += threads / tile::PANEL * b.lda)
+        *to = u[k * tile::LD + j];
+}
+
 /* What panel `from` decides of columns j0 .. end: rows of U, which go to their place in A, and what
  * they and L make of the rows after them. One barrier. */
 template <class number, class block>
@@ -280,21 +303,13 @@ TD_DEVICE void td_lu_apply(const block &b, int from, int j0, int end,
         is_concerned[r] = at.first(r) + 31 >= after && at.first(r) < b.n;
         if (TILES > 1 && !is_concerned[r]) continue;
         td_lu_find_slots(slots[r], b, from, after, at, r);
-        if constexpr (uses_mma) {
-            if (is_in_a)
-                left[r].read(b.in_place(from), slots[r]);
-            else
-                left[r].read(b.shared(from), slots[r]);
-        }
+        if constexpr (uses_mma) td_lu_read_left<number>(left[r], b, from, slots[r]);
     }
     if (LANES == 32)
         __syncwarp();
     else
         __syncthreads();
-    const int k = tid % PANEL;
-    number *to = b.a + first + k + (j0 + tid / PANEL) * b.lda;
-    for (int j = tid / PANEL; j < end - j0; j += threads / PANEL, to += threads / PANEL * b.lda)
-        *to = u[k * tile::LD + j];
+    td_lu_store_u<number>(b, first, j0, end, u);
     TD_UNROLL
     for (int r = 0; r < TILES; r++) {
         if (!is_concerned[r]) continue;

@@ -537,6 +537,14 @@ template <class work, int turn> TD_DEVICE int counted_tile(int step, int tile_ro
     return step % turn / work::steps * work::tiles + tile_row % work::tiles;
 }
 
+/* How often the warps of a block fetch residues: for each of its tiles work::steps times. */
+template <class work> TD_DEVICE int steps_of(const finish_grid &grid, const td_target &target)
+{
+    const int all = grid.of[work::tiles].by * td_tiles(target.n);
+    int rest;
+    return td_divide(all - (int)blockIdx.x + grid.blocks.by - 1, grid.blocks, &rest) * work::steps;
+}
+
 template <class how, class set, class work>
 TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_finish &finish,
                                  const finish_grid &grid, td_deferred_counts &counts)
@@ -548,10 +556,8 @@ TD_DEVICE void finish_work_tiles(const td_residue_product &product, const td_fin
     };
     const td_target &target = finish.target;
     const td_choice choice = load_early(finish.choice[blockIdx.z]);
-    const int all = grid.of[work::tiles].by * td_tiles(target.n);
-    int next = 0, step = 0, rest;
-    const int steps = td_divide(all - (int)blockIdx.x + grid.blocks.by - 1, grid.blocks, &rest) *
-                      work::steps,
+    int next = 0, step = 0;
+    const int steps = steps_of<work>(grid, target),
               in_row = (int)(threadIdx.x % 32) % work::lanes * TD_SUBTILE,
               in_col = (int)(threadIdx.x % 32) / work::lanes * TD_SUBTILE;
     typename how::records records;
