@@ -41,11 +41,18 @@ constexpr int warpSize = 32;
 namespace hostgpu
 {
 
+/* What a member of hostgpu_here is after a turn: the compiler takes the whole for constant, as all
+ * else in it is for a thread. */
+template <typename T> HOSTGPU_DEVICE T changed(const T &member)
+{
+    return *const_cast<const volatile T *>(&member);
+}
+
 /* By all threads of the block: returns for how many of them the predicate was not 0. */
 HOSTGPU_DEVICE unsigned at_barrier(int predicate, hostgpu_site site)
 {
     hostgpu_take_turn(hostgpu_barrier(hostgpu_here.worker, predicate, site));
-    return hostgpu_here.votes;
+    return changed(hostgpu_here.votes);
 }
 
 /* By the lanes of the mask: returns what the operation gives the lane. */
@@ -53,7 +60,7 @@ HOSTGPU_DEVICE uint64_t at_warp(hostgpu_warp_op op, unsigned mask, uint64_t valu
                                 hostgpu_site site)
 {
     hostgpu_take_turn(hostgpu_warp(hostgpu_here.worker, op, mask, value, source, site));
-    return hostgpu_here.result;
+    return changed(hostgpu_here.result);
 }
 
 } // namespace hostgpu
@@ -216,7 +223,7 @@ template <typename Join, typename T> HOSTGPU_DEVICE T warp_join(T value, HOSTGPU
 {
     hostgpu_take_turn(
         hostgpu_warp_join(hostgpu_here.worker, join_values<Join, T>, to_bits(value), {file, line}));
-    return from_bits<T>(hostgpu_here.result);
+    return from_bits<T>(changed(hostgpu_here.result));
 }
 
 /* Values that are larger than a shuffle moves stay in the lanes' own frames, whose addresses the

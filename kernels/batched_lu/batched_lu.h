@@ -69,6 +69,9 @@ typedef enum {
 /* True if the current device can run this shape for n rows. */
 bool td_lu_shape_fits(td_lu_type type, int n, int shape);
 
+/* The fastest shape of those, from bench/lu; a shape of -1 stands for it. */
+int td_lu_shape_of(td_lu_type type, int n);
+
 /* X op(A) = alpha B or op(A) X = alpha B in place of B, for triangular A; or, with pivots, op(A)
  * X = B for the factors of A; or, with `c`, the inverse from the factors. */
 typedef enum { TD_LU_N, TD_LU_T, TD_LU_C_OP } td_lu_operation;

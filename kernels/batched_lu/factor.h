@@ -5,9 +5,6 @@
 #include "batched_lu.h"
 #include "number.h"
 
-/* The fastest shape, from bench/lu. */
-int td_lu_shape_of(td_lu_type type, int n);
-
 /* Vectors in shared memory: how many a block has, and how many lanes share one. */
 typedef struct {
     int together, lanes;
