@@ -15,8 +15,8 @@ typedef struct {
     char text[TD_LETTERS_BYTES];
 } td_letters_text;
 
-/* Those that a routine takes as arguments, in the order of BLAS: what there is of side, triangle,
- * operations, of which it takes so many, and diagonal. */
+/* The letters that a routine takes as arguments, in the order of BLAS: what there is of side,
+ * triangle, operations, of which it takes so many, and diagonal. */
 td_letters_text td_letters_print(const td_letters *l, int operations);
 
 #endif
