@@ -1,0 +1,155 @@
+#include "cholesky_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/cuda/device.h"
+#include "tests/kernels/support/device.h"
+#include "tests/support/random.h"
+#include "tests/support/test.h"
+
+const char *cholesky_text(const matrix *x)
+{
+    static char text[160];
+    snprintf(text, sizeof text, "%s order %d, ld %d, %s, %s, seed %llu",
+             x->is_complex ? "complex" : "real", x->n, x->ld,
+             x->triangle == TD_UPPER ? "upper" : "lower", x->data, (unsigned long long)x->seed);
+    return text;
+}
+
+/* ---- data ---- */
+
+static double uniform(source *s) { return random_signed(&s->state); }
+
+static int whole(source *s, int least, int most)
+{
+    return random_signed_int(&s->state, least, most);
+}
+
+/* Symmetric random numbers below a diagonal that dominates just enough. */
+static double random_numbers(source *s, int i, int j)
+{
+    const double x = uniform(s);
+    return i == j ? 2.0 * sqrt(1.0 + s->of->n) + x : x;
+}
+
+static double dominant(source *s, int i, int j)
+{
+    const double x = uniform(s);
+    return i == j ? 4.0 * s->of->n : x;
+}
+
+/* Rows and columns have scales of their own, over 600 powers of two. */
+static double graded(source *s, int i, int j)
+{
+    return ldexp(random_numbers(s, i, j), 3 * (i % 100) + 3 * (j % 100) - 300);
+}
+
+static double tiny(source *s, int i, int j) { return ldexp(random_numbers(s, i, j), -1030); }
+static double small(source *s, int i, int j) { return 1e-300 * random_numbers(s, i, j); }
+static double huge(source *s, int i, int j) { return 1e300 * random_numbers(s, i, j); }
+static double hilbert(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + i + j); }
+
+/* Not positive from the eighth or so column on. */
+static double steep_hilbert(source *s, int i, int j)
+{
+    return hilbert(s, i, j) - (i == j && i > 3 ? 0x1p-30 : 0.0);
+}
+
+static double toeplitz(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + abs(i - j)); }
+static double least_of(source *s, int i, int j) { return (void)s, 1.0 + (i < j ? i : j); }
+
+/* One pivot is 0 or negative. */
+static double indefinite(source *s, int i, int j)
+{
+    const int bad = (int)(s->of->seed % (uint64_t)s->of->n);
+    const double x = random_numbers(s, i, j);
+    return i == bad && j == bad ? (s->of->seed % 3 ? -1.0 : 0.0) : x;
+}
+
+static double zeros(source *s, int i, int j) { return (void)s, (void)i, (void)j, 0.0; }
+
+static double specials(source *s, int i, int j)
+{
+    const double of[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
+    const double x = random_numbers(s, i, j);
+    return whole(s, 0, 2 * s->of->n) == 0 ? of[whole(s, 0, 4)] : x;
+}
+
+const cholesky_kind cholesky_kinds[CHOLESKY_KINDS] = {{"random", random_numbers, true},
+                                                      {"dominant", dominant, true},
+                                                      {"graded", graded, true},
+                                                      {"tiny", tiny, false},
+                                                      {"small", small, true},
+                                                      {"huge", huge, true},
+                                                      {"Hilbert", hilbert, false},
+                                                      {"steep Hilbert", steep_hilbert, false},
+                                                      {"Toeplitz", toeplitz, true},
+                                                      {"least", least_of, true},
+                                                      {"indefinite", indefinite, false},
+                                                      {"zeros", zeros, false},
+                                                      {"special values", specials, false}};
+
+double *cholesky_matrix(const matrix *x)
+{
+    double *a = malloc(reals_of(x) * sizeof *a);
+    source s = {x->seed, x};
+    int k = 0;
+    CHECK(a, "no memory");
+    while (strcmp(cholesky_kinds[k].name, x->data) != 0) k++;
+    for (size_t e = 0; e < reals_of(x); e++) a[e] = (double)NAN;
+    for (int j = 0; j < x->n; j++)
+        for (int i = j; i < x->n; i++) {
+            const double size = cholesky_kinds[k].make(&s, i, j),
+                         angle = i == j ? 0.0 : 0.7 * (i - j);
+            const number turned = {size * cos(angle), i == j ? (double)NAN : size * sin(angle)};
+            put(x, a, place_of(x, i, j), x->is_complex ? turned : (number){size, 0.0});
+        }
+    return a;
+}
+uint64_t cholesky_seed(void)
+{
+    static uint64_t seed = 20261128;
+    return seed = seed * 6364136223846793005u + 1;
+}
+
+/* ---- the device ---- */
+
+td_cholesky_cut cholesky_cut;
+
+void cholesky_enqueue(const matrix *x, void *a, void *info, const td_engine *engine,
+                      cudaStream_t stream)
+{
+    const td_problem p = {.kind = TD_FACTOR_CHOLESKY,
+                          .type = x->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
+                          .triangle = x->triangle,
+                          .n = x->n,
+                          .a = {.data = a, .ld = x->ld},
+                          .info = info,
+                          .batch = 1,
+                          .stream = stream};
+    const td_factor_products by = {.engine = engine};
+    td_device *device = td_device_current();
+    const td_run_status status =
+        td_factor_cholesky(&p, &by, cholesky_cut.panel > 0 ? cholesky_cut : td_cholesky_cut_of(&p),
+                           device, td_device_limit(device, 0), NULL);
+    CHECK(status == TD_RUN_DONE, "%s: status %d", cholesky_text(x), (int)status);
+}
+
+factors cholesky_run(const matrix *x, const double *a, const td_engine *engine)
+{
+    const size_t bytes = reals_of(x) * sizeof *a;
+    factors f = {malloc(bytes), -1};
+    CHECK(f.a, "no memory");
+    void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info);
+    cholesky_enqueue(x, device_a, device_info, engine, NULL);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    device_fetch(f.a, device_a, bytes);
+    device_fetch(&f.info, device_info, sizeof f.info);
+    device_free(device_a);
+    device_free(device_info);
+    device_check_clean(cholesky_text(x));
+    return f;
+}
