@@ -226,13 +226,18 @@ static FILE *open_regular(const char *path)
     return NULL;
 }
 
+/* Why it did not. */
+static const char *reason_of(int error)
+{
+    return error == EINVAL ? "it is no regular file" : td_file_reason(error);
+}
+
 td_rules *td_rules_read(const char *path, const td_options *o)
 {
     place at = {.path = path, .o = o};
     FILE *file = open_regular(path);
     td_rules *rules = file ? calloc(1, sizeof *rules) : NULL;
-    if (!rules)
-        td_log(TD_LOG_ERROR, "cannot read the rules '%s' (%s)", path, td_file_reason(errno));
+    if (!rules) td_log(TD_LOG_ERROR, "cannot read the rules '%s' (%s)", path, reason_of(errno));
     const bool is_good = rules && read_lines(rules, &at, file);
     if (file) fclose(file);
     if (is_good) return rules;

@@ -253,7 +253,7 @@ TEST(a_file_that_is_not_there_is_named)
     assert_null(td_rules_read(folder, &options));
     said = capture_end(&lines);
     assert_int_equal(lines, 2);
-    assert_non_null(strstr(said, "(Invalid argument)"));
+    assert_non_null(strstr(said, "(it is no regular file)"));
     assert_non_null(strstr(said, "(Is a directory)"));
 }
 
