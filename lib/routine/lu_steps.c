@@ -13,15 +13,15 @@ enum { FEW = 4096, MANY = 8192 };
  * Emulated complex products gain with fewer terms than real ones do (docs/factor.md). */
 static const struct {
     td_type type;
+    bool is_late;
     int64_t most, block;
     td_lu_panel_cut of_many, of_some, of_few;
-    bool is_late;
-} cuts[] = {{TD_BINARY64, 2048, 0, {64, 64}, {64, 64}, {64, 64}, false},
-            {TD_BINARY64, 4096, 0, {96, 96}, {96, 96}, {96, 96}, true},
-            {TD_BINARY64, 9215, 0, {256, 64}, {256, 64}, {192, 64}, true},
-            {TD_BINARY64, INT64_MAX, 5632, {256, 64}, {256, 64}, {192, 64}, true},
-            {TD_COMPLEX_BINARY64, 4095, 0, {64, 64}, {64, 64}, {64, 64}, false},
-            {TD_COMPLEX_BINARY64, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}, true}};
+} cuts[] = {{TD_BINARY64, false, 2048, 0, {64, 64}, {64, 64}, {64, 64}},
+            {TD_BINARY64, true, 4096, 0, {96, 96}, {96, 96}, {96, 96}},
+            {TD_BINARY64, true, 9215, 0, {256, 64}, {256, 64}, {192, 64}},
+            {TD_BINARY64, true, INT64_MAX, 5632, {256, 64}, {256, 64}, {192, 64}},
+            {TD_COMPLEX_BINARY64, false, 4095, 0, {64, 64}, {64, 64}, {64, 64}},
+            {TD_COMPLEX_BINARY64, true, INT64_MAX, 2048, {128, 32}, {128, 64}, {64, 64}}};
 
 /* Blocks are as alike as panels allow. */
 td_lu_cut td_lu_cut_of(const td_problem *p)

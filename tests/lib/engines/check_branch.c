@@ -401,12 +401,15 @@ static int repeats_of(const placed *x, int calls)
 /* Describing a graph is dearer than launching its kernels: it is for calls that come again soon. */
 TEST(graphs_are_for_few_calls)
 {
-    enum { FEW = 8, MANY = 17 };
+    enum { FEW = 8, MANY = 17, MOST = 20 };
     const product of = product_varied("uniform", 40, 30, 50, 2);
     placed x = place_problem(&of);
-    const int many = repeats_of(&x, MANY), few = repeats_of(&x, FEW);
+    const int many = repeats_of(&x, MANY);
     CHECK(many == 0, "%d of many calls were repeated", many);
-    CHECK(few > 0 || !memory_comes_back(), "none of few calls was repeated");
+    bool is_repeated = false; /* the host device's memory may be elsewhere at times */
+    for (int i = 0; i < MOST && !is_repeated; i++)
+        is_repeated = repeats_of(&x, FEW) > 0 || !memory_comes_back();
+    CHECK(is_repeated, "none of few calls was repeated");
     free_placed(&x);
 }
 
@@ -428,6 +431,25 @@ static test_matrix run_chain(const placed *x, bool tells_apart)
     return checked_result(&x->p, x->c);
 }
 
+/* Takes a chain's result. Where the host device's memory is elsewhere for each call, as it may be
+ * while others have the processor, the chain is made anew. */
+static void expect_repeated_chain(const product *of, test_matrix want)
+{
+    enum { MOST = 20 };
+    const unsigned long before = td_branch_repeats(td_device_current());
+    bool is_repeated = false;
+    for (int i = 0; i < MOST && !is_repeated; i++) {
+        placed x = place_problem(of);
+        test_matrix chain = run_chain(&x, false);
+        expect_equal(of, &chain, matrix_copy(&want), "calls that are not repeated");
+        matrix_free(&chain);
+        free_placed(&x);
+        is_repeated = td_branch_repeats(td_device_current()) > before || !memory_comes_back();
+    }
+    CHECK(is_repeated, "no call was repeated: %s", product_text(of));
+    matrix_free(&want);
+}
+
 /* A graph that is launched again reads what work before it in the stream has written, and work
  * behind it reads what it has written. Large orders are for a GPU, where work takes time: the chain
  * of order 500 takes nine tenths of the host device's time. */
@@ -439,17 +461,12 @@ TEST(graphs_are_in_the_order_of_the_stream)
         product of = product_plain("uniform", orders[i], orders[i], orders[i]);
         of.alpha = 0.75 + i;
         of.seed = (uint64_t)i;
-        placed x = place_problem(&of), y = place_problem(&of);
+        placed y = place_problem(&of);
         const unsigned long before = td_branch_repeats(td_device_current());
         test_matrix apart = run_chain(&y, true);
-        const unsigned long between = td_branch_repeats(td_device_current());
-        test_matrix chain = run_chain(&x, false);
-        CHECK(between == before, "other calls were repeated: %s", product_text(&of));
-        CHECK(td_branch_repeats(td_device_current()) > between || !memory_comes_back(),
-              "no call was repeated: %s", product_text(&of));
-        expect_equal(&of, &chain, apart, "calls that are not repeated");
-        matrix_free(&chain);
-        free_placed(&x);
+        CHECK(td_branch_repeats(td_device_current()) == before, "other calls were repeated: %s",
+              product_text(&of));
+        expect_repeated_chain(&of, apart);
         free_placed(&y);
     }
 }
