@@ -15,8 +15,9 @@
 namespace
 {
 
-/* The large tile takes all registers, and least of what shared memory and the L2 can do; with
- * shorter stages two blocks fit devices with little shared memory. */
+/* One block of the wide tile, or two of the large one, take all registers. The wide one takes least
+ * of what shared memory and the L2 can do, but nothing hides its start and its end. With shorter
+ * stages two blocks of the large one fit devices with little shared memory. */
 using wide = shape<4, 2, 96, 128, 2, 1>;
 using large = shape<2, 2, 96, 128, 2, 2>;
 using large_short = shape<2, 2, 96, 64, 2, 2>;
