@@ -21,13 +21,14 @@ typedef enum { TD_ROUND_BINARY64, TD_ROUND_INT64 } td_round_route;
 
 /* Who multiplies planes of int8: wgmma (the tensor cores' instructions for four warps, of sm_90a),
  * each block a large or a small tile of C, or pairs of blocks that share rows; mma (those for one
- * warp, on any device, the host's too), with large tiles, large ones in shorter steps where a block
- * has little shared memory, or small ones; or cuBLAS. */
+ * warp, on any device, the host's too), with wide tiles, large ones, large ones in shorter steps
+ * where a block has little shared memory, or small ones; or cuBLAS. */
 typedef enum {
     TD_GEMM_WGMMA_LARGE,
     TD_GEMM_WGMMA_SMALL,
     TD_GEMM_WGMMA_LARGE_PAIR,
     TD_GEMM_WGMMA_SMALL_PAIR,
+    TD_GEMM_MMA_WIDE,
     TD_GEMM_MMA_LARGE,
     TD_GEMM_MMA_LARGE_SHORT,
     TD_GEMM_MMA_SMALL,
@@ -61,11 +62,14 @@ typedef struct {
 enum { TD_BINARY64_BYTES = 99328, TD_BINARY64_TMA_K = 128 };
 
 /* Rows and columns of C that a block of each int8 kernel makes, and the shared memory that blocks
- * of large tiles take. A block of a pair makes what a single one does. */
+ * of wide and of large tiles take. A block of a pair makes what a single one does. */
 enum {
     TD_WGMMA_LARGE_ROWS = 192,
     TD_WGMMA_SMALL_ROWS = 128,
     TD_WGMMA_COLUMNS = 128,
+    TD_MMA_WIDE_ROWS = 256,
+    TD_MMA_WIDE_COLUMNS = 192,
+    TD_MMA_WIDE_BYTES = 2 * (TD_MMA_WIDE_ROWS + TD_MMA_WIDE_COLUMNS) * 128,
     TD_MMA_LARGE_ROWS = 128,
     TD_MMA_LARGE_COLUMNS = 192,
     TD_MMA_LARGE_BYTES = 2 * (TD_MMA_LARGE_ROWS + TD_MMA_LARGE_COLUMNS) * 128,

@@ -15,12 +15,17 @@
 namespace
 {
 
-/* The large tile takes all registers, and least of what shared memory and the L2 can do; with
- * shorter stages two blocks fit devices with little shared memory. */
+/* One block of the wide tile, or two of the large one, take all registers. The wide one takes least
+ * of what shared memory and the L2 can do, but nothing hides its start and its end. With shorter
+ * stages two blocks of the large one fit devices with little shared memory. */
+using wide = shape<4, 2, 96, 128, 2, 1>;
 using large = shape<2, 2, 96, 128, 2, 2>;
 using large_short = shape<2, 2, 96, 64, 2, 2>;
 using small = shape<1, 1, 64, 64, 4, 7>;
-static_assert((int)large::rows == (int)TD_MMA_LARGE_ROWS &&
+static_assert((int)wide::rows == (int)TD_MMA_WIDE_ROWS &&
+                  (int)wide::columns == (int)TD_MMA_WIDE_COLUMNS &&
+                  (int)wide::shared_bytes == (int)TD_MMA_WIDE_BYTES &&
+                  (int)large::rows == (int)TD_MMA_LARGE_ROWS &&
                   (int)large::columns == (int)TD_MMA_LARGE_COLUMNS &&
                   (int)large::shared_bytes == (int)TD_MMA_LARGE_BYTES &&
                   (int)small::rows == (int)TD_MMA_SMALL_SIDE &&
@@ -33,39 +38,39 @@ struct job {
     int first, end; /* of k */
 };
 
-/* A panel as a thread copies it, from the first chunk of the thread on. */
+/* Of a panel, what a thread copies of a stage: a chunk of every `apart`-th line. */
 struct source {
-    const int8_t *chunk;
-    int ld, left; /* lines from there to the panel's last one */
+    const int8_t *chunk; /* the next one */
+    int64_t step;        /* to the chunk after it */
+    int lines;           /* of the panel, from the thread's first one on */
 
-    TD_INSIDE source(const int8_t *panel, int line, int lines, int ld_panel) : ld(ld_panel)
+    TD_INSIDE source(const int8_t *panel, int line, int count, int ld, int apart)
+        : chunk(panel + (int64_t)line * ld), step((int64_t)apart * ld), lines(count - line)
     {
-        const int own = min(line, lines - 1);
-        chunk = panel + (int64_t)own * ld;
-        left = lines - 1 - own;
     }
 
-    /* Returns the address `lines` lines further. Lines beyond the panel's end give the last
-     * line; what is computed from these is not stored. */
-    TD_INSIDE const int8_t *further(int lines) const
-    {
-        return chunk + (uint64_t)(uint32_t)min(lines, left) * (uint32_t)ld;
-    }
-
-    /* From here on the compiler does not know `left`: else it would keep the distances of all
-     * lines, for which there are too few registers. */
-    TD_INSIDE void forget()
+    /* The compiler does not know the sum: else it would keep the addresses of all lines, for which
+     * there are too few registers. */
+    TD_INSIDE void move(int64_t bytes)
     {
 #if TD_HAS_CUDA_DEVICE
-        asm volatile("" : "+r"(left));
+        asm volatile("add.s64 %0, %0, %1;" : "+l"(chunk) : "l"(bytes));
+#else
+        chunk += bytes;
 #endif
     }
 };
 
-/* What a thread copies to each stage: one chunk of every APART-th line. A stage is [columns,
- * then rows][k_step]. */
+/* What a thread copies to each stage. A stage is [columns, then rows][k_step]. Lines past a
+ * panel's end are left out: what is computed of these is not stored. */
 template <class tile> struct sources {
-    enum { APART = tile::threads / tile::chunks };
+    enum {
+        APART = tile::threads / tile::chunks,
+        COLUMNS = tile::columns / APART, /* copies of a stage: of columns, of rows, of both */
+        ROWS = tile::rows / APART,
+        COPIES = COLUMNS + ROWS,
+        OF_TURN = (2 * COPIES + tile::turns - 1) / tile::turns /* half of the turns have copies */
+    };
     static_assert(APART % 8 == 0, "a thread's places differ by whole lines");
     source a, b;
     int8_t *to;            /* in the first stage */
@@ -78,70 +83,88 @@ template <class tile> struct sources {
     TD_INSIDE sources(const td_panels &p, const job &own, int8_t *shared, const td_stages *stages)
         : a(static_cast<const int8_t *>(p.a) + own.plane * p.layout.plane_a +
                 own.member * p.layout.member_a + chunk() * CHUNK,
-            own.row + line(), (int)p.m, (int)p.layout.ld_a),
+            own.row + line(), (int)p.m, (int)p.layout.ld_a, APART),
           b(static_cast<const int8_t *>(p.b) + own.plane * p.layout.plane_b +
                 own.member * p.layout.member_b + chunk() * CHUNK,
-            own.column + line(), (int)p.n, (int)p.layout.ld_b),
+            own.column + line(), (int)p.n, (int)p.layout.ld_b, APART),
           to(shared + place<tile>(line(), chunk())), list(stages), left(own.end - chunk() * CHUNK)
     {
         begin_run();
     }
 
-    TD_INSIDE void pass(int bytes)
-    {
-        a.chunk += bytes;
-        b.chunk += bytes;
-        left -= bytes;
-    }
-
     TD_INSIDE void begin_run()
     {
-        pass(list->passed * TD_SLICE_K);
+        const int passed = list->passed * TD_SLICE_K;
+        a.move(passed);
+        b.move(passed);
+        left -= passed;
         run = list->count * (TD_SLICE_K / tile::k_step);
         list++;
     }
 
-    /* Starts the copies of the next step to a stage, with zeros past the end of k. */
-    TD_INSIDE void copy(int stage)
+    /* Starts a copy of the next step to a stage, of copies 0 to COPIES - 1 in turn, with zeros past
+     * the end of k. `copies` false: moves on alone. */
+    TD_INSIDE void copy(int stage, int i, bool copies)
     {
-        const bool inside = left > 0;
-        a.forget();
-        b.forget();
+        const bool is_column = i < COLUMNS;
+        const int own = is_column ? i : i - COLUMNS, last = (is_column ? COLUMNS : ROWS) - 1;
+        source &from = is_column ? b : a;
+        if (copies && own * APART < from.lines)
+            td_async_copy_inside<16>(to + stage + i * APART * tile::k_step, from.chunk, left > 0);
+        from.move(own == last ? tile::k_step - last * from.step : from.step);
+    }
+
+    /* The copies of one of tile::turns. */
+    TD_INSIDE void copy_turn(int stage, int turn, bool copies)
+    {
         TD_UNROLL
-        for (int i = 0; i < tile::lines; i += APART)
-            td_async_copy_inside<16>(
-                to + stage + i * tile::k_step,
-                i < tile::columns ? b.further(i) : a.further(i - tile::columns), inside);
-        pass(tile::k_step);
+        for (int i = 0; i < OF_TURN; i++)
+            if (turn * OF_TURN + i < COPIES) copy(stage, turn * OF_TURN + i, copies);
+    }
+
+    /* After all copies of a step. */
+    TD_INSIDE void next()
+    {
+        left -= tile::k_step;
         if (--run == 0) begin_run();
+    }
+
+    TD_INSIDE void copy_all(int stage)
+    {
+        TD_UNROLL
+        for (int i = 0; i < COPIES; i++) copy(stage, i, true);
+        next();
     }
 };
 
 /* Sums of k of this thread's elements. x0 and y0 are its warp's first lines in the first stage;
- * columns and rows: how many there are in C from these on. */
+ * columns and rows: how many there are in C from these on. Stages are copied one less than there
+ * are ahead. */
 template <class tile>
 TD_DEVICE void multiply_panels(warp_sums<tile> &sums, sources<tile> &from, int steps,
                                const int8_t *x0, const int8_t *y0, int columns, int rows)
 {
     TD_UNROLL
-    for (int s = 0; s < tile::stages; s++) {
-        if (s < steps) from.copy(s * tile::stage_bytes);
+    for (int s = 0; s < tile::stages - 1; s++) {
+        if (s < steps) from.copy_all(s * tile::stage_bytes);
         td_async_copy_commit();
     }
-    td_async_copy_wait<tile::stages - 1>();
+    td_async_copy_wait<tile::stages - 2>();
     __syncthreads();
     warp_products<tile> products(sums, x0, y0, columns, rows);
-    int stage = 0;
+    int stage = 0, free = (tile::stages - 1) * tile::stage_bytes;
     TD_ROLLED
     for (int left = steps; left > 0; left--) {
         const int next =
             stage + tile::stage_bytes < tile::shared_bytes ? stage + tile::stage_bytes : 0;
-        products.read(stage);
+        const bool copies = left >= tile::stages;
+        products.read(stage, [&](int turn) { from.copy_turn(free, turn, copies); });
+        from.next();
+        td_async_copy_commit();
         td_async_copy_wait<tile::stages - 2>();
         __syncthreads(); /* the next stage is there, and nobody reads this one any more */
-        if (left > tile::stages) from.copy(stage);
-        td_async_copy_commit();
         products.finish(next);
+        free = stage;
         stage = next;
     }
 }
@@ -265,6 +288,8 @@ template <class tile> cudaError_t prepare(cudaError_t error)
 cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream)
 {
     switch (panels->gemm) {
+    case TD_GEMM_MMA_WIDE:
+        return launch<wide>(panels, stream);
     case TD_GEMM_MMA_LARGE:
         return launch<large>(panels, stream);
     case TD_GEMM_MMA_LARGE_SHORT:
@@ -278,7 +303,8 @@ cudaError_t td_mma_run(const td_panels *panels, cudaStream_t stream)
 
 cudaError_t td_mma_prepare(void)
 {
-    cudaError_t error = prepare<large>(cudaSuccess);
+    cudaError_t error = prepare<wide>(cudaSuccess);
+    error = prepare<large>(error);
     error = prepare<large_short>(error);
     return prepare<small>(error);
 }

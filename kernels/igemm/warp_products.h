@@ -35,7 +35,8 @@ struct shape {
         stages = stage_count,
         stage_bytes = lines * k_step,
         shared_bytes = stages * stage_bytes,
-        blocks = block_count
+        blocks = block_count,
+        turns = k_step / MMA_K * (column_mmas - 1) - 1 /* of copies between products of a stage */
     };
 };
 
@@ -82,14 +83,20 @@ TD_DEVICE void multiply_matrices(int32_t (&s)[4], const uint32_t (&x)[4], const 
 #endif
 }
 
-/* A warp's products, in steps of MMA_K. What the tensor cores are to read is loaded half a step
- * before, to registers that they have just read for the last time: half of the rows at a time, and
- * each group of columns once both halves have met it. So what was loaded last of a stage is
- * multiplied while what is first in the next one is loaded. */
+/* A warp's products, in steps of MMA_K. Rows are loaded a step ahead, columns a group of
+ * MMA_COLUMNS ahead. The last two groups of a stage are multiplied while the first rows of the next
+ * stage are loaded. */
 template <class tile> struct warp_products {
-    enum { STEPS = tile::k_step / MMA_K, HALF = ROW_MMAS / 2 };
+    enum {
+        STEPS = tile::k_step / MMA_K,
+        GROUPS = tile::column_mmas,
+        LOADS = ROW_MMAS / 2, /* of a step's rows: two products' each */
+        APART = 2 * ROW_MMAS / LOADS
+    };
+    static_assert(STEPS % 2 == 0 && GROUPS % 2 == 0,
+                  "each step and stage begins in the same registers");
     warp_sums<tile> &sums;
-    uint32_t columns[tile::column_mmas][4], rows[2][HALF / 2][4];
+    uint32_t columns[2][4], rows[2][LOADS][4];
     uint32_t x, y; /* this lane's places in the first stage */
 
     /* x0 and y0 are the warp's first lines there, of B and of A. columns and rows: how many of the
@@ -102,8 +109,8 @@ template <class tile> struct warp_products {
         x = td_shared_address(x0 + place<tile>(lane % 16, lane / 16));
         y = td_shared_address(y0 + place<tile>(lane % 8 + lane / 16 * 8, lane / 8 % 2));
         TD_UNROLL
-        for (int i = 0; i < tile::column_mmas; i++) load_columns(0, 0, i);
-        load_rows(0, 0, 0);
+        for (int i = 0; i < LOADS; i++) load_rows(0, 0, i);
+        load_columns(0, 0, 0);
     }
 
     /* A step is two chunks, whose places differ in the same bits as their numbers. */
@@ -114,54 +121,60 @@ template <class tile> struct warp_products {
 
     TD_INSIDE void load_columns(int stage, int step, int i)
     {
-        load_matrices(columns[i], further(x, stage, step) + i * MMA_COLUMNS * tile::k_step);
+        load_matrices(columns[i % 2], further(x, stage, step) + i * MMA_COLUMNS * tile::k_step);
     }
 
-    TD_INSIDE void load_rows(int stage, int step, int half)
+    TD_INSIDE void load_rows(int stage, int step, int i)
     {
-        TD_UNROLL
-        for (int j = 0; j < HALF / 2; j++)
-            load_matrices(rows[half][j], further(y, stage, step) +
-                                             (half * HALF + 2 * j) * MMA_ROWS * tile::k_step);
+        load_matrices(rows[step % 2][i], further(y, stage, step) + 2 * i * MMA_ROWS * tile::k_step);
     }
 
-    TD_INSIDE void multiply(int i, int half)
+    TD_INSIDE void multiply(int step, int i, int j)
     {
-        TD_UNROLL
-        for (int j = 0; j < HALF; j++)
-            multiply_matrices(sums[i][half * HALF + j], columns[i], &rows[half][j / 2][j % 2 * 2]);
+        multiply_matrices(sums[i][j], columns[i % 2], &rows[step % 2][j / 2][j % 2 * 2]);
     }
 
-    TD_INSIDE void multiply_first(int stage, int step)
+    /* Multiplies all groups of a step but two, each followed by a turn of work. Then the step's
+     * last columns are loaded. */
+    template <class function> TD_INSIDE void multiply_first(int stage, int step, function work)
     {
-        load_rows(stage, step, 1);
         TD_UNROLL
-        for (int i = 0; i < tile::column_mmas; i++) multiply(i, 0);
+        for (int i = 0; i < GROUPS - 2; i++) {
+            load_columns(stage, step, i + 1);
+            TD_UNROLL
+            for (int j = 0; j < ROW_MMAS; j++) multiply(step, i, j);
+            work(step * (GROUPS - 1) + i);
+        }
+        load_columns(stage, step, GROUPS - 1);
     }
 
-    /* Multiplies the second half of a step; stage and step are those that come next. */
-    TD_INSIDE void multiply_second(int stage, int step)
+    /* Multiplies the other two groups; stage and next are the step that comes next. */
+    TD_INSIDE void multiply_last(int stage, int next)
     {
-        load_rows(stage, step, 0);
+        const int step = (next + STEPS - 1) % STEPS;
         TD_UNROLL
-        for (int i = 0; i < tile::column_mmas; i++) {
-            multiply(i, 1);
-            load_columns(stage, step, i);
+        for (int j = 0; j < 2 * ROW_MMAS; j++) {
+            if (j == ROW_MMAS) load_columns(stage, next, 0);
+            if (j % APART == 0) load_rows(stage, next, j / APART);
+            multiply(step, GROUPS - 2 + j / ROW_MMAS, j % ROW_MMAS);
         }
     }
 
-    /* Loads the rest of a stage. */
-    TD_INSIDE void read(int stage)
+    /* Loads the rest of a stage, and calls work(turn) for each of tile::turns, between products. */
+    template <class function> TD_INSIDE void read(int stage, function work)
     {
         TD_UNROLL
         for (int step = 0; step < STEPS; step++) {
-            multiply_first(stage, step);
-            if (step + 1 < STEPS) multiply_second(stage, step + 1);
+            multiply_first(stage, step, work);
+            if (step + 1 < STEPS) {
+                multiply_last(stage, step + 1);
+                work(step * (GROUPS - 1) + GROUPS - 2);
+            }
         }
     }
 
     /* The rest of its products. */
-    TD_INSIDE void finish(int next) { multiply_second(next, 0); }
+    TD_INSIDE void finish(int next) { multiply_last(next, 0); }
 };
 
 #else
@@ -233,7 +246,13 @@ template <class tile> struct warp_products {
     static TD_INSIDE int column_of(int i) { return i * MMA_COLUMNS / 2; }
     static TD_INSIDE int row_of(int j) { return j / 2 * MMA_ROWS + j % 2; }
 
-    TD_INSIDE void read(int stage)
+    template <class function> TD_INSIDE void read(int stage, function work)
+    {
+        for (int turn = 0; turn < tile::turns; turn++) work(turn);
+        multiply(stage);
+    }
+
+    TD_INSIDE void multiply(int stage)
     {
         int16_t column[K], rows[ROWS][K];
         if (columns_left <= 0) return;

@@ -102,7 +102,7 @@ typedef struct td_route_row {
     bool (*serves)(const td_route_case *c);
     double (*cost)(const td_route_case *c);
 } td_route_row;
-enum { TD_ROUTE_ROWS = 36 };
+enum { TD_ROUTE_ROWS = 37 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
 /* Blocks that sums in binary64 have for one member: at least one, and no more than tiles. */

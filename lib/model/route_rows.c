@@ -111,6 +111,10 @@ static bool is_for_large_mma(const td_route_case *c)
 {
     return is_for_mma(c) && c->terms.device.shared_bytes >= TD_MMA_LARGE_BYTES;
 }
+static bool is_for_wide_mma(const td_route_case *c)
+{
+    return is_for_mma(c) && c->terms.device.shared_bytes >= TD_MMA_WIDE_BYTES;
+}
 static bool is_for_wgmma(const td_route_case *c)
 {
     return is_for_mma(c) && c->terms.device.has_wgmma;
@@ -167,8 +171,9 @@ static double cost_of_small_pair(const td_route_case *c)
                          td_tuned_wgmma_small_pair_rest);
 }
 
-/* mma makes what wgmma cannot: it never costs less. Large tiles are faster unless they are too few
- * for the device, or too much of them is outside C. */
+/* mma makes what wgmma cannot: it never costs less. Wide tiles are faster for a long k, and large
+ * ones than small ones, unless they are too few for the device, or too much of them is outside
+ * C. */
 static double cost_of_mma(int order) { return 0x1p62 + order * 0x1p60; }
 
 static double cost_of_small_mma(const td_route_case *c)
@@ -177,17 +182,48 @@ static double cost_of_small_mma(const td_route_case *c)
     return cost_of_mma(GOOD);
 }
 
-static double cost_of_large_mma(const td_route_case *c, int order)
+/* True if tiles are enough for the device, and not too much of them is outside C. */
+static bool do_mma_tiles_fit(const td_route_case *c, int rows, int columns)
 {
-    const int64_t side = TD_MMA_SMALL_SIDE, rows = TD_MMA_LARGE_ROWS,
-                  columns = TD_MMA_LARGE_COLUMNS,
+    const int64_t side = TD_MMA_SMALL_SIDE,
                   tiles = td_ceil_div(c->rows, rows) * td_ceil_div(c->n, columns),
                   needed = td_ceil_div(c->rows, side) * td_ceil_div(c->n, side) * side * side;
-    const bool fills = units_of(c, (int)rows, (int)columns, c->planes) >=
-                       c->terms.device.multiprocessors,
-               wastes =
-                   (double)(tiles * rows * columns) > td_tuned_mma_large_waste * (double)needed;
-    return cost_of_mma(fills && !wastes ? order : USUAL + order);
+    return units_of(c, rows, columns, c->planes) >= c->terms.device.multiprocessors &&
+           (double)(tiles * rows * columns) <= td_tuned_mma_large_waste * (double)needed;
+}
+
+/* Time of the multiprocessor that has most to do, in that of an element of k of its tiles. `blocks`
+ * run there at a time. */
+static double time_of_mma(const td_route_case *c, int rows, int columns, int blocks, double rest)
+{
+    const int planes = (int)td_smaller(c->planes, TD_COMMON_MODULI << c->is_complex);
+    const int64_t rounds = rounds_of(units_of(c, rows, columns, planes),
+                                     (int64_t)blocks * c->terms.device.multiprocessors);
+    return (double)rounds * ((double)c->depth / slices_of(c) + rest);
+}
+
+/* True if wide tiles, one on a multiprocessor, take less time than two large ones, which are as
+ * many elements. */
+static bool is_wide_faster(const td_route_case *c)
+{
+    const double wide = time_of_mma(c, TD_MMA_WIDE_ROWS, TD_MMA_WIDE_COLUMNS, 1,
+                                    td_tuned_mma_wide_rest),
+                 large = time_of_mma(c, TD_MMA_LARGE_ROWS, TD_MMA_LARGE_COLUMNS, 2,
+                                     td_tuned_mma_large_rest);
+    return td_tuned_mma_wide_k * wide < large;
+}
+
+static double cost_of_wide_mma(const td_route_case *c)
+{
+    const bool pays =
+        do_mma_tiles_fit(c, TD_MMA_WIDE_ROWS, TD_MMA_WIDE_COLUMNS) && is_wide_faster(c);
+    return cost_of_mma(pays ? BEST : 2 * POOR);
+}
+
+static double cost_of_large_mma(const td_route_case *c, int order)
+{
+    const bool fit = do_mma_tiles_fit(c, TD_MMA_LARGE_ROWS, TD_MMA_LARGE_COLUMNS);
+    return cost_of_mma(fit ? order : USUAL + order);
 }
 
 static double cost_of_large_mma_whole(const td_route_case *c) { return cost_of_large_mma(c, BEST); }
@@ -355,6 +391,7 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
     {TD_STAGE_GEMM, TD_GEMM_WGMMA_SMALL, "wgmma-small", is_for_wgmma, cost_of_small},
     {TD_STAGE_GEMM, TD_GEMM_WGMMA_LARGE_PAIR, "wgmma-large-pair", is_for_pairs, cost_of_large_pair},
     {TD_STAGE_GEMM, TD_GEMM_WGMMA_SMALL_PAIR, "wgmma-small-pair", is_for_pairs, cost_of_small_pair},
+    {TD_STAGE_GEMM, TD_GEMM_MMA_WIDE, "mma-wide", is_for_wide_mma, cost_of_wide_mma},
     {TD_STAGE_GEMM, TD_GEMM_MMA_LARGE, "mma-large", is_for_large_mma, cost_of_large_mma_whole},
     {TD_STAGE_GEMM, TD_GEMM_MMA_LARGE_SHORT, "mma-large-short", is_for_mma,
      cost_of_large_mma_short},

@@ -53,6 +53,7 @@ cudaError_t td_panels_run(td_device *device, const td_panels *panels, cudaStream
     case TD_GEMM_WGMMA_LARGE_PAIR:
     case TD_GEMM_WGMMA_SMALL_PAIR:
         return td_wgmma_run(panels, stream);
+    case TD_GEMM_MMA_WIDE:
     case TD_GEMM_MMA_LARGE:
     case TD_GEMM_MMA_LARGE_SHORT:
     case TD_GEMM_MMA_SMALL:
