@@ -344,13 +344,23 @@ template <class number> TD_DEVICE void end_chain(const state<number> &s, int j, 
     end_row(s.done + j + 1);
 }
 
+/* The address of a panel, which the compiler takes for unknown. If it saw that the chain changes no
+ * panel, the kernel would keep all of it in registers while it takes tasks, and spill others. */
+TD_DEVICE const td_cholesky_panel *unknown(const td_cholesky_panel *panel)
+{
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("" : "+l"(panel));
+#endif
+    return panel;
+}
+
 /* By its own block, from the first diagonal tile to the last: a call, so that it has registers of
  * its own. */
 template <bool is_upper, class number>
 TD_DEVICE_CALL void run_chain(const td_cholesky_panel &panel, notes_of_block &notes)
 {
     TD_DYNAMIC_SHARED(number, room);
-    const td_cholesky_panel p = panel; /* no store to memory changes it */
+    const td_cholesky_panel p = *unknown(&panel); /* no store to memory changes it */
     const state<number> s = state_of(p, notes, room);
     enum {
         SIZE = shape_of<number>::TILE_SIZE,
