@@ -22,7 +22,6 @@ template <class number> struct chain {
     bool is_loaded; /* `left` and `next` are here */
     int solved;     /* strips of `left` */
     int taken;      /* strips of `left` whose products are taken away from `next` */
-    bool is_told;   /* others have the last strip of the tile before */
 };
 
 template <class number> struct chain_of : shape_of<number> {
@@ -45,36 +44,68 @@ template <class number> TD_DEVICE int block_of(int tile, int row, int column)
 
 /* ---- what others get ---- */
 
-/* Stores these columns of tile j, and tells so, by the second half of the warps. */
-template <bool is_upper, class number>
-TD_DEVICE void tell_strip(const state<number> &s, int tile, int j, int strip)
+/* Warps that store, of which this has such a number; negative: it is none. */
+enum { STORERS = 4 };
+template <class number> TD_DEVICE int storer(const chain<number> &c) { return c.warp - WARPS / 2; }
+
+/* Stores columns of a tile, whose element 0, 0 is at `from` of shared memory and has that row and
+ * column in the matrix: of rows before `limit`, but for what is above the diagonal. By all storers,
+ * whose threads have neighbours in memory, and walk from these to the next ones. Some elements are
+ * loaded before they are stored, and addresses are made by adding, so that no store waits. */
+template <bool is_upper, int columns, class number>
+TD_DEVICE void store_columns(const state<number> &s, const number *from, int row, int column,
+                             int64_t limit, int number_of_storer)
 {
-    enum { TILE = shape_of<number>::TILE, SHARE = PER_TILE / shape_of<number>::STRIPS / 4 };
-    const int width = min((int)TILE, (int)s.p.columns - j * TILE);
-    each_element<is_upper, TILE, STRIP, THREADS / 2>(
-        (int)threadIdx.x - THREADS / 2, STRIP, [&](int row, int c) {
-            const int column = strip * STRIP + c;
-            if (row < width && column <= row)
-                *at<is_upper>(s, j * TILE + row, j * TILE + column) =
-                    s.room[tile + column * shape_of<number>::TILE_STRIDE + row];
-        });
+    enum {
+        TILE = shape_of<number>::TILE,
+        STRIDE = shape_of<number>::TILE_STRIDE,
+        ALONG = is_upper ? columns : (int)TILE, /* neighbours, and those behind each other */
+        ACROSS = is_upper ? (int)TILE : columns,
+        STEP = 32 * STORERS / ALONG,
+        FROM_STEP = STEP * (is_upper ? 1 : (int)STRIDE),
+        AT_ONCE = 8
+    };
+    const int thread = 32 * number_of_storer + lane_of_warp(), a = thread % ALONG,
+              b = thread / ALONG, rows = (int)min(limit - row, (int64_t)TILE),
+              least = is_upper ? a + column - row : 0,
+              behind = is_upper   ? rows
+                       : a < rows ? a + row - column + 1
+                                  : 0;
+    const number *x = from + (is_upper ? a * STRIDE + b : a + b * STRIDE);
+    number *to = is_upper ? at<true>(s, row + b, column + a) : at<false>(s, row + a, column + b);
+    TD_ROLLED
+    for (int first = b; first < ACROSS; first += AT_ONCE * STEP) {
+        number values[AT_ONCE];
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE && i * STEP < ACROSS; i++) values[i] = x[i * FROM_STEP];
+        TD_UNROLL
+        for (int i = 0; i < AT_ONCE && i * STEP < ACROSS; i++, to += STEP * s.p.ld)
+            if (first + i * STEP >= least && first + i * STEP < behind) *to = values[i];
+        x += AT_ONCE * FROM_STEP;
+    }
     __syncwarp();
-    if (lane_of_warp() == 0) add_done(s.done + j, SHARE);
+}
+
+/* Stores these columns of tile j, and tells so, by the storers. */
+template <bool is_upper, class number>
+TD_DEVICE void tell_strip(const state<number> &s, const chain<number> &c, int strip)
+{
+    enum { TILE = shape_of<number>::TILE, SHARE = PER_TILE / shape_of<number>::STRIPS / STORERS };
+    if (storer(c) < 0) return;
+    store_columns<is_upper, STRIP>(s, s.room + block_of<number>(c.tile, 0, strip), c.j * TILE,
+                                   c.j * TILE + strip * STRIP, s.p.columns, storer(c));
+    if (lane_of_warp() == 0) add_done(s.done + c.j, SHARE);
 }
 
 /* Stores the tile left of diagonal tile j likewise. */
 template <bool is_upper, class number>
-TD_DEVICE void tell_left(const state<number> &s, int left, int j)
+TD_DEVICE void tell_left(const state<number> &s, const chain<number> &c)
 {
     enum { TILE = shape_of<number>::TILE };
-    each_element<is_upper, TILE, TILE, THREADS / 2>(
-        (int)threadIdx.x - THREADS / 2, TILE, [&](int row, int column) {
-            if (j * TILE + row < s.p.rows)
-                *at<is_upper>(s, j * TILE + row, (j - 1) * TILE + column) =
-                    s.room[left + column * shape_of<number>::TILE_STRIDE + row];
-        });
-    __syncwarp();
-    if (lane_of_warp() == 0) add_done(s.done + j, PER_TILE / 4);
+    if (storer(c) < 0) return;
+    store_columns<is_upper, TILE>(s, s.room + c.left, c.j * TILE, (c.j - 1) * TILE, s.p.rows,
+                                  storer(c));
+    if (lane_of_warp() == 0) add_done(s.done + c.j, PER_TILE / STORERS);
 }
 
 /* ---- the tile below, and the next diagonal one ---- */
@@ -209,6 +240,8 @@ TD_DEVICE void work_beside(const state<number> &s, const chain<number> &c, int s
 {
     enum { STRIDE = shape_of<number>::TILE_STRIDE, STRIPS = shape_of<number>::STRIPS };
     const int warp = c.warp, number_of_worker = worker(warp), left = row_of_left<number>(warp);
+    if (strip > 0) tell_strip<is_upper>(s, c, strip - 1);
+    if (strip == 0 && c.j > 0) tell_left<is_upper>(s, c);
     if (strip == 0 && c.j > 0 && number_of_worker >= 0)
         take_left(c, c.tile, STRIPS - 1, 1 + number_of_worker, (int)WORKERS);
     if (warp < STRIPS && warp > strip)
@@ -219,28 +252,19 @@ TD_DEVICE void work_beside(const state<number> &s, const chain<number> &c, int s
         take_strips<number, STRIDE, STRIDE>(c.room + block_of<number>(c.tile, warp, warp),
                                             c.room + block_of<number>(c.tile, warp, 0),
                                             c.room + block_of<number>(c.tile, warp, 0), strip);
-    if (warp >= WARPS / 2) {
-        if (strip > 0) tell_strip<is_upper>(s, c.tile, c.j, strip - 1);
-        if (strip == 0 && c.j > 0) {
-            if (!c.is_told) tell_strip<is_upper>(s, c.next, c.j - 1, STRIPS - 1);
-            tell_left<is_upper>(s, c.left, c.j);
-        }
-    }
     if (left >= 0 && (c.is_loaded || loads)) {
         if (loads) load_prepared(s, c, left);
         solve_left(c, left, c.solved, strip);
         take_in_left(c, left, strip);
     }
     if (number_of_worker >= 0) take_from_next(c, c.solved, number_of_worker, (int)WORKERS);
-    if ((int)threadIdx.x == THREADS - 1 && c.has_left && !c.is_loaded)
-        s.notes.is_ready[(strip + 1) % 2] = read_done(s.prepared + c.j + 1);
 }
 
 /* Both phases of a strip, by all threads. False: its diagonal has a minor that is not positive. */
 template <bool is_upper, class number>
 TD_DEVICE bool run_strip(const state<number> &s, chain<number> &c, int strip)
 {
-    const bool loads = strip > 0 && !c.is_loaded && c.has_left && s.notes.is_ready[strip % 2];
+    const bool loads = strip > 0 && !c.is_loaded && c.has_left && s.notes.is_ready;
     if (c.warp == 0)
         factor_strip(s, c, strip);
     else
@@ -252,6 +276,10 @@ TD_DEVICE bool run_strip(const state<number> &s, chain<number> &c, int strip)
     if (2 * c.warp < (int)chain_of<number>::ROW_BLOCKS)
         solve_blocks(c, solved_block(c, 2 * c.warp, strip), solved_block(c, 2 * c.warp + 1, strip),
                      strip);
+    if (strip == shape_of<number>::STRIPS - 1)
+        tell_strip<is_upper>(s, c, strip);
+    else if (c.has_left && !c.is_loaded && (int)threadIdx.x == THREADS - 1)
+        s.notes.is_ready = read_done(s.prepared + c.j + 1);
     if (c.is_loaded) c.solved = strip + 1;
     __syncthreads();
     return true;
@@ -259,13 +287,10 @@ TD_DEVICE bool run_strip(const state<number> &s, chain<number> &c, int strip)
 
 /* What is left to do for `left` and `next`, but for the products of the last strip: these come
  * with the next diagonal tile. By all threads. */
-template <bool is_upper, class number>
-TD_DEVICE void finish_left(const state<number> &s, chain<number> &c)
+template <class number> TD_DEVICE void finish_left(const state<number> &s, chain<number> &c)
 {
     enum { STRIPS = shape_of<number>::STRIPS };
-    c.is_told = !c.is_loaded;
     if (!c.is_loaded) {
-        if (c.warp >= WARPS / 2) tell_strip<is_upper>(s, c.tile, c.j, STRIPS - 1);
         if (threadIdx.x == 0) wait_until(s.prepared + c.j + 1, 1);
         __syncthreads();
         const int left = row_of_left<number>(c.warp);
@@ -293,7 +318,7 @@ TD_DEVICE bool run_link(const state<number> &s, chain<number> &c)
     TD_ROLLED
     for (int strip = 0; strip < shape_of<number>::STRIPS; strip++)
         if (!run_strip<is_upper>(s, c, strip)) return false;
-    if (c.has_left) finish_left<is_upper>(s, c);
+    if (c.has_left) finish_left(s, c);
     return true;
 }
 
@@ -319,12 +344,23 @@ template <class number> TD_DEVICE void end_chain(const state<number> &s, int j, 
     end_row(s.done + j + 1);
 }
 
+/* The address of a panel, which the compiler takes for unknown. If it saw that the chain changes no
+ * panel, the kernel would keep all of it in registers while it takes tasks, and spill others. */
+TD_DEVICE const td_cholesky_panel *unknown(const td_cholesky_panel *panel)
+{
+#if TD_HAS_CUDA_DEVICE
+    asm volatile("" : "+l"(panel));
+#endif
+    return panel;
+}
+
 /* By its own block, from the first diagonal tile to the last: a call, so that it has registers of
  * its own. */
 template <bool is_upper, class number>
-TD_DEVICE_CALL void run_chain(const td_cholesky_panel &p, notes_of_block &notes)
+TD_DEVICE_CALL void run_chain(const td_cholesky_panel &panel, notes_of_block &notes)
 {
     TD_DYNAMIC_SHARED(number, room);
+    const td_cholesky_panel p = *unknown(&panel); /* no store to memory changes it */
     const state<number> s = state_of(p, notes, room);
     enum {
         SIZE = shape_of<number>::TILE_SIZE,
@@ -332,16 +368,16 @@ TD_DEVICE_CALL void run_chain(const td_cholesky_panel &p, notes_of_block &notes)
         RECIPROCALS_AT = 3 * SIZE + shape_of<number>::COLUMNS_SIZE
     };
     chain<number> c = {
-        s.room, 0, SIZE, 2 * SIZE, 3 * SIZE, RECIPROCALS_AT * shape_of<number>::PARTS, 0, 0,
-        0,      0, 0,    0,        0};
+        s.room, 0, SIZE, 2 * SIZE, 3 * SIZE, RECIPROCALS_AT * shape_of<number>::PARTS,
+        0,      0, 0,    0,        0,        0};
     c.warp = td_uniform((int)threadIdx.x / 32);
     if (threadIdx.x == 0) {
         s.notes.failed_column = 0;
-        s.notes.is_ready[0] = read_done(s.p.info);
+        s.notes.is_ready = read_done(s.p.info);
     }
     load_first<is_upper>(s, c.tile);
     __syncthreads();
-    if (s.notes.is_ready[0]) return end_chain(s, 0, 0);
+    if (s.notes.is_ready) return end_chain(s, 0, 0);
     TD_ROLLED
     for (; c.j < tile_columns(s); c.j++) {
         if (!run_link<is_upper>(s, c)) return end_chain(s, c.j, s.notes.failed_column);
@@ -349,7 +385,6 @@ TD_DEVICE_CALL void run_chain(const td_cholesky_panel &p, notes_of_block &notes)
         c.tile = c.next;
         c.next = done;
     }
-    if (c.warp >= WARPS / 2) tell_strip<is_upper>(s, c.next, c.j - 1, STRIPS - 1);
 }
 
 #endif

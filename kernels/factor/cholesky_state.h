@@ -28,7 +28,7 @@ struct notes_of_panel {
 /* What the threads of a block tell each other. */
 struct notes_of_block {
     int role, ticket, done[8], failed_column;
-    int is_ready[2]; /* what the chain waits for: as seen in a strip before, in turn */
+    int is_ready; /* what the chain waits for, as seen in the strip before */
 };
 
 template <class number> struct state {
