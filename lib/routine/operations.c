@@ -24,8 +24,6 @@ static double terms_of(const td_problem *p)
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k,
                  order = p->side == TD_LEFT ? m : n;
     switch (p->kind) {
-    case TD_PRODUCT:
-        return m * n * k;
     case TD_SYMMETRIC_PRODUCT:
         return order * m * n;
     case TD_RANK_K:
@@ -56,10 +54,9 @@ static double terms_of(const td_problem *p)
         return terms_of_reflectors(p);
     case TD_EIGEN:
         return n * n * n * 7.0 / 3.0;
-    case TD_KIND_COUNT:
-        break;
+    default: /* a product of all of its sizes */
+        return m * n * k;
     }
-    return 0.0;
 }
 
 double td_operations(const td_problem *p)
