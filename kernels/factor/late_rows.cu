@@ -72,50 +72,33 @@ TD_DEVICE place_of_row<number> find_row(const td_late_rows &x, int row, int64_t 
     return {a + row + column * x.ld, x.ld};
 }
 
-template <class number> struct some_columns {
-    enum { COUNT = 64 / (int)sizeof(number) };
-    number of[COUNT];
-
-    TD_INSIDE void load(place_of_row<number> from, int columns)
-    {
-        TD_UNROLL
-        for (int c = 0; c < COUNT; c++)
-            if (c < columns) of[c] = from.at[c * from.ld];
-    }
-    TD_INSIDE void store(number *to, int64_t ld, int columns) const
-    {
-        TD_UNROLL
-        for (int c = 0; c < COUNT; c++)
-            if (c < columns) to[c * ld] = of[c];
-    }
-};
-
 /* Grid: blocks over a stage's columns, some at a time; stages from `from` on. A thread has a
  * place. */
 template <class number>
 static __global__ void __launch_bounds__(TD_FEW_EXCHANGES)
     raise_kernel(TD_PARAMETER td_late_rows x, int first, int count, int from)
 {
-    enum { COLUMNS = some_columns<number>::COUNT };
+    enum { COLUMNS = row_piece<number>::COLUMNS };
     const int stage = from + (int)blockIdx.y, place = first + (int)threadIdx.x;
     const td_late_stage s = x.stage[stage];
     const int row = (int)threadIdx.x < count ? order_of(x, stage)[place] : place;
     for (int column = s.from + (int)blockIdx.x * COLUMNS; column < s.to;
          column += (int)gridDim.x * COLUMNS) {
         const int columns = min((int)COLUMNS, s.to - column);
-        some_columns<number> up = {}, down = {};
+        number up[COLUMNS] = {}, down[COLUMNS] = {};
         if (row != place) {
-            up.load(find_row<number>(x, row, first, column), columns);
-            down.load(find_row<number>(x, place, first, column), columns);
+            const place_of_row<number> other = find_row<number>(x, row, first, column),
+                                       here = find_row<number>(x, place, first, column);
+            read_row(other.at, other.ld, columns, up);
+            read_row(here.at, here.ld, columns, down);
         }
         __syncthreads();
         if (row != place) {
-            number *const a = td_global(static_cast<number *>(x.a)), *const kept = td_global(
-                                                                         static_cast<number *>(
-                                                                             x.kept));
-            up.store(a + place + column * x.ld, x.ld, columns);
-            down.store(kept + (place - x.kept_row) + (column - x.kept_column) * x.kept_ld,
-                       x.kept_ld, columns);
+            number *const a = td_global(static_cast<number *>(x.a));
+            number *const kept = td_global(static_cast<number *>(x.kept));
+            write_row(a + place + column * x.ld, x.ld, columns, up);
+            write_row(kept + (place - x.kept_row) + (column - x.kept_column) * x.kept_ld, x.kept_ld,
+                      columns, down);
         }
     }
 }
@@ -132,7 +115,7 @@ template <class number>
 static cudaError_t raise(const td_late_rows *x, int first, int count, int from, int to,
                          cudaStream_t stream)
 {
-    const dim3 grid(blocks_of(x, from, to, some_columns<number>::COUNT), (unsigned)(to - from));
+    const dim3 grid(blocks_of(x, from, to, row_piece<number>::COLUMNS), (unsigned)(to - from));
     return TD_LAUNCH(raise_kernel<number>, grid, dim3(TD_FEW_EXCHANGES), 0, stream, *x, first,
                      count, from);
 }

@@ -145,29 +145,13 @@ static cudaError_t exchange_run(const td_row_exchange *x, void *work, cudaStream
 
 /* ---- few exchanges ---- */
 
-/* A row of up to `most` columns of B. */
-template <class number, int most>
-TD_DEVICE void read_row(const number *row, int64_t ld, int columns, number (&x)[most])
-{
-    TD_UNROLL
-    for (int c = 0; c < most; c++)
-        if (c < columns) x[c] = row[c * ld];
-}
-template <class number, int most>
-TD_DEVICE void write_row(number *row, int64_t ld, int columns, const number (&x)[most])
-{
-    TD_UNROLL
-    for (int c = 0; c < most; c++)
-        if (c < columns) row[c * ld] = x[c];
-}
-
 /* Grid: blocks over columns, some at a time. A thread has the row of each of the first places on
  * its way there, and the first row of the same number on its way down. */
 template <class number>
 static __global__ void __launch_bounds__(TD_FEW_EXCHANGES)
     few_kernel(TD_PARAMETER td_row_exchange x)
 {
-    enum { COLUMNS = 64 / (int)sizeof(number) };
+    enum { COLUMNS = row_piece<number>::COLUMNS };
     TD_SHARED(int, pivot, [TD_FEW_EXCHANGES]);
     const int t = (int)threadIdx.x, count = (int)x.exchanges;
     if (t < count) pivot[t] = load_pivot(x, t);
@@ -189,7 +173,7 @@ static __global__ void __launch_bounds__(TD_FEW_EXCHANGES)
 
 template <class number> static cudaError_t few_run(const td_row_exchange *x, cudaStream_t stream)
 {
-    enum { COLUMNS = 64 / (int)sizeof(number), MOST = 1024 };
+    enum { COLUMNS = row_piece<number>::COLUMNS, MOST = 1024 };
     const int64_t blocks = min((x->columns + COLUMNS - 1) / COLUMNS, (int64_t)MOST);
     return TD_LAUNCH(few_kernel<number>, dim3((unsigned)blocks), dim3(TD_FEW_EXCHANGES), 0, stream,
                      *x);

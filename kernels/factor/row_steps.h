@@ -1,4 +1,5 @@
-/* row_steps.h - exchanges of one panel as the steps that each row takes. For kernels. */
+/* row_steps.h - exchanges of one panel as the steps that each row takes, and rows of some columns
+ * of a matrix. For kernels. */
 #ifndef TD_FACTOR_ROW_STEPS_H
 #define TD_FACTOR_ROW_STEPS_H
 
@@ -29,6 +30,27 @@ TD_DEVICE way_of_row way_of(const int *pivot, int count, int own)
         way.target = way.target == i ? down : way.target == down ? i : way.target;
     }
     return way;
+}
+
+/* How many columns of a row a thread has at a time. */
+template <class number> struct row_piece {
+    enum { COLUMNS = 64 / (int)sizeof(number) };
+};
+
+/* A row of up to `most` columns of a matrix, to registers and from there. */
+template <class number, int most>
+TD_DEVICE void read_row(const number *row, int64_t ld, int columns, number (&x)[most])
+{
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < columns) x[c] = row[c * ld];
+}
+template <class number, int most>
+TD_DEVICE void write_row(number *row, int64_t ld, int columns, const number (&x)[most])
+{
+    TD_UNROLL
+    for (int c = 0; c < most; c++)
+        if (c < columns) row[c * ld] = x[c];
 }
 
 #endif
