@@ -5,14 +5,14 @@
 #ifndef TD_CHOLESKY_BLOCKS_H
 #define TD_CHOLESKY_BLOCKS_H
 
-#include "../device/dmma.h"
 #include "../solve/quotient.h"
+#include "warp_products.h"
 
 enum { STRIP = 16 };
 
 template <class number> struct shape_of {
     enum {
-        PARTS = td_is_complex<number>::value ? 2 : 1, /* real numbers of one */
+        PARTS = parts_of_number<number>::COUNT,
         TILE = 64 / PARTS,
         STRIPS = TILE / STRIP,
         TILE_STRIDE = TILE + 4,
@@ -21,100 +21,6 @@ template <class number> struct shape_of {
         COLUMNS_SIZE = STRIP * COLUMN_STRIDE
     };
 };
-
-/* A thread's part of a warp's sums, as the tensor cores have it, of real columns: element [i][j][2
- * h + e] is of row 16 i + 8 h + lane / 4 and column 8 j + 2 (lane % 4) + e. Two neighbours of a
- * row are the parts of a complex number. */
-template <int rows, int columns> using sums_of_warp = double[rows / 16][columns / 8][4];
-
-TD_DEVICE double number_at(const double *x, double) { return *x; }
-TD_DEVICE td_complex<double> number_at(const double *x, td_complex<double>) { return {x[0], x[1]}; }
-TD_DEVICE void put_number(double *x, double y) { *x = y; }
-TD_DEVICE void put_number(double *x, td_complex<double> y) { x[0] = y.re, x[1] = y.im; }
-
-/* Calls work(x, row, column) with the parts of each number of a thread's sums. */
-template <class number, int rows, int columns, class function>
-TD_DEVICE void each_place(sums_of_warp<rows, columns> &c, function work)
-{
-    constexpr int parts = shape_of<number>::PARTS;
-    const int row = (int)threadIdx.x % 32 / 4, column = (int)threadIdx.x % 4 * 2 / parts;
-    TD_UNROLL
-    for (int i = 0; i < rows / 16; i++) TD_UNROLL
-    for (int j = 0; j < columns / 8; j++) TD_UNROLL
-    for (int q = 0; q < 4; q += parts)
-        work(&c[i][j][q], 16 * i + q / 2 * 8 + row, (8 * j + q % 2) / parts + column);
-}
-
-/* Each number of a thread's sums is made by make(row, column). */
-template <class number, int rows, int columns, class function>
-TD_DEVICE void set_sums(sums_of_warp<rows, columns> &c, function make)
-{
-    each_place<number, rows, columns>(
-        c, [&](double *x, int row, int column) { put_number(x, make(row, column)); });
-}
-
-/* Calls use(sum, row, column) for each number of a thread's sums. */
-template <class number, int rows, int columns, class function>
-TD_DEVICE void use_sums(sums_of_warp<rows, columns> &c, function use)
-{
-    each_place<number, rows, columns>(
-        c, [&](double *x, int row, int column) { use(number_at(x, number()), row, column); });
-}
-
-/* What a lane multiplies for -x, a part of an element of b: that of a row of the matrix
- *
- *     [re -im]
- *     [im  re] transposed, for complex numbers; the real part of a comes first. */
-template <class number> TD_DEVICE double minus_right(double x)
-{
-#if TD_HAS_CUDA_DEVICE
-    if constexpr (td_is_complex<number>::value) {
-        const int sign = (threadIdx.x & 5) == 4 ? 0 : INT_MIN;
-        return __hiloint2double(__double2hiint(x) ^ sign, __double2loint(x));
-    }
-#endif
-    return -x;
-}
-
-/* c -= a b^H, of so many terms: a's rows, a[row * row_step + k * k_step], and b's. Each sum is the
- * chain of td_minus() over k. */
-template <class number, int terms, int row_step, int k_step, int b_row_step, int b_k_step, int rows,
-          int columns>
-TD_DEVICE void take_products(sums_of_warp<rows, columns> &c, const number *a, const number *b)
-{
-#if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
-    constexpr int parts = shape_of<number>::PARTS;
-    const int line = (int)threadIdx.x % 32 / 4, l = (int)threadIdx.x % 4;
-    const double *const left =
-        reinterpret_cast<const double *>(a + line * row_step + l / parts * k_step) + l % parts;
-    const double *const right =
-        reinterpret_cast<const double *>(b + line / parts * b_row_step + l / parts * b_k_step) +
-        (line ^ l) % parts;
-    TD_UNROLL
-    for (int k = 0; k < terms * parts; k += 8) {
-        double x[rows / 16][4], y[columns / 8][2];
-        TD_UNROLL
-        for (int i = 0; i < rows / 16; i++) TD_UNROLL
-        for (int q = 0; q < 4; q++)
-            x[i][q] = left[(16 * i + q % 2 * 8) * parts * row_step + (k + q / 2 * 4) * k_step];
-        TD_UNROLL
-        for (int j = 0; j < columns / 8; j++) TD_UNROLL
-        for (int q = 0; q < 2; q++)
-            y[j][q] = minus_right<number>(right[8 * j * b_row_step + (k + q * 4) * b_k_step]);
-        TD_UNROLL
-        for (int i = 0; i < rows / 16; i++) TD_UNROLL
-        for (int j = 0; j < columns / 8; j++) td_multiply64(c[i][j], x[i], y[j]);
-    }
-#else
-    each_place<number, rows, columns>(c, [=](double *x, int row, int column) {
-        number sum = number_at(x, number());
-        for (int k = 0; k < terms; k++)
-            sum = td_minus(sum, a[row * row_step + k * k_step],
-                           td_conjugate(b[column * b_row_step + k * b_k_step]));
-        put_number(x, sum);
-    });
-#endif
-}
 
 /* Takes `terms` products away from a block of STRIP rows and so many columns, by a warp. */
 template <class number, int terms, int stride, int b_stride, int columns = STRIP>

@@ -17,8 +17,7 @@
 #include "cholesky_chain.h"
 
 enum {
-    ROWS = 128, /* of a task */
-    STAGES = 3,
+    ROWS = 128,     /* of a task */
     WARP_TILE = 32, /* rows, and real columns, of a warp's sums */
     BLOCKS = 2      /* of threads, on a multiprocessor */
 };
@@ -31,7 +30,8 @@ template <class number> struct task_of : shape_of<number> {
         TILES = ROWS / TILE, /* of rows, in a task */
         LINES = ROWS + TILE, /* rows of L that are multiplied: those and the column's own */
         GROUPS = LINES / TILE,
-        K_STEP = 16 / PARTS,          /* columns that are copied together */
+        K_STEP = 16 / PARTS,          /* columns that are copied together: a stage */
+        STAGES = PARTS == 1 ? 4 : 3,  /* as measured */
         ROW_STRIDE = ROWS + 4,        /* of a task's rows in shared memory */
         LOWER_AT = TILE * ROW_STRIDE, /* the diagonal tile, and its diagonal's reciprocals */
         RECIPROCALS_AT = LOWER_AT + shape::TILE_SIZE,
@@ -53,8 +53,8 @@ template <bool is_upper, class number> struct stage_of {
 template <class number> constexpr int shared_size()
 {
     const int sizes[] = {task_of<number>::SHARED_SIZE, chain_of<number>::SHARED_SIZE,
-                         STAGES * stage_of<true, number>::SIZE,
-                         STAGES * stage_of<false, number>::SIZE};
+                         task_of<number>::STAGES * stage_of<true, number>::SIZE,
+                         task_of<number>::STAGES * stage_of<false, number>::SIZE};
     int most = 0;
     for (int size : sizes) most = size > most ? size : most;
     return most * (int)sizeof(number);
@@ -109,35 +109,53 @@ template <class number> TD_DEVICE int wait_for_diagonal(const state<number> &s, 
 
 typedef sums_of_warp<WARP_TILE, WARP_TILE> sums;
 
-/* Starts copies of K_STEP columns from column k on: of so many groups of TILE rows from `first` on,
- * of which a last one, if all are asked for, is from `last` on; `count` neighbours in memory
- * together. */
-template <bool is_upper, int count, class number>
-TD_DEVICE void fetch(const state<number> &s, number *stage, int k, int first, int last, int groups)
-{
+/* How a thread copies its part of K_STEP columns: of groups of TILE rows, of which the last one is
+ * elsewhere; `count` neighbours in memory together. */
+template <bool is_upper, int count, class number> struct copier {
     typedef task_of<number> task;
     typedef stage_of<is_upper, number> place;
     enum {
         TILE = task::TILE,
         K_STEP = task::K_STEP,
         ALONG = (is_upper ? (int)K_STEP : (int)TILE) / count, /* threads beside each other */
-        STEP = THREADS / ALONG /* from a thread's columns, or lines, to its next */
+        AT_ONCE = THREADS / ALONG,               /* columns, or lines, of all threads */
+        COPIES = TILE * K_STEP / count / THREADS /* of a thread, of a group */
     };
-    const int t = (int)threadIdx.x, line = is_upper ? t / ALONG : t % ALONG * count,
-              l = is_upper ? t % ALONG * count : t / ALONG;
-    TD_UNROLL
-    for (int g = 0; g < task::GROUPS; g++) {
-        const int row = (g < task::GROUPS - 1 ? first + g * TILE : last) + line;
-        if (g >= groups) continue;
+    const number *from, *from_last; /* the thread's first element of both */
+    int64_t line_step, k_step;      /* in memory */
+    int to, rows, last_rows;        /* those of the matrix from the thread's own on */
+
+    TD_INSIDE void begin(const state<number> &s, int first, int last)
+    {
+        const int t = (int)threadIdx.x, line = is_upper ? t / ALONG : t % ALONG * count,
+                  l = is_upper ? t % ALONG * count : t / ALONG;
+        line_step = is_upper ? s.p.ld : 1;
+        k_step = is_upper ? 1 : s.p.ld;
+        from = at<is_upper>(s, first + line, l);
+        from_last = at<is_upper>(s, last + line, l);
+        to = line * place::LINE_STEP + l * place::K_LINE;
+        rows = (int)s.p.rows - first - line;
+        last_rows = (int)s.p.rows - last - line;
+    }
+
+    TD_INSIDE void advance() { from += K_STEP * k_step, from_last += K_STEP * k_step; }
+
+    /* Of group g. */
+    TD_INSIDE void copy(number *stage, int g) const
+    {
+        const bool is_last = g + 1 == (int)task::GROUPS;
         TD_UNROLL
-        for (int i = 0; i < TILE * K_STEP / count / THREADS; i++) {
-            const int down = is_upper ? i * STEP : 0, right = is_upper ? 0 : i * STEP;
+        for (int i = 0; i < COPIES; i++) {
+            const int line = (is_last ? 0 : g * TILE) + (is_upper ? i * AT_ONCE : 0),
+                      l = is_upper ? 0 : i * AT_ONCE;
             td_async_copy_inside<count *(int)sizeof(number)>(
-                stage + (g * TILE + line + down) * place::LINE_STEP + (l + right) * place::K_LINE,
-                at<is_upper>(s, row + down, k + l + right), row + down < s.p.rows);
+                stage + to + (g * TILE + (is_upper ? i * AT_ONCE : 0)) * place::LINE_STEP +
+                    l * place::K_LINE,
+                (is_last ? from_last : from) + line * line_step + l * k_step,
+                line < (is_last ? last_rows : rows));
         }
     }
-}
+};
 
 /* The matrix's elements from there on; 0 in the other triangle and outside. */
 template <bool is_upper, class number>
@@ -157,23 +175,33 @@ template <bool is_upper, int count, class number>
 TD_DEVICE void take_columns(state<number> &s, sums &c, int tiles, int first, int last, int groups,
                             int x, int y)
 {
-    enum { TILE = task_of<number>::TILE, K_STEP = task_of<number>::K_STEP };
+    typedef task_of<number> task;
     typedef stage_of<is_upper, number> place;
+    enum {
+        TILE = task::TILE,
+        K_STEP = task::K_STEP,
+        GROUPS = task::GROUPS,
+        SHARES = K_STEP * task::PARTS / FRAGMENT_TERMS
+    };
+    copier<is_upper, count, number> from;
+    from.begin(s, first * TILE, last * TILE);
     int k = 0;
     s.known = 0;
-    td_async_pipeline<STAGES>(
-        tiles * (TILE / K_STEP),
-        [&](int stage) {
+    take_stages<task::STAGES, SHARES, GROUPS, number, WARP_TILE, WARP_TILE>(
+        c, tiles * (TILE / K_STEP),
+        [&]() {
             if (k % TILE == 0) wait_for(s, k / TILE, first, last);
-            fetch<is_upper, count>(s, s.room + stage * place::SIZE, k, first * TILE, last * TILE,
-                                   groups);
             k += K_STEP;
         },
-        [&](int stage) {
-            const number *const from = s.room + stage * place::SIZE;
-            take_products<number, K_STEP, place::LINE_STEP, place::K_LINE, place::LINE_STEP,
-                          place::K_LINE, WARP_TILE, WARP_TILE>(c, from + x * place::LINE_STEP,
-                                                               from + y * place::LINE_STEP);
+        [&](int stage, int g) {
+            if (g < groups) from.copy(s.room + stage * place::SIZE, g);
+            if (g + 1 == GROUPS) from.advance();
+        },
+        [&](fragments<number, WARP_TILE, WARP_TILE> &f, int stage, int share) {
+            const number *const in =
+                s.room + stage * place::SIZE + share * FRAGMENT_TERMS / task::PARTS * place::K_LINE;
+            load_fragments<place::LINE_STEP, place::K_LINE>(f, in + x * place::LINE_STEP,
+                                                            in + y * place::LINE_STEP);
         });
     __syncthreads();
 }
