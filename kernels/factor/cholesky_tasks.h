@@ -77,21 +77,24 @@ template <class number> TD_DEVICE int row_tasks(const state<number> &s, int j)
 
 /* ---- what other blocks have done ---- */
 
-/* Waits until tile k is done of all rows of tiles that a task multiplies, by all threads: of so
- * many from `first` on, and of `last`. */
-template <class number> TD_DEVICE void wait_for(state<number> &s, int k, int first, int last)
+/* True if tile k is done of all rows of tiles that a task multiplies, by all threads: of so many
+ * from `first` on, and of `last`; waits for it if it is to. */
+template <class number>
+TD_DEVICE bool is_done(state<number> &s, int k, int first, int last, bool waits)
 {
     enum { GROUPS = task_of<number>::GROUPS };
     const int t = (int)threadIdx.x, most = tile_rows(s) - 1;
-    if (s.known > k) return;
+    if (s.known > k) return true;
     if (t < GROUPS)
-        s.notes.done[t] =
-            wait_until(s.done + min(t < GROUPS - 1 ? first + t : last, most), (k + 1) * PER_TILE);
+        s.notes.done[t] = wait_until(s.done + min(t < GROUPS - 1 ? first + t : last, most),
+                                     waits ? (k + 1) * PER_TILE : 0);
     __syncthreads();
     int least = s.notes.done[0];
     TD_UNROLL
     for (int g = 1; g < GROUPS; g++) least = min(least, s.notes.done[g]);
     s.known = least / PER_TILE;
+    if (!waits) __syncthreads(); /* before anybody asks again */
+    return s.known > k;
 }
 
 /* Waits for so many strips of the diagonal tile of column j, by all threads. Returns how many are
@@ -189,9 +192,12 @@ TD_DEVICE void take_columns(state<number> &s, sums &c, int tiles, int first, int
     s.known = 0;
     take_stages<task::STAGES, SHARES, GROUPS, number, WARP_TILE, WARP_TILE>(
         c, tiles * (TILE / K_STEP),
-        [&]() {
-            if (k % TILE == 0) wait_for(s, k / TILE, first, last);
-            k += K_STEP;
+        [&](bool waits) {
+            if (k % TILE > 0 || is_done(s, k / TILE, first, last, waits)) {
+                k += K_STEP;
+                return true;
+            }
+            return false;
         },
         [&](int stage, int g) {
             if (g < groups) from.copy(s.room + stage * place::SIZE, g);

@@ -169,54 +169,62 @@ TD_DEVICE void take_fragments(sums_of_warp<rows, columns> &c,
 
 /* c -= a b^H, by all warps of a block: so many stages of SHARES times FRAGMENT_TERMS real terms, of
  * which STAGES are in shared memory. Fragments are loaded, and copies started, between products that
- * do not need them. fetch(stage, i) starts part i of PARTS of the copies of a stage, after ready(),
- * which all threads call; load(fragments, stage, share) loads. Copies of an earlier pipeline are
- * done, and all threads have read them. */
+ * do not need them. All threads ask may_fetch(waits) for each stage in turn, which waits for it or
+ * says whether it is there: if it is not, the stages that are there are multiplied first. Then
+ * fetch(stage, i) starts part i of PARTS of its copies, and load(fragments, stage, share) loads.
+ * Copies of an earlier pipeline are done, and all threads have read them. */
 template <int STAGES, int SHARES, int PARTS, class number, int rows, int columns,
-          class ready_function, class fetch_function, class load_function>
-TD_DEVICE void take_stages(sums_of_warp<rows, columns> &c, int count, ready_function ready,
+          class may_function, class fetch_function, class load_function>
+TD_DEVICE void take_stages(sums_of_warp<rows, columns> &c, int count, may_function may_fetch,
                            fetch_function fetch, load_function load)
 {
     enum { BLOCKS = rows / FRAGMENT_ROWS };
     static_assert((int)PARTS <= (SHARES - 1) * BLOCKS, "a part comes behind a block of products");
-    TD_UNROLL
-    for (int s = 0; s < STAGES - 1; s++) {
-        if (s < count) {
-            ready();
-            TD_UNROLL
-            for (int i = 0; i < PARTS; i++) fetch(s, i);
-        }
-        td_async_copy_commit();
-    }
-    td_async_copy_wait<STAGES - 2>();
-    __syncthreads();
     fragments<number, rows, columns> of[2];
-    if (count > 0) load(of[0], 0, 0);
-    int stage = 0, free = STAGES - 1;
     TD_ROLLED
-    for (int left = count; left > 0; left--) {
-        const int next = stage + 1 == STAGES ? 0 : stage + 1;
-        const bool is_due = left > STAGES - 1;
-        if (is_due) ready();
+    while (count > 0) {
+        int under_way = 0;    /* stages that are copied, or are there */
+        bool is_last = false; /* the next stage is not fetched yet, or there is none */
         TD_UNROLL
-        for (int share = 0; share < SHARES; share++) {
-            if (share + 1 < SHARES) {
-                load(of[(share + 1) % 2], stage, share + 1);
-            } else {
-                td_async_copy_commit();
-                td_async_copy_wait<STAGES - 2>();
-                __syncthreads(); /* the next stage is there, and nobody reads this one any more */
-                load(of[0], next, 0);
+        for (int s = 0; s < STAGES - 1; s++) {
+            is_last = is_last || s == count || !may_fetch(s == 0);
+            if (!is_last) {
+                TD_UNROLL
+                for (int i = 0; i < PARTS; i++) fetch(s, i);
+                under_way++;
             }
-            TD_UNROLL
-            for (int block = 0; block < BLOCKS; block++) {
-                take_fragments<number, rows, columns>(c, of[share % 2], block);
-                const int part = share * BLOCKS + block;
-                if (part < PARTS && is_due) fetch(free, part);
-            }
+            td_async_copy_commit();
         }
-        free = stage;
-        stage = next;
+        td_async_copy_wait<STAGES - 2>();
+        __syncthreads();
+        load(of[0], 0, 0);
+        int stage = 0, free = STAGES - 1;
+        TD_ROLLED
+        for (; under_way > 0; under_way--, count--) {
+            const int next = stage + 1 == STAGES ? 0 : stage + 1;
+            is_last = is_last || under_way == count || !may_fetch(false);
+            TD_UNROLL
+            for (int share = 0; share < SHARES; share++) {
+                if (share + 1 < SHARES) {
+                    load(of[(share + 1) % 2], stage, share + 1);
+                } else {
+                    td_async_copy_commit();
+                    td_async_copy_wait<STAGES - 2>();
+                    __syncthreads(); /* the next stage is there, and this one is read */
+                    load(of[0], next, 0);
+                }
+                TD_UNROLL
+                for (int block = 0; block < BLOCKS; block++) {
+                    take_fragments<number, rows, columns>(c, of[share % 2], block);
+                    const int part = share * BLOCKS + block;
+                    if (part < PARTS && !is_last) fetch(free, part);
+                }
+            }
+            under_way += !is_last;
+            free = stage;
+            stage = next;
+        }
+        __syncthreads();
     }
 }
 
