@@ -17,17 +17,17 @@ enum { PER_TILE = 16 };
  * of it before. */
 enum { PLACES = 4 };
 
-/* In device memory, zero at first: the next task; how many blocks of threads have begun; on which
- * multiprocessor the chain is made, from 1; and how many blocks there do nothing. Then, as
- * panel_bytes() has room for, come what is done of each row of tiles, what is prepared for the
+/* In device memory, zero at first: the next task, and how many blocks of threads have begun. Then,
+ * as panel_bytes() has room for, come what is done of each row of tiles, what is prepared for the
  * chain (1: it is) and the places for that. */
 struct notes_of_panel {
-    int tickets, arrived, of_chain, idle;
+    int tickets, arrived;
 };
 
 /* What the threads of a block tell each other. */
 struct notes_of_block {
-    int role, ticket, done[8], failed_column;
+    int ticket, done[8], failed_column;
+    bool has_chain;
     int is_ready; /* what the chain waits for, as seen in the strip before */
 };
 

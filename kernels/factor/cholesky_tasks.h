@@ -17,9 +17,8 @@
 #include "cholesky_chain.h"
 
 enum {
-    ROWS = 128,     /* of a task */
-    WARP_TILE = 32, /* rows, and real columns, of a warp's sums */
-    BLOCKS = 2      /* of threads, on a multiprocessor */
+    ROWS = 128,    /* of a task */
+    WARP_TILE = 32 /* rows, and real columns, of a warp's sums */
 };
 
 template <class number> struct task_of : shape_of<number> {
@@ -31,7 +30,6 @@ template <class number> struct task_of : shape_of<number> {
         LINES = ROWS + TILE, /* rows of L that are multiplied: those and the column's own */
         GROUPS = LINES / TILE,
         K_STEP = 16 / PARTS,          /* columns that are copied together: a stage */
-        STAGES = PARTS == 1 ? 4 : 3,  /* as measured */
         ROW_STRIDE = ROWS + 4,        /* of a task's rows in shared memory */
         LOWER_AT = TILE * ROW_STRIDE, /* the diagonal tile, and its diagonal's reciprocals */
         RECIPROCALS_AT = LOWER_AT + shape::TILE_SIZE,
@@ -46,18 +44,15 @@ template <bool is_upper, class number> struct stage_of {
     enum {
         LINE_STEP = is_upper ? task::K_STEP + 4 / task::PARTS : 1,
         K_LINE = is_upper ? 1 : task::LINES + 4,
-        SIZE = is_upper ? task::LINES * LINE_STEP : task::K_STEP * K_LINE
+        SIZE = is_upper ? task::LINES * LINE_STEP : task::K_STEP * K_LINE,
+        STAGES = chain_of<number>::SHARED_SIZE / SIZE, /* as many as the chain has memory for */
     };
 };
 
 template <class number> constexpr int shared_size()
 {
-    const int sizes[] = {task_of<number>::SHARED_SIZE, chain_of<number>::SHARED_SIZE,
-                         task_of<number>::STAGES * stage_of<true, number>::SIZE,
-                         task_of<number>::STAGES * stage_of<false, number>::SIZE};
-    int most = 0;
-    for (int size : sizes) most = size > most ? size : most;
-    return most * (int)sizeof(number);
+    const int of_task = task_of<number>::SHARED_SIZE, of_chain = chain_of<number>::SHARED_SIZE;
+    return (of_task > of_chain ? of_task : of_chain) * (int)sizeof(number);
 }
 
 /* ---- order of tasks ---- */
@@ -190,7 +185,7 @@ TD_DEVICE void take_columns(state<number> &s, sums &c, int tiles, int first, int
     from.begin(s, first * TILE, last * TILE);
     int k = 0;
     s.known = 0;
-    take_stages<task::STAGES, SHARES, GROUPS, number, WARP_TILE, WARP_TILE>(
+    take_stages<place::STAGES, SHARES, GROUPS, number, WARP_TILE, WARP_TILE>(
         c, tiles * (TILE / K_STEP),
         [&](bool waits) {
             if (k % TILE > 0 || is_done(s, k / TILE, first, last, waits)) {
@@ -352,47 +347,20 @@ template <bool is_upper, int count, class number> TD_DEVICE void run_tasks(state
 
 /* ---- the kernel ---- */
 
-/* The number of the multiprocessor that runs this block, from 1; 0: the host does. */
-TD_DEVICE int multiprocessor()
-{
-#if TD_HAS_CUDA_DEVICE
-    int number;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
-    return number + 1;
-#else
-    return 0;
-#endif
-}
-
-enum role { CHAIN, TASKS, NOTHING };
-
-/* What this block does. The first one has the chain, whose operations depend on each other, so that
- * each would wait for products of other blocks on its multiprocessor. Therefore one other block
- * there, if there is one, does nothing; of the rest there is always one for tasks, as blocks are
- * three at least. By one thread. */
-TD_DEVICE role role_of(notes_of_panel *shared)
-{
-    const int own = multiprocessor();
-    if (atomicAdd(&shared->arrived, 1) == 0) {
-        atomicExch(&shared->of_chain, own);
-        return CHAIN;
-    }
-    if (own == 0) return TASKS;
-    const bool is_beside = wait_until(&shared->of_chain, 1) == own;
-    return is_beside && atomicAdd(&shared->idle, 1) == 0 ? NOTHING : TASKS;
-}
-
+/* One block of threads on a multiprocessor: so a thread keeps all that it needs in registers, and
+ * nobody's products delay those that the chain waits for. The first block has the chain. */
 template <bool is_upper, int count, class number>
-__global__ void __launch_bounds__(THREADS, BLOCKS) cholesky_kernel(TD_PARAMETER td_cholesky_panel p)
+__global__ void __launch_bounds__(THREADS, 1) cholesky_kernel(TD_PARAMETER td_cholesky_panel p)
 {
     TD_SHARED(notes_of_block, notes, );
     TD_DYNAMIC_SHARED(number, room);
     state<number> s = state_of(p, notes, room);
-    if (threadIdx.x == 0) notes.role = role_of(s.shared);
+    if (threadIdx.x == 0) notes.has_chain = atomicAdd(&s.shared->arrived, 1) == 0;
     __syncthreads();
-    const int role = notes.role;
-    if (role == CHAIN) run_chain<is_upper, number>(p, notes);
-    if (role == TASKS) run_tasks<is_upper, count>(s);
+    if (notes.has_chain)
+        run_chain<is_upper, number>(p, notes);
+    else
+        run_tasks<is_upper, count>(s);
 }
 
 /* ---- for the host ---- */
@@ -428,8 +396,7 @@ cudaError_t run_panel(cholesky_of_panel *kernel, const td_cholesky_panel *panel,
     if (error == cudaSuccess)
         error = cudaMemsetAsync(panel->notes, 0, notes_bytes<number>(panel->rows), stream);
     if (error != cudaSuccess) return error;
-    const int64_t places = max((int64_t)BLOCKS * multiprocessors, (int64_t)3),
-                  blocks = min(blocks_of<number>(panel), places);
+    const int64_t places = max(multiprocessors, 2), blocks = min(blocks_of<number>(panel), places);
     return TD_LAUNCH(kernel, dim3((unsigned)blocks), dim3(THREADS), shared_size<number>(), stream,
                      *panel);
 }
