@@ -297,11 +297,12 @@ typedef struct {
 
 /* By the rows that a cluster of MOST_BLOCKS holds. */
 typedef td_complex<double> complex;
-enum { SHAPES = 4 };
-static const shape shapes[][SHAPES] = {{SHAPE(double, 128, 1, 32), SHAPE(double, 256, 1, 32),
-                                        SHAPE(double, 256, 2, 24), SHAPE(double, 256, 4, 16)},
-                                       {SHAPE(complex, 128, 1, 16), SHAPE(complex, 256, 1, 16),
-                                        SHAPE(complex, 256, 2, 12), SHAPE(complex, 256, 4, 8)}};
+enum { SHAPES = 6 };
+static const shape shapes[][SHAPES] = {
+    {SHAPE(double, 128, 1, 32), SHAPE(double, 256, 1, 32), SHAPE(double, 256, 2, 24),
+     SHAPE(double, 256, 4, 16), SHAPE(double, 256, 8, 8), SHAPE(double, 512, 8, 4)},
+    {SHAPE(complex, 128, 1, 16), SHAPE(complex, 256, 1, 16), SHAPE(complex, 256, 2, 12),
+     SHAPE(complex, 256, 4, 8), SHAPE(complex, 256, 8, 4), SHAPE(complex, 512, 8, 2)}};
 
 static const shape *shape_of(const td_one_block_panel *panel)
 {

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Most columns of a panel of real or of complex numbers, and most rows. */
-enum { TD_CLUSTER_COLUMNS = 128, TD_CLUSTER_COMPLEX_COLUMNS = 64, TD_CLUSTER_ROWS = 16384 };
+enum { TD_CLUSTER_COLUMNS = 128, TD_CLUSTER_COMPLEX_COLUMNS = 64, TD_CLUSTER_ROWS = 65536 };
 
 /* True if the current device has such clusters, and the panel fits one. */
 bool td_cluster_fits(const td_one_block_panel *panel);

@@ -9,13 +9,14 @@
 
 #if TD_HAS_CUDA_DEVICE
 
-/* Shared memory of these: U's rows [row][column of the leaf], and a warp's rows on their way from
- * the tensor cores' lanes to a row for each lane. */
+/* Shared memory of these: U's rows [row][column of the leaf, or of a tile that is wider], and a
+ * warp's rows on their way from the tensor cores' lanes to a row for each lane. */
 template <class number, int threads, int leaf> struct product_shared {
     enum {
-        STRIDE = leaf + td_lower<number>::PADDING,
+        WIDTH = leaf > (int)td_embedded<number>::COLUMNS ? leaf : (int)td_embedded<number>::COLUMNS,
+        STRIDE = WIDTH + td_lower<number>::PADDING,
         TURNED = 33,
-        REALS = leaf * td_embedded<number>::PARTS /* of a leaf's row */
+        REALS = WIDTH * td_embedded<number>::PARTS /* of a row's columns */
     };
     alignas(16) number u[td_lower<number>::LD * STRIDE];
     alignas(16) double turned[threads / 32][REALS * TURNED];
@@ -65,6 +66,7 @@ TD_DEVICE void solve_rows(const step_state<number, threads, rows, leaf> &s,
 {
     enum {
         STRIDE = product_shared<number, threads, leaf>::STRIDE,
+        WIDTH = product_shared<number, threads, leaf>::WIDTH,
         VECTORS = td_lower<number>::VECTORS
     };
     const columns_of_block own = share_of<leaf>(s.block, s.blocks, columns);
@@ -74,7 +76,7 @@ TD_DEVICE void solve_rows(const step_state<number, threads, rows, leaf> &s,
                   *const x = reinterpret_cast<number *>(shared.turned[0]);
     for (int e = t; e < first * own.count; e += threads)
         x[e % first * stride + e / first] = a[s.shared.source[e % first] + e / first * s.panel.ld];
-    for (int e = t; e < first * (leaf - columns); e += threads)
+    for (int e = t; e < first * (WIDTH - columns); e += threads)
         shared.u[e % first * STRIDE + columns + e / first] = td_number<number>(0.0);
     __syncthreads();
     if (at < own.count) td_solve_unit_lower(x + at, stride, first, lower);
@@ -90,7 +92,11 @@ TD_DEVICE void solve_rows(const step_state<number, threads, rows, leaf> &s,
 
 /* Rows of a warp: `sets` times 32, of which a lane has every eighth. */
 template <class number, int sets, int leaf> struct warp_rows {
-    enum { TILES = leaf / td_embedded<number>::COLUMNS };
+    enum {
+        COLUMNS = td_embedded<number>::COLUMNS,
+        TILES = (leaf + COLUMNS - 1) / COLUMNS,
+        HALVES = leaf < COLUMNS ? 1 : 2 /* of a tile's columns, which one product takes */
+    };
     const number *at[4 * sets]; /* in the panel's first column */
     double c[2 * sets][TILES][4];
 };
@@ -138,17 +144,16 @@ TD_DEVICE void load_rows(const step_state<number, threads, rows, leaf> &s,
 }
 
 /* L's elements of the columns that a product takes, of rows at `of` in the first one. */
-template <class number, int rows>
+template <class number, int rows, int count>
 TD_DEVICE void load_factors(const number *const (&of)[rows], int64_t ld, int column,
-                            double (&l)[rows / 2][4])
+                            double (&l)[rows / 2][count])
 {
     enum { HALF = td_embedded<number>::COLUMNS / 2 };
     const int64_t at = (column + td_embedded_column<number>()) * ld;
     TD_UNROLL
-    for (int q = 0; q < rows; q++) {
-        l[q / 2][q % 2] = td_embedded_left(of[q] + at);
-        l[q / 2][q % 2 + 2] = td_embedded_left(of[q] + at + HALF * ld);
-    }
+    for (int q = 0; q < rows; q++) TD_UNROLL
+    for (int half = 0; half < count / 2; half++)
+        l[q / 2][q % 2 + 2 * half] = td_embedded_left(of[q] + at + half * HALF * ld);
 }
 
 /* Takes the products of columns `from` to `to` - 1 away; L comes so many steps ahead, of rows at
@@ -158,12 +163,14 @@ TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
                              const product_shared<number, threads, leaf> &shared,
                              const number *const (&of)[4 * sets], int64_t ld, int from, int to)
 {
+    typedef warp_rows<number, sets, leaf> rows;
     enum {
         STRIDE = product_shared<number, threads, leaf>::STRIDE,
-        COLUMNS = td_embedded<number>::COLUMNS,
-        HALF = COLUMNS / 2 * STRIDE * td_embedded<number>::PARTS
+        HALVES = rows::HALVES,
+        COLUMNS = rows::COLUMNS / 2 * HALVES,
+        HALF = rows::COLUMNS / 2 * STRIDE * td_embedded<number>::PARTS
     };
-    double l[ahead + 1][2 * sets][4];
+    double l[ahead + 1][2 * sets][2 * HALVES];
     TD_UNROLL
     for (int i = 0; i < ahead; i++)
         load_factors(of, ld, min(from + i * COLUMNS, to - COLUMNS), l[i]);
@@ -171,17 +178,26 @@ TD_DEVICE void take_products(warp_rows<number, sets, leaf> &w,
     for (int k = from; k < to; k += COLUMNS) {
         load_factors(of, ld, min(k + ahead * COLUMNS, to - COLUMNS), l[ahead]);
         TD_UNROLL
-        for (int n = 0; n < leaf / COLUMNS; n++) {
+        for (int n = 0; n < rows::TILES; n++) {
             const number *row = shared.u + (k + td_embedded_column<number>()) * STRIDE;
             const double *u =
                 reinterpret_cast<const double *>(row) + n * 8 + td_embedded_place<number>();
-            const double b[2] = {td_minus_right<number>(u[0]), td_minus_right<number>(u[HALF])};
+            double b[HALVES];
             TD_UNROLL
-            for (int q = 0; q < 2 * sets; q++) td_multiply64(w.c[q][n], l[0][q], b);
+            for (int half = 0; half < HALVES; half++)
+                b[half] = td_minus_right<number>(u[half * HALF]);
+            TD_UNROLL
+            for (int q = 0; q < 2 * sets; q++) {
+                if constexpr (HALVES == 2)
+                    td_multiply64(w.c[q][n], l[0][q], b);
+                else
+                    td_multiply64(w.c[q][n], l[0][q], b[0]);
+            }
         }
         TD_UNROLL
         for (int i = 0; i < ahead; i++) TD_UNROLL
-        for (int q = 0; q < 8 * sets; q++) l[i][q / 4][q % 4] = l[i + 1][q / 4][q % 4];
+        for (int q = 0; q < 2 * sets; q++) TD_UNROLL
+        for (int e = 0; e < 2 * HALVES; e++) l[i][q][e] = l[i + 1][q][e];
     }
 }
 

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Most columns of a panel, of which complex ones count twice; and most rows. */
-enum { TD_QR_COLUMNS = 256, TD_QR_ROWS = 16384 };
+enum { TD_QR_COLUMNS = 256, TD_QR_ROWS = 32768 };
 
 /* A panel: the rows from its diagonal on of some columns of binary64 or complex binary64, rows >=
  * columns. `work` has what the panel leaves, `shared_work` may be the next panel's as soon as this

@@ -50,11 +50,11 @@ template <class number> struct shape_kernel {
     {                                                                                              \
         {sharing, warps, rows}, leaf_kernel<number, sharing, warps, rows>                          \
     }
-enum { KERNELS = 8 };
+enum { KERNELS = 10 };
 template <class number>
 static const shape_kernel<number> kernels[KERNELS] = {
-    SHAPE(4, 8, 1), SHAPE(4, 8, 2), SHAPE(4, 8, 4), SHAPE(4, 16, 4),
-    SHAPE(2, 8, 1), SHAPE(2, 8, 2), SHAPE(2, 8, 4), SHAPE(2, 16, 4)};
+    SHAPE(4, 8, 1), SHAPE(4, 8, 2), SHAPE(4, 8, 4),  SHAPE(4, 16, 4), SHAPE(2, 8, 1),
+    SHAPE(2, 8, 2), SHAPE(2, 8, 4), SHAPE(2, 16, 4), SHAPE(1, 8, 4),  SHAPE(1, 16, 4)};
 
 template <class number> static const shape_kernel<number> *kernel_of(qr_shape shape)
 {
@@ -252,14 +252,19 @@ static cudaError_t run(const td_qr_panel *panel, int first, cudaStream_t stream)
 {
     const qr_leaf<number> leaf = leaf_of<number>(panel, first);
     const dim3 threads((unsigned)td_qr_leaf(panel));
-    return qr_sharing(panel->rows) == 4
-               ? TD_LAUNCH((leaf_kernel<number, 4>), dim3(1), threads, 0, stream, leaf)
-               : TD_LAUNCH((leaf_kernel<number, 2>), dim3(1), threads, 0, stream, leaf);
+    switch (qr_sharing(panel->rows)) {
+    case 4:
+        return TD_LAUNCH((leaf_kernel<number, 4>), dim3(1), threads, 0, stream, leaf);
+    case 2:
+        return TD_LAUNCH((leaf_kernel<number, 2>), dim3(1), threads, 0, stream, leaf);
+    default:
+        return TD_LAUNCH((leaf_kernel<number, 1>), dim3(1), threads, 0, stream, leaf);
+    }
 }
 
 template <class number> static cudaError_t prepare(cudaError_t error)
 {
-    return td_load(error, leaf_kernel<number, 4>, leaf_kernel<number, 2>);
+    return td_load(error, leaf_kernel<number, 4>, leaf_kernel<number, 2>, leaf_kernel<number, 1>);
 }
 
 #endif

@@ -18,12 +18,16 @@ enum {
     QR_MOST_LEAF = 32,  /* real columns: a complex one stands for two */
     QR_MOST_WARPS = 16, /* of a block */
     QR_MOST_ROWS = 4,   /* of a lane */
-    QR_WIDE_ROWS = 8192
+    QR_WIDE_ROWS = 8192,
+    QR_MEDIUM_ROWS = 16384
 };
 
 /* Neighbouring lanes that share rows, in a panel of so many rows: a leaf has the columns of a lane
  * for each. */
-static inline int qr_sharing(int64_t rows) { return rows <= QR_WIDE_ROWS ? 4 : 2; }
+static inline int qr_sharing(int64_t rows)
+{
+    return rows <= QR_WIDE_ROWS ? 4 : rows <= QR_MEDIUM_ROWS ? 2 : 1;
+}
 
 /* How a leaf's rows lie in blocks. */
 typedef struct {

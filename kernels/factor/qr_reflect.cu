@@ -95,8 +95,8 @@ TD_HOST_DEVICE int others_of(const reflection &of) { return of.first + of.behind
 
 /* A warp's rows of V, from `row` on, and of a step's others, as td_multiply64 has them. */
 template <int leaf> struct warp_rows {
-    enum { DEPTH = OF_WARP / 8, OTHERS = STEP<leaf> / 8 };
-    double v[DEPTH][leaf / 16][4], x[DEPTH][OTHERS][2];
+    enum { DEPTH = OF_WARP / 8, OTHERS = STEP<leaf> / 8, TILES = (leaf + 15) / 16 };
+    double v[DEPTH][TILES][4], x[DEPTH][OTHERS][2];
     int row;
 
     TD_INSIDE static int at() { return (int)threadIdx.x % 4; }
@@ -110,11 +110,11 @@ template <int leaf> struct warp_rows {
     {
         row = first + at();
         TD_UNROLL
-        for (int i = 0; i < leaf / 8; i++) {
+        for (int i = 0; i < 2 * TILES; i++) {
             const double *const column = of.v + (of.first + i * 8 + quad()) * of.v_ld;
             TD_UNROLL
             for (int k = 0; k < OF_WARP; k += 4)
-                v[k / 8][i / 2][k % 8 / 2 + i % 2] = element(of, column, k);
+                v[k / 8][i / 2][k % 8 / 2 + i % 2] = i < leaf / 8 ? element(of, column, k) : 0.0;
         }
     }
     TD_INSIDE void load(const reflection &of, int other, int count)
@@ -128,15 +128,15 @@ template <int leaf> struct warp_rows {
     }
     TD_INSIDE void multiply(double (&sum)[STEP<leaf>][leaf + 2]) const
     {
-        double c[leaf / 16][OTHERS][4] = {};
+        double c[TILES][OTHERS][4] = {};
         TD_UNROLL
         for (int k = 0; k < DEPTH; k++) TD_UNROLL
-        for (int i = 0; i < leaf / 16; i++) TD_UNROLL
+        for (int i = 0; i < TILES; i++) TD_UNROLL
         for (int n = 0; n < OTHERS; n++) td_multiply64(c[i][n], v[k][i], x[k][n]);
         TD_UNROLL
-        for (int i = 0; i < leaf / 16; i++) TD_UNROLL
+        for (int i = 0; i < TILES; i++) TD_UNROLL
         for (int n = 0; n < OTHERS; n++) TD_UNROLL
-        for (int q = 0; q < 4; q++)
+        for (int q = 0; q < min(4, leaf / 4); q++)
             sum[n * 8 + 2 * at() + q % 2][i * 16 + q / 2 * 8 + quad()] = c[i][n][q];
     }
 };
@@ -201,12 +201,13 @@ enum { ADDED = 2 }; /* others of a block */
 
 /* What the block reads of them, all at a time; T's columns lie in different banks. */
 template <int leaf> struct added_shared {
-    enum { PIECES = 2 * TD_QR_ROWS / PIECE * 16 / leaf, NUMBERS = ADDED * leaf, LD = leaf + 2 };
+    enum { PIECES = 2 * TD_QR_ROWS / PIECE * 8 / leaf, NUMBERS = ADDED * leaf, LD = leaf + 2 };
     alignas(16) double of[PIECES][NUMBERS], t[leaf][LD];
     double sum[ADDED][leaf];
 };
-static_assert(2 * (int)QR_WIDE_ROWS <= 2 * (int)TD_QR_ROWS / 32 * 16,
-              "leaves of 32 have more rows");
+static_assert((int)QR_WIDE_ROWS <= (int)TD_QR_ROWS / 32 * 8 &&
+                  (int)QR_MEDIUM_ROWS <= (int)TD_QR_ROWS / 16 * 8,
+              "leaves of 32 or 16 have more rows");
 
 /* `numbers` are there of each piece: others may end within the block. */
 template <int leaf>
@@ -434,7 +435,14 @@ template <int leaf> static cudaError_t reflect(const reflection &of, cudaStream_
 cudaError_t td_qr_reflect_run(const td_qr_panel *panel, int first, cudaStream_t stream)
 {
     const reflection of = reflection_of(panel, first);
-    return qr_sharing(panel->rows) == 4 ? reflect<32>(of, stream) : reflect<16>(of, stream);
+    switch (qr_sharing(panel->rows)) {
+    case 4:
+        return reflect<32>(of, stream);
+    case 2:
+        return reflect<16>(of, stream);
+    default:
+        return reflect<8>(of, stream);
+    }
 }
 
 cudaError_t td_qr_extend_run(const td_qr_panel *panel, int first, cudaStream_t stream)
@@ -447,8 +455,9 @@ cudaError_t td_qr_extend_run(const td_qr_panel *panel, int first, cudaStream_t s
 cudaError_t td_qr_prepare(void)
 {
     cudaError_t error =
-        td_load(cudaSuccess, multiply_kernel<32>, multiply_kernel<16>, add_kernel<32>,
-                add_kernel<16>, take_off_kernel<32>, take_off_kernel<16>, extend_kernel);
+        td_load(cudaSuccess, multiply_kernel<32>, multiply_kernel<16>, multiply_kernel<8>,
+                add_kernel<32>, add_kernel<16>, add_kernel<8>, take_off_kernel<32>,
+                take_off_kernel<16>, take_off_kernel<8>, extend_kernel);
     if (error == cudaSuccess) error = td_qr_prepare_leaves();
     return error == cudaSuccess ? td_qr_prepare_taking() : error;
 }

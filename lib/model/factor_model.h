@@ -11,7 +11,7 @@ enum { TD_FACTOR_LEAST_TERMS = 1024 };
 
 /* Most rows of a matrix that panels have a time for; and the least order: smaller matrices take
  * cuSOLVER less time than most of them would gain. */
-enum { TD_FACTOR_MOST_ROWS = 16384, TD_FACTOR_LEAST_ORDER = 128 };
+enum { TD_FACTOR_MOST_ROWS = 65536, TD_FACTOR_LEAST_ORDER = 128 };
 
 /* Of every way, TD_MOST_WAYS elements: the first has the seconds of cuSOLVER, the others are
  * factorisations whose products between blocks (../routine/lu_steps.h) go by that way, and all

@@ -6,7 +6,7 @@
 #include "figures.h"
 
 /* Orders for which figures are given. */
-#define TD_FACTOR_ORDERS 256, 512, 1024, 2048, 4096, 8192, 16384
+#define TD_FACTOR_ORDERS 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536
 
 /* The figure of an order between those of the row, or beyond them. */
 double td_factor_figure(const td_figures_by_order *r, double order);

@@ -9,9 +9,9 @@
 #include "model.h"
 
 /* Most orders that were measured. */
-enum { TD_MEASURED_ORDERS = 8 };
+enum { TD_MEASURED_ORDERS = 9 };
 
-/* A row: what was measured of such cards. */
+/* A row: what was measured of such cards. The last figures may be left out. */
 typedef struct {
     const char *cards; /* what their names begin with */
     int major;         /* the least compute capability that they have */
@@ -30,12 +30,13 @@ td_find_figures(const td_figures_by_order *rows, size_t count, const td_model *m
     return NULL;
 }
 
-/* The figure of an order between the `count` orders that the row is of, or beyond them, on straight
- * lines through the logarithms. */
+/* The figure of an order between those of the first `count` orders that the row has, or beyond
+ * them, on straight lines through the logarithms. */
 static inline double td_figure_at(const td_figures_by_order *r, const double *orders, int count,
                                   double order)
 {
     int i = 0;
+    while (r->figures[count - 1] == 0.0) count--;
     while (i < count - 2 && order > orders[i + 1]) i++;
     const double share = log(order / orders[i]) / log(orders[i + 1] / orders[i]);
     return r->figures[i] * pow(r->figures[i + 1] / r->figures[i], share);

@@ -8,7 +8,7 @@
 
 /* Most rows of a matrix that panels have a time for; and the least order: smaller matrices take
  * cuSOLVER less time than most of them would gain. */
-enum { TD_QR_MOST_ROWS = 16384, TD_QR_LEAST_ORDER = 256 };
+enum { TD_QR_MOST_ROWS = 32768, TD_QR_LEAST_ORDER = 256 };
 
 /* Under mode auto products of fewer reflectors at a time are cuBLAS's own, if there are blocks. */
 enum { TD_QR_LEAST_TERMS = 512 };

@@ -403,6 +403,18 @@ TEST(tall_panels_are_plain_chains)
                                      kinds[k].name, fresh_seed(), 0, false});
 }
 
+/* Leaves of eight real columns, or of four, which are half as wide as products' tiles; the host
+ * device takes its time for each row. Pivots are of all kinds by turns. */
+TEST(taller_panels_are_plain_chains)
+{
+    const int rows[] = {16385, 20000, 32768, 32769, 49999, 65536};
+    for (int r = 0; r < (device_is_host() ? 1 : (int)(sizeof rows / sizeof *rows)); r++)
+        for (int k = r % 2; k < KINDS; k += device_is_host() || test_is_brief() ? 6 : 3)
+            check_bits(&(matrix){rows[r], r < 3 ? 40 : 23, rows[r] + k % 2,
+                                 (pivot_kind)((r + k) % PIVOT_KINDS), kinds[k].name, fresh_seed(),
+                                 0, false});
+}
+
 /* ---- residuals ---- */
 
 /* A row's product with a column of L U, less what it is to be. */
@@ -522,7 +534,7 @@ TEST(pieces_have_the_same_pivots)
 /* Sizes that are cut so by themselves. */
 TEST(large_matrices_have_small_residuals)
 {
-    const int sizes[][2] = {{9300, 9300}, {12000, 9300}, {9300, 12000}};
+    const int sizes[][2] = {{9300, 9300}, {12000, 9300}, {9300, 12000}, {18000, 4300}};
     for (size_t i = 0; !device_is_host() && i < sizeof sizes / sizeof *sizes; i++)
         check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random",
                                   fresh_seed(), 0, false},

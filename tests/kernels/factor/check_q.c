@@ -167,6 +167,13 @@ TEST(q_is_what_reflectors_make)
         }
 }
 
+/* Leaves of eight real columns have made the reflectors; T is made again by wider ones. */
+TEST(q_of_many_rows_is_what_reflectors_make)
+{
+    for (int is_complex = 0; is_complex < (test_is_brief() ? 1 : 2); is_complex++)
+        check_q(&(matrix){17000, 37, 17001, "random", fresh_seed(), is_complex});
+}
+
 /* Cuts as in check_qr.c; reflectors fill whole blocks, or leave some for the last one. */
 TEST(blocks_of_reflectors_are_what_they_make)
 {

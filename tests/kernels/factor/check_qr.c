@@ -270,7 +270,10 @@ static void reflect_other(const leaf *x, number *a)
 /* Of at most 64 real columns, which is one panel: complex ones count twice. */
 static void factor(const matrix *x, number *a, number *tau)
 {
-    const int sharing = x->m <= 8192 ? 4 : 2, columns = sharing * SLOTS / (x->is_complex ? 2 : 1);
+    const int sharing = x->m <= 8192    ? 4
+                        : x->m <= 16384 ? 2
+                                        : 1,
+              columns = sharing * SLOTS / (x->is_complex ? 2 : 1);
     for (int first = 0; first < least_of(x); first += columns) {
         leaf l = {.is_complex = x->is_complex,
                   .a = a + first + first * (int64_t)x->ld,
@@ -347,6 +350,19 @@ TEST(tall_panels_are_plain_sums)
             if (!device_is_host() || rows[r] <= 4097 || (rows[r] == 8193 && k <= 7))
                 check_bits(&(matrix){rows[r], n, rows[r] + k % 3, qr_kinds[k / 2].name,
                                      fresh_seed(), is_complex});
+        }
+}
+
+/* Leaves of eight real columns; of the first one's rows the second lacks some, so that its blocks
+ * have fewer warps. */
+TEST(taller_panels_are_plain_sums)
+{
+    const int rows[] = {16385, 24000, 32768};
+    for (int r = 0; r < (device_is_host() ? 1 : (int)(sizeof rows / sizeof *rows)); r++)
+        for (int k = r; k < 2 * QR_KINDS; k += device_is_host() || test_is_brief() ? 9 : 3) {
+            const bool is_complex = k % 2;
+            check_bits(&(matrix){rows[r], is_complex ? 11 : 21, rows[r] + k % 3,
+                                 qr_kinds[k / 2].name, fresh_seed(), is_complex});
         }
 }
 

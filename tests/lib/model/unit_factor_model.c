@@ -24,9 +24,11 @@ static bool is_near(double a, double b) { return fabs(a / b - 1.0) < 1e-9; }
 TEST(native_times_are_those_of_the_table)
 {
     const td_model model = model_of(H200);
-    const td_problem p = factors(TD_BINARY64, 8192, 8192), q = factors(TD_BINARY64, 1024, 1024);
+    const td_problem p = factors(TD_BINARY64, 8192, 8192), q = factors(TD_BINARY64, 1024, 1024),
+                     large = factors(TD_BINARY64, 65536, 65536);
     assert_true(is_near(td_model_native_lu(&model, &p), 37.5e-3));
     assert_true(is_near(td_model_native_lu(&model, &q), 2.22e-3));
+    assert_true(is_near(td_model_native_lu(&model, &large), 4.596));
     double before = 0.0;
     for (int64_t order = 1; order < 40000; order = order * 5 / 4 + 1) {
         const td_problem r = factors(TD_BINARY64, order, order);
@@ -171,6 +173,24 @@ TEST(auto_takes_complex_factors_where_they_gain)
     }
     const td_problem small = factors(TD_COMPLEX_BINARY64, 256, 256);
     assert_non_null(decide_call(&o, &small, &model).reason);
+}
+
+/* Up to as many rows as panels have. */
+TEST(auto_takes_factors_of_many_rows)
+{
+    const td_options o = options_of_auto();
+    const td_model model = model_of(H200);
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        const td_type type = is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64;
+        for (int64_t order = 20000; order <= 65536; order = order * 6 / 5) {
+            const td_problem p = factors(type, order, order);
+            const td_decision d = decide_call(&o, &p, &model);
+            assert_null(d.reason);
+            assert_string_equal(d.text, "ozaki2");
+        }
+        const td_problem tall = factors(type, TD_FACTOR_MOST_ROWS + 1, 20000);
+        assert_ptr_equal(decide_call(&o, &tall, &model).reason, td_reason_untimed);
+    }
 }
 
 /* Pieces of complex matrices have at most as many columns as a cluster takes. */

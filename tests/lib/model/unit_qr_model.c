@@ -227,6 +227,23 @@ TEST(auto_makes_reflectors_where_they_gain)
     }
 }
 
+/* Up to as many rows as leaves have. */
+TEST(auto_makes_reflectors_of_many_rows)
+{
+    const td_options o = options_of_auto();
+    const td_model model = model_of(H200);
+    for (int k = 0; k < 2 * KINDS; k++)
+        for (int64_t order = 20000; order <= TD_QR_MOST_ROWS; order = order * 6 / 5) {
+            const td_problem p =
+                k % 2 ? complex_square(kinds[k / 2], order) : square(kinds[k / 2], order);
+            const td_decision d = decide_call(&o, &p, &model);
+            assert_null(d.reason);
+            assert_string_equal(d.text, "ozaki2");
+        }
+    const td_problem tall = problem(TD_FACTOR_QR, TD_QR_MOST_ROWS + 1, 20000, 20000);
+    assert_ptr_equal(decide_call(&o, &tall, &model).reason, td_reason_untimed);
+}
+
 /* By sizes alone: products of a panel's columns are never large. */
 TEST(reproducible_factors_ask_no_device)
 {
