@@ -27,8 +27,8 @@ TD_DEVICE void td_multiply64(double (&c)[4], const double (&a)[4], const double 
 #endif
 }
 
-/* The same of half as many terms: 16 x 8 times 4 x 8. Of a, a lane has rows lane / 4 and that + 8 at
- * k = lane % 4; of b, column lane / 4 there. */
+/* The same of half as many terms: 16 x 8 times 4 x 8. Of a, a lane has rows lane / 4 and that + 8
+ * at k = lane % 4; of b, column lane / 4 there. */
 TD_DEVICE void td_multiply64(double (&c)[4], const double (&a)[2], double b)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

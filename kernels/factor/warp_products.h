@@ -168,11 +168,11 @@ TD_DEVICE void take_fragments(sums_of_warp<rows, columns> &c,
 }
 
 /* c -= a b^H, by all warps of a block: so many stages of SHARES times FRAGMENT_TERMS real terms, of
- * which STAGES are in shared memory. Fragments are loaded, and copies started, between products that
- * do not need them. All threads ask may_fetch(waits) for each stage in turn, which waits for it or
- * says whether it is there: if it is not, the stages that are there are multiplied first. Then
- * fetch(stage, i) starts part i of PARTS of its copies, and load(fragments, stage, share) loads.
- * Copies of an earlier pipeline are done, and all threads have read them. */
+ * which STAGES are in shared memory. Fragments are loaded, and copies are started, between products
+ * that do not need them. All threads ask may_fetch(waits) for each stage in turn, which waits for
+ * it or says whether it is there: if it is not, the stages that are there are multiplied first.
+ * Then fetch(stage, i) starts part i of PARTS of its copies, and load(fragments, stage, share)
+ * loads. Copies of an earlier pipeline are done, and all threads have read them. */
 template <int STAGES, int SHARES, int PARTS, class number, int rows, int columns,
           class may_function, class fetch_function, class load_function>
 TD_DEVICE void take_stages(sums_of_warp<rows, columns> &c, int count, may_function may_fetch,

@@ -48,8 +48,7 @@ static const td_figures_by_order column_rows[] = {
 
 /* ---- factorisations ---- */
 
-/* Devices whose multiprocessors have shared memory for two blocks of the kernel; GeForce and its
- * like (12) have less. */
+/* Devices whose blocks may have the kernel's shared memory; GeForce and its like (12) have less. */
 static bool has_room(const td_model *model)
 {
     return model->card.major == 9 || model->card.major == 10;
