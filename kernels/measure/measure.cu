@@ -40,13 +40,13 @@ static __global__ void __launch_bounds__(THREADS)
         const td_line made = make_records<lines>(p, own, chunks, false, parts);
         own.store(p, p.line, made);
         for (int o = own.which; p.extremes && o <= (p.is_gram ? 1 : own.which); o++)
-            see_records(p.scaling, own, made, &p.extremes[own.batch].of[o]);
+            see_records(p, own, made, o);
     }
     if (!(passes & AGAIN) || !p.shifted[own.batch]) return;
     __syncthreads();
     const td_line again = make_records<lines>(p, own, chunks, true, parts);
     own.store(p, p.line_again, again);
-    if (p.extremes) see_records(p.scaling, own, again, &p.extremes[own.batch].again[own.which]);
+    if (p.extremes) see_shifted(p, own, again);
     close_lines<lines>(p, own.which, own.batch, own.counts ? *own.records(p, p.line) : again, again,
                        own.counts);
 }
@@ -229,7 +229,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
     needs<again> need = {-1, false};
-    if (again && !may_spread(p, 0, p.batch)) return;
+    if (again && (td_is_by_lines(p.probed.looseness) || !may_spread(p, 0, p.batch))) return;
     td_async_pipeline<stages>(
         td_tiles_of_block(all.count),
         [&](int stage) {
