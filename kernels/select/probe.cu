@@ -364,8 +364,10 @@ TD_DEVICE void give_verdict(const td_probe &p, int slices)
     __syncthreads();
     const all_lines lines(p, all.counts);
     const int is_any = __syncthreads_or(is_worthwhile(p, all, lines, i));
-    if (i == 0) *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
-    if (i < 2) p.looseness[i] = lines.looseness(i);
+    if (i != 0) return;
+    *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
+    p.looseness[0] = lines.looseness(0);
+    p.looseness[1] = lines.looseness(1);
 }
 
 /* The subtile that a thread's element of a tile lies in. */
