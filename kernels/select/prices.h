@@ -27,6 +27,10 @@ typedef struct {
      * binary64 late, after the estimate. */
     int32_t has_late_branch;
 
+    /* Not 0: cuBLAS's product takes less time than sums in binary64 do, so that it may make C late
+     * in the body of a condition, too (../../lib/engines/ozaki/probe.c). */
+    int32_t has_inner_branch;
+
     /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
      * ones, which may over- or underflow. 0: elements are scaled where that could happen. */
     int32_t is_unscaled;

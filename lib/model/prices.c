@@ -54,6 +54,7 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
         .apart = price(apart, residues),
         .estimate = price(modulus + td_tuned_estimate_readings * reading + certify, residues),
         .measure = price(td_tuned_measure_readings * reading, residues),
+        .has_inner_branch = aligned >= of_wide_data,
         .has_late_branch = native >= td_tuned_late_branch_seconds,
         .is_unscaled = true};
 }

@@ -112,7 +112,8 @@ static bool enqueue_mode(void *of, td_stream captured)
     td_parameter parameter = r->parameter;
     own.stream = captured;
     own.progress = NULL;         /* no event of a graph */
-    parameter.prices.native = 0; /* no other condition */
+    parameter.prices.native = 0; /* whatever is left late costs as much as sums in binary64 */
+    parameter.is_in_body = true;
     parameter.prices.is_probed = 1;
     parameter.looseness = (const int32_t *)(r->x->memory + r->x->looseness);
     return r->run(r->engine, &own, parameter, r->x->device, r->limit, r->counters) == TD_RUN_DONE;
