@@ -271,6 +271,7 @@ TEST(native_products_have_a_price)
     assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[0]).native > 0);
     assert_false(td_prices_of(&model, &td_engine_ozaki2, &real[1]).has_late_branch);
     assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[2]).has_late_branch);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[1]).has_inner_branch);
 }
 
 /* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */
