@@ -66,8 +66,8 @@ TD_DEVICE uint64_t loose_tiles(const td_measured &p, int batch, int candidate)
 }
 
 /* True if an estimate pays where lines alone certified what a probe looked at, but do not certify
- * all of C: a candidate and exact sums in the tiles of its loose lines cost less than binary64.
- * cuBLAS takes as long for such data as for others, which td_prices.native does not suppose. */
+ * all of C: a candidate and exact sums in the tiles of its loose lines cost less than what is left
+ * to do otherwise. */
 TD_DEVICE bool is_worth_for_few(const td_choose &p, int batch)
 {
     const td_prices &prices = p.rule.prices;
@@ -79,7 +79,7 @@ TD_DEVICE bool is_worth_for_few(const td_choose &p, int batch)
         const uint64_t moduli = td_price_of_moduli(prices, p.rule.candidate[i].parameter, true) +
                                 (unsigned)prices.estimate;
         is_worth |= tiles * moduli + loose_tiles(p.measured, batch, i) * (unsigned)prices.sums <
-                    tiles * (unsigned)prices.binary64;
+                    tiles * (unsigned)prices.late;
     }
     return is_worth;
 }

@@ -14,6 +14,10 @@ typedef struct {
      * binary64 tiles do. */
     int32_t native;
 
+    /* What is left to do of a tile if all of C is left to binary64 once lines are measured: by
+     * whoever makes C then, of data that are no better for cuBLAS than others. */
+    int32_t late;
+
     int32_t sums; /* TD_FEW exact sums, of one element each */
     int32_t few;  /* residues modulo TD_COMMON_MODULI numbers */
     int32_t more; /* each further modulus */

@@ -16,9 +16,10 @@
 #include "tests/support/random.h"
 
 /* A tenth of the tiles costs 240 for exact sums, half of them 1200; the estimate and residues cost
- * 1174 together, sums in binary64 2000. */
+ * 1174 together, what is left otherwise 2000. */
 static const td_prices prices = {.binary64 = 2000,
                                  .native = 1900,
+                                 .late = 2000,
                                  .sums = 2400,
                                  .few = 1024,
                                  .more = 70,
