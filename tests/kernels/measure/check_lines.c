@@ -230,14 +230,6 @@ static td_choose choose_of(const lines_case *c, const td_measure *measure, const
     return choose;
 }
 
-/* What a probe knows of lines of which each is one number. */
-static const int32_t *looseness_of_none(void)
-{
-    int32_t *const looseness = reserve(2 * (int64_t)sizeof *looseness);
-    CHECK_CUDA(cudaMemset(looseness, 0, 2 * sizeof *looseness));
-    return looseness;
-}
-
 static result run(const lines_case *c, const td_view *operand, way how)
 {
     result of = {.line = {reserve(records_of(c, 0)), reserve(records_of(c, 1))},
@@ -250,10 +242,10 @@ static result run(const lines_case *c, const td_view *operand, way how)
     const td_choose choose = choose_of(c, &measure, &of);
     measure.scaling = td_scaling_of(&choose.rule, &choose.rule.candidate[0]);
     if (choose.rule.candidates > 1) measure.extremes = (td_extremes *)measure.clear;
-    measure.is_measured_once = c->is_measured_once || choose.rule.skips_estimate;
-    if (c->is_by_lines && how == TILES) measure.is_measured_once = true;
-    if (c->is_by_lines && how != TILES)
-        measure.probed = td_probed_by(&choose.rule, looseness_of_none());
+    measure.is_measured_once =
+        c->is_measured_once || choose.rule.skips_estimate || (c->is_by_lines && how == TILES);
+    if (c->is_by_lines && how != TILES) /* by any looseness but TD_NOT_BY_LINES */
+        measure.probed = td_probed_by(&choose.rule, reserve(2 * sizeof(int32_t)));
     if (how == SHARED) share(c, &measure);
     CHECK_CUDA(td_lines_run(&measure, &choose, NULL));
     return of;
