@@ -5,6 +5,7 @@
 
 #include "lib/report/json_text.h"
 #include "tools/tandem.h"
+#include "tools/visible.h"
 
 static void print_values(const td_options *o)
 {
@@ -13,8 +14,8 @@ static void print_values(const td_options *o)
         char value[TD_OPTION_TEXT_BYTES], allowed[TD_ALLOWED_BYTES];
         td_option_print(o, id, value, sizeof value);
         td_option_allowed(id, allowed, sizeof allowed);
-        printf("%s=%s (%s)\n    %s\n    values: %s\n", row->name, value,
-               td_origin_names[o->origins[id]], row->help, allowed);
+        visible_line(stdout, "%s=%s (%s)", row->name, value, td_origin_names[o->origins[id]]);
+        printf("    %s\n    values: %s\n", row->help, allowed);
     }
 }
 

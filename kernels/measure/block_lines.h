@@ -183,14 +183,26 @@ TD_DEVICE td_line make_records(const td_measure &p, const block_lines<lines> &ow
     return made;
 }
 
-/* Raises what is seen of all lines by a block's. */
+/* Raises what is seen of all lines of an operand by a block's, and counts loose ones. */
 template <int lines>
-TD_DEVICE void see_records(const td_scaling &scaling, const block_lines<lines> &own,
-                           const td_line &made, td_line_extremes *all)
+TD_DEVICE void see_records(const td_measure &p, const block_lines<lines> &own, const td_line &made,
+                           int which)
+{
+    td_extremes *const all = &p.extremes[own.batch];
+    seen_of_lines seen;
+    if (own.counts) seen.add(p.scaling, made);
+    if (own.counts) count_loose(p.probed, which, made, all);
+    raise_extremes(seen, td_skips(lines >= 32 && own.group > 0), &all->of[which]);
+}
+
+/* Raises what is seen of all lines with shifts by a block's. */
+template <int lines>
+TD_DEVICE void see_shifted(const td_measure &p, const block_lines<lines> &own, const td_line &made)
 {
     seen_of_lines seen;
-    if (own.counts) seen.add(scaling, made);
-    raise_extremes(seen, td_skips(lines >= 32 && own.group > 0), all);
+    if (own.counts) seen.add(p.scaling, made);
+    raise_extremes(seen, td_skips(lines >= 32 && own.group > 0),
+                   &p.extremes[own.batch].again[own.which]);
 }
 
 #endif

@@ -22,6 +22,32 @@ TD_DEVICE int looseness_of(const td_line &line)
     return max(0, ((line.norm + line.sum) >> 1) - line.mean);
 }
 
+/* True if lines alone certified what a probe looked at. */
+TD_DEVICE bool td_is_by_lines(const int32_t *looseness)
+{
+    return looseness && *looseness != TD_NOT_BY_LINES;
+}
+
+/* The looseness of a line that counts against a candidate (td_extremes.loose). Zeros alone, which
+ * leave a line without a mean, do not: the estimate sees the others. */
+TD_DEVICE int counted_looseness(const td_line &line)
+{
+    enum { USUAL_PEAK = 4 * TD_LOG, USUAL_MEAN = TD_LOG };
+    if (line.mean != TD_NO_MEAN || line.peak - line.typical > USUAL_PEAK) return looseness_of(line);
+    return ((line.norm + line.sum) >> 1) - line.typical + USUAL_MEAN;
+}
+
+/* Counts a line of operand `which` that candidates do not certify (td_extremes.loose). */
+TD_DEVICE void count_loose(const td_probed_lines &probed, int which, const td_line &line,
+                           td_extremes *all)
+{
+    if (!td_is_by_lines(probed.looseness) || !td_is_counted(line)) return;
+    const int both = counted_looseness(line) + probed.looseness[1 - which];
+    TD_ROLLED
+    for (int i = 0; i < probed.limits && both >= probed.limit[i]; i++)
+        atomicAdd(&all->loose[which][i], 1);
+}
+
 /* The logarithm of a line's norm in units of its lowest bit: of the norm that it has as a line of
  * whole numbers. A scale by a level of so much or more rounds no element. */
 TD_DEVICE int width_of(const td_line &line) { return line.norm - TD_LOG * line.low; }

@@ -40,13 +40,13 @@ static __global__ void __launch_bounds__(THREADS)
         const td_line made = make_records<lines>(p, own, chunks, false, parts);
         own.store(p, p.line, made);
         for (int o = own.which; p.extremes && o <= (p.is_gram ? 1 : own.which); o++)
-            see_records(p.scaling, own, made, &p.extremes[own.batch].of[o]);
+            see_records(p, own, made, o);
     }
     if (!(passes & AGAIN) || !p.shifted[own.batch]) return;
     __syncthreads();
     const td_line again = make_records<lines>(p, own, chunks, true, parts);
     own.store(p, p.line_again, again);
-    if (p.extremes) see_records(p.scaling, own, again, &p.extremes[own.batch].again[own.which]);
+    if (p.extremes) see_shifted(p, own, again);
     close_lines<lines>(p, own.which, own.batch, own.counts ? *own.records(p, p.line) : again, again,
                        own.counts);
 }
@@ -140,12 +140,24 @@ TD_DEVICE raised_tops raised_by(const td_measure &p, const place &at)
             (int)min((int64_t)TD_CHUNK, k - l0), p.has_parts};
 }
 
-/* The largest exponents along k of a tile, raised by two of the block's warps, others each time.
- * All threads take part. */
+/* True if lines may be measured again: only then does anybody ask for the largest exponents along
+ * k. */
+TD_DEVICE bool asks_tops(const td_measure &p)
+{
+    return !p.is_gram && !p.is_measured_once && !td_is_by_lines(p.probed.looseness);
+}
+
+/* The largest exponents along k of a tile, if it `asks` for them, raised by two of the block's
+ * warps, others each time. All threads take part. */
 template <bool along, class function>
-TD_DEVICE void measure_tops(const td_measure &p, const place &at, const uint64_t *tile,
+TD_DEVICE void measure_tops(const td_measure &p, const place &at, bool asks, const uint64_t *tile,
                             unsigned turn, shared_tops &top, function then)
 {
+    if (!asks) {
+        __syncthreads();
+        then();
+        return;
+    }
     const int tid = td_fresh((int)threadIdx.x), warp = tid / 32,
               l = tid - (int)(turn % (THREADS / TD_CHUNK)) * TD_CHUNK;
     const bool raises = l >= 0 && l < TD_CHUNK;
@@ -173,20 +185,22 @@ TD_DEVICE void measure_chunks(const td_measure &p, const place &at, int chunks,
                                         (int)min((int64_t)TD_CHUNK, left), shifts, to);
 }
 
-/* Measures a tile: its largest exponents along k and its chunks, or, if `again`, its chunks with
- * shifts. All threads take part. Calls then() when all of them have measured the tile before. */
+/* Measures a tile: its largest exponents along k, if it `asks` for them, and its chunks, or, if
+ * `again`, its chunks with shifts. All threads take part. Calls then() when all of them have
+ * measured the tile before. */
 template <bool again, class function>
-TD_DEVICE void measure_tile(const td_measure &p, const place &at, int chunks, const uint64_t *tile,
-                            unsigned turn, const tops_of_tile &tops, function then)
+TD_DEVICE void measure_tile(const td_measure &p, const place &at, bool asks, int chunks,
+                            const uint64_t *tile, unsigned turn, const tops_of_tile &tops,
+                            function then)
 {
     TD_SHARED(shared_tops, top, [2]); /* warps may be a tile apart */
     TD_SHARED(shifts_of_tile, shifts, );
     if (again) find_shifts(p, at, tops, shifts);
     if (p.operand[at.which].k_step == 1) {
-        if (!again) measure_tops<true>(p, at, tile, turn, top[turn % 2], then);
+        if (!again) measure_tops<true>(p, at, asks, tile, turn, top[turn % 2], then);
         measure_chunks<again, true>(p, at, chunks, tile, shifts);
     } else {
-        if (!again) measure_tops<false>(p, at, tile, turn, top[turn % 2], then);
+        if (!again) measure_tops<false>(p, at, asks, tile, turn, top[turn % 2], then);
         measure_chunks<again, false>(p, at, chunks, tile, shifts);
     }
 }
@@ -229,7 +243,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     int next = (int)blockIdx.x, own = next;
     unsigned needed = 0, turn = 0; /* needed: a bit for each stage */
     needs<again> need = {-1, false};
-    if (again && !may_spread(p, 0, p.batch)) return;
+    const bool asks = asks_tops(p);
+    if (again && (!asks || !may_spread(p, 0, p.batch))) return;
     td_async_pipeline<stages>(
         td_tiles_of_block(all.count),
         [&](int stage) {
@@ -248,7 +263,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             const place at = place_of(p, all, own);
             own += (int)gridDim.x;
             if (!(needed >> stage & 1)) return;
-            measure_tile<again>(p, at, all.chunks.by, tile + stage * tile_shape::size, turn++,
+            measure_tile<again>(p, at, asks, all.chunks.by, tile + stage * tile_shape::size, turn++,
                                 tops[stage], [] {});
         });
 }
@@ -306,6 +321,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     __syncthreads();
     td_wait_for_last();
     if (measures_none(p)) return;
+    const bool asks = asks_tops(p);
     const int steps = td_tiles_of_block(all.count), warp = td_uniform((int)threadIdx.x / 32);
     const auto fetch = [&](int step, int stage) {
         if (step < steps && step % WARPS == warp && td_is_elected())
@@ -319,8 +335,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     TD_ROLLED
     for (int step = 0; step < steps; step++) {
         td_barrier_wait(&shared.full[stage], parity);
-        measure_tile<false>(p, shared.at[stage], all.chunks.by, tile + stage * tile_shape::size,
-                            (unsigned)step, tops_of_tile{},
+        measure_tile<false>(p, shared.at[stage], asks, all.chunks.by,
+                            tile + stage * tile_shape::size, (unsigned)step, tops_of_tile{},
                             [&] { fetch(step + stages - 1, stage == 0 ? stages - 1 : stage - 1); });
         stage = stage + 1 == stages ? 0 : stage + 1;
         if (stage == 0) parity ^= 1;

@@ -39,9 +39,22 @@ typedef struct {
     int32_t above[TD_EXTREMES];
 } td_line_extremes;
 
-/* Of both operands: without shifts, and of members that are measured again with them. */
+/* What a probe knows of the lines that it looked at, in device memory: the largest looseness
+ * (extremes.h) of rows of op(A) and of columns of op(B), if lines alone certify all of their pairs;
+ * else TD_NOT_BY_LINES in both. NULL: nobody has probed. A candidate (../select/choice.h) certifies
+ * a pair of lines whose looseness adds up to less than its limit. */
+enum { TD_NOT_BY_LINES = -1, TD_LIMITS = 7 };
+typedef struct {
+    const int32_t *looseness;
+    int limits, limit[TD_LIMITS]; /* rising */
+} td_probed_lines;
+
+/* Of both operands: without shifts, and of members that are measured again with them. loose: if
+ * lines alone certified what a probe looked at, how many lines without shifts each candidate does
+ * not certify beside the loosest of these. */
 typedef struct {
     td_line_extremes of[2], again[2];
+    int32_t loose[2][TD_LIMITS];
 } td_extremes;
 
 /* What shifts change: the sum over an operand's lines of (norm + sum) / 2 with them, less those
@@ -87,6 +100,9 @@ typedef struct {
 
     /* No line is measured again with shifts, however far exponents spread along k. */
     bool is_measured_once;
+
+    /* Nor if lines alone certified what a probe looked at. */
+    td_probed_lines probed;
 
     td_scalar alpha;
     const int32_t *verdict; /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */

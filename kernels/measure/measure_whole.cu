@@ -23,7 +23,10 @@ static __global__ void __launch_bounds__(THREADS, 2) measure_kernel(TD_PARAMETER
         p.line[which][(int64_t)batch * o.lines + line0 + own] = line;
     if (!p.extremes) return;
     seen_of_lines seen;
-    if (exists && threadIdx.x % 32 == 0) seen.add(p.scaling, line);
+    if (exists && threadIdx.x % 32 == 0) {
+        seen.add(p.scaling, line);
+        count_loose(p.probed, which, line, &p.extremes[batch]);
+    }
     raise_extremes(seen, false, &p.extremes[batch].of[which]);
 }
 

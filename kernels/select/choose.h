@@ -50,15 +50,52 @@ TD_DEVICE void take_fewer(const td_rule &p, int width, td_choice *choice)
     choice->level = p.level_of_fewer[i];
 }
 
+static_assert((int)TD_CHOICES == (int)TD_LIMITS, "a limit for each candidate");
+
+/* Tiles of C that have a line that a candidate does not certify: loose lines lie apart. */
+TD_DEVICE uint64_t loose_tiles(const td_measured &p, int batch, int candidate)
+{
+    uint64_t all = 1, others = 1;
+    TD_UNROLL
+    for (int o = 0; o < 2; o++) {
+        const int tiles = td_tiles(p.lines[o]);
+        all *= (uint64_t)tiles;
+        others *= (uint64_t)max(0, tiles - p.extremes[batch].loose[o][candidate]);
+    }
+    return all - others;
+}
+
+/* True if an estimate pays where lines alone certified what a probe looked at, but do not certify
+ * all of C: a candidate and exact sums in the tiles of its loose lines cost less than what is left
+ * to do otherwise. */
+TD_DEVICE bool is_worth_for_few(const td_choose &p, int batch)
+{
+    const td_prices &prices = p.rule.prices;
+    const uint64_t tiles =
+        (uint64_t)td_tiles(p.measured.lines[0]) * (uint64_t)td_tiles(p.measured.lines[1]);
+    bool is_worth = false;
+    TD_ROLLED
+    for (int i = 0; i < p.rule.candidates; i++) {
+        const uint64_t moduli = td_price_of_moduli(prices, p.rule.candidate[i].parameter, true) +
+                                (unsigned)prices.estimate;
+        is_worth |= tiles * moduli + loose_tiles(p.measured, batch, i) * (unsigned)prices.sums <
+                    tiles * (unsigned)prices.late;
+    }
+    return is_worth;
+}
+
 /* True if an estimate may pay: the fewest moduli and the estimate cost less than other ways, even
  * if nothing is repaired and no block of zeros is passed over; or a probe said so. By the prices of
  * mode auto alone. */
-TD_DEVICE bool is_worth_estimating(const td_rule &p)
+TD_DEVICE bool is_worth_estimating(const td_choose &p, int batch)
 {
-    if (!p.prices.is_unscaled || p.prices.is_probed) return true;
-    return td_price_of_moduli(p.prices, p.candidate[0].parameter, true) +
-               (unsigned)p.prices.estimate <
-           td_price_of_others(p.prices);
+    const td_prices &prices = p.rule.prices;
+    if (!prices.is_unscaled) return true;
+    if (td_is_by_lines(p.measured.looseness)) return is_worth_for_few(p, batch);
+    if (prices.is_probed) return true;
+    return td_price_of_moduli(prices, p.rule.candidate[0].parameter, true) +
+               (unsigned)prices.estimate <
+           td_price_of_others(prices);
 }
 
 /* Leaves all of C to binary64. */
@@ -69,11 +106,12 @@ TD_DEVICE void leave_to_binary64(td_choice *choice)
     choice->is_estimated = 0;
 }
 
-/* Returns the choice that the extremes of all lines of k elements make; seen[0] are those of rows
- * of op(A), seen[1] of columns of op(B). has_lines: alpha is not 0. */
-TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
+/* Returns the choice that the extremes of all lines of a member make; seen[0] are those of rows of
+ * op(A), seen[1] of columns of op(B). has_lines: alpha is not 0. */
+TD_DEVICE td_choice choice_of_lines(const td_choose &c, bool has_lines, int batch,
                                     const td_line_extremes *seen)
 {
+    const td_rule &p = c.rule;
     td_choice choice = p.candidate[0];
     if (!has_lines) choice.is_estimated = 0;
     if (!has_lines || p.candidates == 1) return choice;
@@ -84,9 +122,9 @@ TD_DEVICE td_choice choice_of_lines(const td_rule &p, bool has_lines, int64_t k,
         choice.is_estimated = 0;
         take_fewer(p, max(of[0].width, of[1].width), &choice);
     }
-    choice.room = room_of(of[0], of[1], k);
+    choice.room = room_of(of[0], of[1], c.measured.k);
     if (!choice.is_estimated) return choice;
-    const bool is_worth = is_worth_estimating(p);
+    const bool is_worth = is_worth_estimating(c, batch);
     if (!is_worth) choice.room = TD_ROOM;
     if (!is_worth || p.skips_estimate) leave_to_binary64(&choice);
     return choice;

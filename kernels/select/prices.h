@@ -14,6 +14,10 @@ typedef struct {
      * binary64 tiles do. */
     int32_t native;
 
+    /* What is left to do of a tile if all of C is left to binary64 once lines are measured: by
+     * whoever makes C then, of data that are no better for cuBLAS than others. */
+    int32_t late;
+
     int32_t sums; /* TD_FEW exact sums, of one element each */
     int32_t few;  /* residues modulo TD_COMMON_MODULI numbers */
     int32_t more; /* each further modulus */
@@ -26,6 +30,10 @@ typedef struct {
     /* Not 0: native products take so long that cuBLAS may also make C where all of it is left to
      * binary64 late, after the estimate. */
     int32_t has_late_branch;
+
+    /* Not 0: cuBLAS's product takes less time than sums in binary64 do, so that it may make C late
+     * in the body of a condition, too (../../lib/engines/ozaki/probe.c). */
+    int32_t has_inner_branch;
 
     /* Not 0: if all of C is left to binary64, sums are of the elements as they are, like native
      * ones, which may over- or underflow. 0: elements are scaled where that could happen. */

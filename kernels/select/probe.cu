@@ -314,17 +314,34 @@ TD_DEVICE bool is_by_lines(const td_rule &rule, const extremes (&seen)[2], int b
     return by_lines < rule.candidates_of_lines && (have_means || have_room);
 }
 
+/* What all tiles tell by their lines. */
+struct all_lines {
+    extremes seen[2];
+    int candidate; /* which they certify */
+    bool hold;     /* it holds for all lines */
+
+    TD_INSIDE all_lines(const td_probe &p, const probe_counts &counts)
+        : seen{extremes_of(counts.seen[0]), extremes_of(counts.seen[1])},
+          candidate(candidate_of_lines(p.rule, seen)), hold(is_by_lines(p.rule, seen, candidate))
+    {
+    }
+
+    /* What td_probed_lines has of an operand. */
+    TD_INSIDE int looseness(int which) const
+    {
+        const bool have_means = max(seen[0].all, seen[1].all) < NO_MEAN;
+        return hold && have_means ? max(seen[which].all, 0) : (int)TD_NOT_BY_LINES;
+    }
+};
+
 /* True if a candidate by the estimate takes less time than native products, or sums in binary64; of
  * number 0, if one that lines choose does. */
-TD_DEVICE bool is_worthwhile(const td_probe &p, const all_tiles &all, int candidate)
+TD_DEVICE bool is_worthwhile(const td_probe &p, const all_tiles &all, const all_lines &lines,
+                             int candidate)
 {
-    const probe_counts &counts = all.counts;
-    const extremes seen[2] = {extremes_of(counts.seen[0]), extremes_of(counts.seen[1])};
-    const int by_lines = candidate_of_lines(p.rule, seen);
-    const bool holds = is_by_lines(p.rule, seen, by_lines);
     const uint64_t others = (uint64_t)ALL_LEFT * td_price_of_others(p.rule.prices);
-    if (counts.is_far || candidate >= p.rule.candidates) return false;
-    return cost_of(p, all, holds ? by_lines : candidate, !holds) < others;
+    if (all.counts.is_far || candidate >= p.rule.candidates) return false;
+    return cost_of(p, all, lines.hold ? lines.candidate : candidate, !lines.hold) < others;
 }
 
 /* By all threads of the last block. */
@@ -345,8 +362,12 @@ TD_DEVICE void give_verdict(const td_probe &p, int slices)
             met_beside(blocks, ((float)all.counts.met + 0.5f) / (float)(TILES * SUBTILES + 1));
     }
     __syncthreads();
-    const int is_any = __syncthreads_or(is_worthwhile(p, all, i));
-    if (i == 0) *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
+    const all_lines lines(p, all.counts);
+    const int is_any = __syncthreads_or(is_worthwhile(p, all, lines, i));
+    if (i != 0) return;
+    *p.verdict = is_any ? TD_RESIDUES : p.otherwise;
+    p.looseness[0] = lines.looseness(0);
+    p.looseness[1] = lines.looseness(1);
 }
 
 /* The subtile that a thread's element of a tile lies in. */
@@ -423,6 +444,8 @@ static __global__ void __launch_bounds__(THREADS) probe_pairs_kernel(TD_PARAMETE
     if (reads_none(p)) {
         td_wait_for_last();
         if (blockIdx.x == 0 && tile == 0 && threadIdx.x == 0) *p.verdict = TD_RESIDUES;
+        if (blockIdx.x == 0 && tile == 0 && threadIdx.x < 2)
+            p.looseness[threadIdx.x] = TD_NOT_BY_LINES;
         return;
     }
     work.sum[tile][blockIdx.x][threadIdx.x] =

@@ -29,6 +29,7 @@ typedef struct {
     char *work;           /* td_probe_bytes(), 256-byte aligned; need not be set */
     td_verdict otherwise; /* the verdict where residues are not worth their time */
     int32_t *verdict;     /* a td_verdict: set */
+    int32_t *looseness;   /* [2], of td_probed_lines: set */
 } td_probe;
 
 size_t td_probe_bytes(void);

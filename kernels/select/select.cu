@@ -91,7 +91,7 @@ TD_DEVICE td_choice choose_member(const td_choose &p, int batch)
     td_line_extremes seen[2] = {};
     for (int o = 0; o < 2 && is_open; o++)
         seen[o] = again ? m.extremes[batch].again[o] : m.extremes[batch].of[o];
-    return choice_of_lines(p.rule, has_lines, m.k, seen);
+    return choice_of_lines(p, has_lines, batch, seen);
 }
 
 /* Chooses, unless choose_digits_kernel has, and sets the scales of all lines.

@@ -54,6 +54,15 @@ TD_BOTH td_scaling td_scaling_of(const td_rule *rule, const td_choice *choice)
     return scaling;
 }
 
+/* Where a pair of lines begins to be too loose for each candidate. */
+TD_BOTH td_probed_lines td_probed_by(const td_rule *rule, const int32_t *looseness)
+{
+    td_probed_lines probed = {looseness, rule->candidates, {0}};
+    for (int i = 0; i < rule->candidates && i < TD_LIMITS; i++)
+        probed.limit[i] = rule->candidate[i].level - rule->level_of_pair;
+    return probed;
+}
+
 /* What is known of the lines of some members: what td_measure has made. */
 typedef struct {
     const td_line *line[2];       /* [batch][lines] */
@@ -63,8 +72,9 @@ typedef struct {
     int lines[2];
     int batch;
     int64_t k;
-    td_scalar alpha;        /* no line is read if it is 0 */
-    const int32_t *verdict; /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */
+    td_scalar alpha;          /* no line is read if it is 0 */
+    const int32_t *verdict;   /* a td_verdict: others than TD_RESIDUES need no lines; or NULL */
+    const int32_t *looseness; /* td_probed_lines.looseness */
 } td_measured;
 
 /* Where td_choose writes what it chose. */

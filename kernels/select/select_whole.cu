@@ -47,7 +47,7 @@ TD_DEVICE void choose_and_scale_all(const td_choose &c, int batch)
     __syncthreads();
     raise_shared_extremes(see_lines(c, batch, own), &seen[own.which]);
     __syncthreads();
-    if (threadIdx.x == 0) leave_choice(c, batch, choice_of_lines(c.rule, true, c.measured.k, seen));
+    if (threadIdx.x == 0) leave_choice(c, batch, choice_of_lines(c, true, batch, seen));
     __syncthreads();
     td_scale_lines(c, c.chosen.choice[batch], own.which, batch, own.first, own.step);
 }
@@ -117,7 +117,8 @@ TD_DEVICE void measure_again(const td_measure &p, const td_choose &c, const stri
 TD_DEVICE bool has_measured_again(const td_measure &p, const td_choose &c, int batch,
                                   chunks_of_block &units)
 {
-    if (p.is_measured_once || !may_spread_by_warp(p, batch)) return false;
+    if (p.is_measured_once || td_is_by_lines(p.probed.looseness)) return false;
+    if (!may_spread_by_warp(p, batch)) return false;
     td_step *const steps = p.scratch.steps + batch * TD_STEPS;
     do_step(&steps[TD_STEP_TOPS], strips_of_both(p), [&](int unit) {
         const strip at(p, unit);
@@ -136,7 +137,7 @@ TD_DEVICE void choose_member(const td_measure &p, const td_choose &c, int batch,
     if (has_measured_again(p, c, batch, units)) return;
     td_line_extremes seen[2] = {};
     for (int o = 0; o < 2 && c.rule.candidates > 1; o++) seen[o] = c.measured.extremes[batch].of[o];
-    const td_choice choice = choice_of_lines(c.rule, true, c.measured.k, seen);
+    const td_choice choice = choice_of_lines(c, true, batch, seen);
     if (blockIdx.x == 0 && threadIdx.x == 0) leave_choice(c, batch, choice);
     scale_share(c, choice, batch);
 }
@@ -154,7 +155,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
             leave_choice(c, batch,
                          td_verdict_of(p.verdict)
                              ? choice_of_verdict(c.rule, td_verdict_of(p.verdict))
-                             : choice_of_lines(c.rule, false, c.measured.k, NULL));
+                             : choice_of_lines(c, false, batch, NULL));
         return;
     }
     if (c.rule.scale == TD_SCALE_BY_DIGITS)

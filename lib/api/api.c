@@ -207,6 +207,13 @@ static td_product product_of(td_type type, tandem_op op_a, tandem_op op_b, int64
     };
 }
 
+/* allowed: which modes are. */
+static tandem_status fail_of_mode(const char *mode, const char *allowed)
+{
+    if (!mode) return td_fail(TANDEM_INVALID_VALUE, "mode is NULL; allowed: %s", allowed);
+    return td_fail(TANDEM_INVALID_VALUE, "mode is '%.200s'; allowed: %s", mode, allowed);
+}
+
 /* A product of binary64 numbers, real or complex. */
 static tandem_status run_mode(const char *mode, const td_product *p)
 {
@@ -214,9 +221,7 @@ static tandem_status run_mode(const char *mode, const td_product *p)
     td_parameter parameter;
     const td_engine *engine = mode ? td_engine_parse(mode, &parameter) : NULL;
     if (!engine || !engine->run)
-        return td_fail(TANDEM_INVALID_VALUE,
-                       "mode is %s; allowed: the emulated modes that `tandem modes` lists",
-                       mode ? mode : "NULL");
+        return fail_of_mode(mode, "the emulated modes that `tandem modes` lists");
     tandem_status status = check_product(p);
     if (status != TANDEM_OK || td_product_is_empty(p)) return status;
     td_device *device = find_device();
@@ -369,8 +374,7 @@ static const td_engine *verifying_engine(const char *mode, td_parameter *paramet
 {
     const td_engine *engine = mode ? td_engine_parse(mode, parameter) : NULL;
     if (engine == &td_engine_faithful || engine == &td_engine_native) return engine;
-    td_fail(TANDEM_INVALID_VALUE, "mode is %s; allowed: faithful, faithful:fp64, native",
-            mode ? mode : "NULL");
+    (void)fail_of_mode(mode, "faithful, faithful:fp64, native");
     return NULL;
 }
 

@@ -83,6 +83,12 @@ static bool is_slower(const td_question *q, const td_model *model, const td_engi
 /* True if finding out that data are bad costs too much of native's time. */
 static bool is_dear_to_find_out(td_forecast f) { return f.found_out > TD_WORST_CASE * f.native; }
 
+/* True if bad data that are found out late cost more than ordinary data gain. */
+static bool is_dear_to_find_out_late(td_forecast f)
+{
+    return f.found_late > 0.0 && f.found_late - f.native > f.native - f.emulated;
+}
+
 /* True where the mode is so far ahead, on a card with little binary64, that bad data of some calls
  * are a small matter beside it. */
 static bool is_far_ahead(const td_model *model, td_forecast f)
@@ -94,7 +100,8 @@ static bool is_far_ahead(const td_model *model, td_forecast f)
 /* True if the call could take too much of native's time, for data that nobody knows yet. */
 static bool is_too_slow_at_worst(const td_question *q, const td_model *model, td_forecast f)
 {
-    return !q->method->is_rarely_found_out && is_dear_to_find_out(f) && !is_far_ahead(model, f);
+    return !q->method->is_rarely_found_out && !is_far_ahead(model, f) &&
+           (is_dear_to_find_out(f) || is_dear_to_find_out_late(f));
 }
 
 /* True if a call stays native for its worst case. This is the one place where strategy adaptive
@@ -183,7 +190,8 @@ static candidate faster_products(const td_options *o, const td_question *q, cons
     if (!is_performant(o) || !q->method->by_native_products) return best;
     const double seconds = q->method->by_native_products(model, q);
     const int64_t terms = q->method->terms(q);
-    const td_forecast forecast = {best.way->text, seconds, best.forecast.seconds, 0.0};
+    const td_forecast forecast = {
+        .mode = best.way->text, .native = seconds, .emulated = best.forecast.seconds};
     if (!td_policy_serves(&native_products, seconds, td_policy_bits(o->accuracy, terms), terms) ||
         !is_slower(q, model, best.way->engine, forecast))
         return best;
@@ -203,6 +211,16 @@ static td_prices prices_of(const td_question *q, const td_model *model, const ca
     return prices;
 }
 
+/* Sets what the call takes whose data turn out to be bad for the way of that number. */
+static void find_out(const td_question *q, const td_model *model, const td_way_forecast *by_way,
+                     int way, td_forecast *f)
+{
+    f->found_out = q->method->found_out(model, q, by_way, way);
+    if (q->method->found_late) f->found_late = q->method->found_late(model, q, by_way);
+    if (f->found_out > 0.0) f->found_out += copying_seconds(q);
+    if (f->found_late > 0.0) f->found_late += copying_seconds(q);
+}
+
 td_decision td_policy_choose(const td_options *o, const td_question *q, const td_model *model)
 {
     const int64_t terms = q->method->terms(q);
@@ -219,13 +237,13 @@ td_decision td_policy_choose(const td_options *o, const td_question *q, const td
         return td_policy_native(is_timed(by_way) ? td_reason_accuracy : td_reason_untimed);
     const candidate best =
         faster_products(o, q, model, (candidate){&way[fastest], by_way[fastest]});
-    td_forecast forecast = {best.way->text, native_seconds(q, by_way[0].seconds),
-                            best.forecast.seconds + copying_seconds(q), 0.0};
+    td_forecast forecast = {.mode = best.way->text,
+                            .native = native_seconds(q, by_way[0].seconds),
+                            .emulated = best.forecast.seconds + copying_seconds(q)};
     const bool may_be_native =
         is_performant(o) && td_policy_serves(&way[0], by_way[0].seconds, bits, terms);
     if (may_be_native && best.way->engine->takes_prices)
-        forecast.found_out = q->method->found_out(model, q, by_way, fastest);
-    if (forecast.found_out > 0.0) forecast.found_out += copying_seconds(q);
+        find_out(q, model, by_way, fastest, &forecast);
     if (may_be_native && is_slower(q, model, best.way->engine, forecast))
         return td_policy_keep_native(td_reason_slower, forecast);
     if (forgoes(o, q, model, forecast)) return td_policy_keep_native(td_reason_worst, forecast);
@@ -258,8 +276,9 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
                               q->method->predict_one(model, q, td_engines[0], (td_parameter){0}),
                           emulated = q->method->predict_one(model, q, d.engine, d.parameter);
     if (emulated.seconds < 0.0) return d;
-    d.forecast = (td_forecast){d.text, native_seconds(q, native.seconds),
-                               emulated.seconds + copying_seconds(q), 0.0};
+    d.forecast = (td_forecast){.mode = d.text,
+                               .native = native_seconds(q, native.seconds),
+                               .emulated = emulated.seconds + copying_seconds(q)};
     if (is_slower(q, model, d.engine, d.forecast))
         return td_policy_keep_native(td_reason_slower, d.forecast);
     d.cut = emulated.cut;

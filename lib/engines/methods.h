@@ -56,6 +56,11 @@ typedef struct td_method {
     double (*found_out)(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way);
 
+    /* Seconds of a call whose data turn out to be bad when all lines have been measured, 0 if that
+     * is no question; NULL: nor is it for any call. */
+    double (*found_late)(const td_model *model, const td_question *q,
+                         const td_way_forecast *by_way);
+
     /* Bad data are so rare that what they cost does not count against the mode. */
     bool is_rarely_found_out;
 

@@ -55,6 +55,11 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
     return td_model_found_out(model, &q->real, by_way[0].seconds, q->lacks_branch);
 }
 
+static double found_late(const td_model *model, const td_question *q, const td_way_forecast *by_way)
+{
+    return td_model_found_late(model, &q->real, by_way[0].seconds);
+}
+
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
 {
     (void)cut;
@@ -141,6 +146,7 @@ const td_method td_method_product = {
     .by_native_products = by_native_products,
     .is_native_rough = true, /* cuBLAS's updates of narrow triangles: half to 1.3 of it */
     .found_out = found_out,
+    .found_late = found_late,
     .priced = priced,
     .has_branch = true,
     .cut = td_no_cut,

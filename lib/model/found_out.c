@@ -41,3 +41,13 @@ double td_model_found_out(const td_model *model, const td_real_product *p, doubl
         has_two_bodies(p, native) ? seconds_of_probe(p) : td_model_seconds_to_find_out(p);
     return native + more / td_tuned_native_of_wide_data;
 }
+
+double td_model_found_late(const td_model *model, const td_real_product *p, double native)
+{
+    const double rows = p->is_paired ? 0.5 * (double)p->m : (double)p->m,
+                 bytes = (rows + (double)p->n) * (double)p->k * (double)sizeof(double),
+                 moved = td_tuned_late_readings * bytes + p->unfolded_bytes;
+    if (p->batch > 1) return 0.0;
+    return native + seconds_of_probe(p) + micro * td_tuned_late_kernels +
+           moved / model->rates.bytes;
+}

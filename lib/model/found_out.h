@@ -13,6 +13,11 @@
 double td_model_found_out(const td_model *model, const td_real_product *p, double native,
                           bool lacks_branch);
 
+/* Seconds of such a product of which lines alone certify what the probe looks at, but others spoil
+ * all of C: cuBLAS's routine, or as long, once all lines have been measured. 0 of a batch, whose
+ * members are found out one by one. */
+double td_model_found_late(const td_model *model, const td_real_product *p, double native);
+
 /* Seconds of the probe and of kernels that come after it for nothing, where cuBLAS's routine has no
  * branch or a single product takes long. */
 double td_model_seconds_to_find_out(const td_real_product *p);

@@ -21,6 +21,16 @@ static double reading_of(const td_model *model, const td_real_product *p)
     return elements * (double)sizeof(double) / model->rates.bytes;
 }
 
+/* Seconds that are left once all lines are measured, if cuBLAS makes C, or sums in binary64 of
+ * aligned copies do; and kernels that end at once. */
+static double late_seconds(const td_model *model, const td_real_product *p, double native)
+{
+    const double micro = 1e-6, unaligned = td_model_native_unaligned(model, p),
+                 copies = 2.0 * reading_of(model, p),
+                 sums = native / unaligned / td_tuned_binary64_share + copies;
+    return (unaligned > 1.0 ? sums : native) + micro * td_tuned_late_kernels;
+}
+
 /* Elements that C has, as real numbers. */
 static double elements_of_c(const td_real_product *p)
 {
@@ -46,6 +56,7 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
     return (td_prices){
         .binary64 = price(binary64, residues),
         .native = price((1.0 - td_tuned_least_gain) * of_wide_data, residues),
+        .late = price(late_seconds(model, p, native), residues),
         .sums = price(td_tuned_sums_share * binary64, residues),
         .few = (int32_t)price_of_few,
         .more = price(td_tuned_further_modulus * modulus, residues),
@@ -54,6 +65,7 @@ td_prices td_prices_of(const td_model *model, const td_engine *engine, const td_
         .apart = price(apart, residues),
         .estimate = price(modulus + td_tuned_estimate_readings * reading + certify, residues),
         .measure = price(td_tuned_measure_readings * reading, residues),
+        .has_inner_branch = aligned >= of_wide_data,
         .has_late_branch = native >= td_tuned_late_branch_seconds,
         .is_unscaled = true};
 }

@@ -124,7 +124,10 @@ static void print_because(FILE *out, int used, const td_report_call *call)
     enum { DECIMALS = 3 };
     char because[2 * LINE_COLUMNS], forecast[TD_FORECAST_TEXT];
     const td_report_forecast *p = &call->predicted;
-    const td_forecast f = {p->mode, p->native_seconds, p->seconds, p->found_out_seconds};
+    const td_forecast f = {.mode = p->mode,
+                           .native = p->native_seconds,
+                           .emulated = p->seconds,
+                           .found_out = p->found_out_seconds};
     int length = snprintf(because, sizeof because, "%s", td_report_because(call));
     if (p->is_known)
         length += snprintf(because + length, sizeof because - (size_t)length, ": %s",

@@ -1,13 +1,14 @@
-/* forecast.h - the three times that decide whether a call is emulated. Pure: no CUDA calls. */
+/* forecast.h - the times that decide whether a call is emulated. Pure: no CUDA calls. */
 #ifndef TD_FORECAST_H
 #define TD_FORECAST_H
 
 /* Predicted seconds of cuBLAS and of `mode`, the emulated mode that was considered, whose data are
  * ordinary; and of the call under `auto` if its data turn out to be bad
- * (../model/found_out.h), 0 if that is no question. Valid if `mode` is not NULL. */
+ * (../model/found_out.h), when a few lines are looked at, or late, when all are: 0 if that is no
+ * question. Valid if `mode` is not NULL. */
 typedef struct {
     const char *mode;
-    double native, emulated, found_out;
+    double native, emulated, found_out, found_late;
 } td_forecast;
 
 enum { TD_FORECAST_TEXT = 256 };

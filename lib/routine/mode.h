@@ -35,9 +35,12 @@ typedef struct {
 
     /* The call that the product belongs to, as cuBLAS's own routine would make it; NULL: nobody
      * knows. And, in device memory, the probe's verdict (../../kernels/select/probe.h): if it is
-     * TD_C_IS_MADE, that routine has made C; NULL: nobody has probed. */
+     * TD_C_IS_MADE, that routine has made C; NULL: nobody has probed, or the mode's kernels run
+     * behind a condition. And what it has seen of lines (td_probed_lines); NULL: nobody has
+     * probed. */
     const td_problem *native;
-    const int32_t *verdict;
+    const int32_t *verdict, *looseness;
+    bool is_in_body; /* the mode's kernels run behind a condition */
 
     /* Rows of the table of routes (../model/route.h) that must not be taken, a bit each: for tests,
      * and of no effect on C. */

@@ -70,6 +70,8 @@ def disable() -> None:
 def mode(mode: Optional[str] = None, *, everywhere: bool = False, **options: Any) -> Iterator[None]:
     """A region in which other options count, for cuBLAS calls of this thread.
 
+    Other asyncio tasks of the thread have them, too, while the block awaits something.
+
     with tandem.mode("ts", verify="sample"):
         c = a @ b
 

@@ -488,6 +488,8 @@ class Commands(Case):
         self.assertEqual((shown.returncode, shown.stderr), (0, ''))
         self.assertIn('TANDEM_WORKSPACE=2M (environment)\n', shown.stdout)
         self.assertIn('TANDEM_MODE=native (default)\n', shown.stdout)
+        hidden = self.tandem('options', TANDEM_REPORT='a\x1b[31m\nb')
+        self.assertIn('TANDEM_REPORT=a\\x1b[31m\\x0ab (environment)\n', hidden.stdout)
         bad = self.tandem('options', TANDEM_WORKSPACE='1')
         self.assertEqual(bad.returncode, 2)
         self.assertEqual(bad.stderr.count('\n'), 1)

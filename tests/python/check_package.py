@@ -7,6 +7,7 @@ LINKED is tests/preload/lookup_late.c, linked to cuBLAS: the library whose calls
 Ends with 77, skipped, where there is no NumPy.
 """
 
+import asyncio
 import contextlib
 import ctypes
 import io
@@ -118,6 +119,23 @@ def check_enable(linked):
     assert is_same(linked.multiply(), native)
 
 
+def check_tasks(_linked):
+    """A block counts for its thread: for other tasks while it awaits, not for other threads."""
+    import tandem
+
+    async def of_task():
+        return tandem.get()
+
+    async def of_block():
+        with tandem.mode("ts"):
+            return (await asyncio.create_task(of_task()), await asyncio.to_thread(tandem.get))
+
+    before = tandem.get()
+    assert before != "ts"
+    expect(asyncio.run(of_block()), ("ts", before))
+    expect(tandem.get(), before)
+
+
 def check_errors(linked):
     import tandem
     native = linked.multiply()
@@ -151,7 +169,7 @@ def check_errors(linked):
         tandem.matmul(a, b, out=tandem.DeviceArray((3, 3)))
     with raises(TypeError, "a has elements of type '<f4'"):
         tandem.matmul(tandem.DeviceArray((M, K), "<f4"), b)
-    with raises(ValueError, "mode is native; allowed: the emulated modes"):
+    with raises(ValueError, "mode is 'native'; allowed: the emulated modes"):
         tandem.matmul(a, b, "native")
     with raises(ValueError, "mode is 'df'; allowed with parts: dd, ts"):
         tandem.matmul(a, b, "df", parts=True)

@@ -35,9 +35,9 @@ typedef struct {
 /* What belongs to a context, and ends with it. */
 typedef struct td_branches {
     pthread_mutex_t lock;
-    unsigned life;        /* of the context */
-    cudaStream_t capture; /* in which products are captured, and nothing runs */
-    bool is_refused, is_other_body_refused, is_alone_refused;
+    unsigned life;               /* of the context */
+    cudaStream_t capture, inner; /* in which products are captured, and nothing runs */
+    bool is_refused, is_other_body_refused, is_alone_refused, is_inner_refused;
     unsigned long launches, repeats;
     executable of[EXECUTABLES];
     uint64_t seen[SEEN]; /* hashes of keys */
@@ -84,8 +84,8 @@ static branches *lock_branches(td_device *device)
     if (b->life == life && !b->is_left) return b;
     b->life = life;
     b->is_left = false;
-    b->capture = NULL;
-    b->is_refused = b->is_other_body_refused = b->is_alone_refused = false;
+    b->capture = b->inner = NULL;
+    b->is_refused = b->is_other_body_refused = b->is_alone_refused = b->is_inner_refused = false;
     for (int i = 0; i < EXECUTABLES; i++) b->of[i].graph = NULL;
     memset(b->seen, 0, sizeof b->seen);
     return b;
@@ -104,14 +104,19 @@ static bool is_ready(branches *b, td_device *device)
     if (b->capture) return true;
     const td_capture_mode mode = td_capture_allow();
     const bool done = td_device_load(device, prepare, 0) &&
+                      td_cuda_ok(cudaStreamCreateWithFlags(&b->inner, cudaStreamNonBlocking)) &&
                       td_cuda_ok(cudaStreamCreateWithFlags(&b->capture, cudaStreamNonBlocking));
     td_capture_restore(mode);
     b->is_refused = !done;
     return done;
 }
 
+/* What the calling thread captures a mode's kernels for, whose lock it has; NULL: nothing. */
+static _Thread_local branches *entered;
+
 bool td_branch_ready(td_device *device)
 {
+    if (entered) return !entered->is_inner_refused;
     branches *b = lock_branches(device);
     if (!b) return false;
     const bool ready = is_ready(b, device);
@@ -161,37 +166,79 @@ static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t 
     return end(capture, done ? cudaSuccess : cudaErrorUnknown);
 }
 
+/* Where a stream's capture is: its graph, and what the next node comes after. */
+typedef struct {
+    enum cudaStreamCaptureStatus status;
+    unsigned long long id;
+    cudaGraph_t graph;
+    const cudaGraphNode_t *last;
+    const cudaGraphEdgeData *edges;
+    size_t count;
+} capture_place;
+
+static cudaError_t find_place(cudaStream_t stream, capture_place *at)
+{
+    return cudaStreamGetCaptureInfo(stream, &at->status, &at->id, &at->graph, &at->last, &at->edges,
+                                    &at->count);
+}
+
+/* Adds a condition and what it chooses to the body that is being captured. */
+static cudaError_t add_inner(branches *b, const work *w)
+{
+    const cudaStream_t outer = b->capture;
+    struct cudaGraphNodeParams node = {.type = cudaGraphNodeTypeConditional,
+                                       .conditional = {.type = cudaGraphCondTypeIf, .size = 1}};
+    cudaGraphNode_t branch;
+    capture_place at;
+    cudaError_t error = find_place(outer, &at);
+    if (error == cudaSuccess)
+        error = cudaGraphConditionalHandleCreate(&node.conditional.handle, at.graph, 0, 0);
+    if (error == cudaSuccess)
+        error = td_condition_run(node.conditional.handle, w->call->condition, outer);
+    if (error == cudaSuccess) error = find_place(outer, &at);
+    if (error == cudaSuccess)
+        error = cudaGraphAddNode(&branch, at.graph, at.last, NULL, at.count, &node);
+    if (error == cudaSuccess) error = add_product(b->inner, w, node.conditional.phGraph_out[0]);
+    if (error != cudaSuccess) return error;
+    return cudaStreamUpdateCaptureDependencies(outer, &branch, NULL, 1,
+                                               cudaStreamSetCaptureDependencies);
+}
+
 /* What the caller's function left out of a graph is no fault of CUDA's. */
 static const cudaError_t body_is_left_out = cudaErrorMemoryAllocation;
 
 /* nodes: what the body has then. */
-static cudaError_t add_otherwise(cudaStream_t capture, work *w, cudaGraph_t body, size_t *nodes)
+static cudaError_t add_otherwise(branches *b, work *w, cudaGraph_t body, size_t *nodes)
 {
+    const cudaStream_t capture = b->capture;
     const cudaError_t error = begin(capture, body);
     if (error != cudaSuccess) return error;
     td_detour_enter(&w->detour, capture, w->call->p->stream);
+    entered = b;
     const bool done = w->call->otherwise(w->call->of, capture);
+    entered = NULL;
     td_detour_leave();
     const cudaError_t ended = end(capture, done ? cudaSuccess : body_is_left_out);
     return ended == cudaSuccess ? cudaGraphGetNodes(body, NULL, nodes) : ended;
 }
 
-static cudaError_t describe(cudaStream_t capture, work *w, cudaGraph_t graph, size_t *nodes)
+static cudaError_t describe(branches *b, work *w, cudaGraph_t graph, size_t *nodes)
 {
+    const cudaStream_t capture = b->capture;
     struct cudaGraphNodeParams node = {
         .type = cudaGraphNodeTypeConditional,
         .conditional = {.type = cudaGraphCondTypeIf, .size = w->call->otherwise ? 2 : 1},
     };
     cudaGraphNode_t question, branch;
     size_t count = 1;
-    if (!w->call->condition) return add_otherwise(capture, w, graph, nodes);
+    if (!w->call->condition) return add_otherwise(b, w, graph, nodes);
     cudaError_t error = cudaGraphConditionalHandleCreate(&node.conditional.handle, graph, 0, 0);
     if (error == cudaSuccess) error = add_question(capture, w, graph, node.conditional.handle);
     if (error == cudaSuccess) error = cudaGraphGetNodes(graph, &question, &count);
     if (error == cudaSuccess) error = cudaGraphAddNode(&branch, graph, &question, NULL, 1, &node);
     if (error == cudaSuccess) error = add_product(capture, w, node.conditional.phGraph_out[0]);
     if (error != cudaSuccess || !w->call->otherwise) return error;
-    return add_otherwise(capture, w, node.conditional.phGraph_out[1], nodes);
+    return add_otherwise(b, w, node.conditional.phGraph_out[1], nodes);
 }
 
 /* ---- executables ---- */
@@ -262,7 +309,7 @@ static cudaError_t describe_and_launch(branches *b, work *w, cudaGraph_t graph)
 {
     cudaStream_t stream = w->call->p->stream;
     size_t nodes = 0;
-    cudaError_t error = describe(b->capture, w, graph, &nodes);
+    cudaError_t error = describe(b, w, graph, &nodes);
     if (error != cudaSuccess) return error;
     executable *const e = place_of(b, stream, nodes, most_kept(w->call));
     error = instantiate(e, stream, nodes, graph);
@@ -426,8 +473,10 @@ unsigned long td_branch_repeats(td_device *device)
 bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
                    void *workspace, size_t workspace_bytes)
 {
-    return td_branch_run_either(device, &(td_branch_call){.p = p,
-                                                          .condition = condition,
-                                                          .workspace = workspace,
-                                                          .workspace_bytes = workspace_bytes});
+    const td_branch_call call = {
+        .p = p, .condition = condition, .workspace = workspace, .workspace_bytes = workspace_bytes};
+    if (!entered) return td_branch_run_either(device, &call);
+    const bool done = td_cuda_ok(add_inner(entered, &(work){.device = device, .call = &call}));
+    entered->is_inner_refused |= !done;
+    return done;
 }

@@ -14,13 +14,15 @@
 /* True if the device, which must be the current one, has what td_branch_run needs. */
 bool td_branch_ready(td_device *device);
 
-/* Enqueues, in p->stream, which must not be captured: p of cuBLAS, as td_cublas_run has it, where
- * the answer is yes. False: nothing is enqueued. */
+/* Enqueues, in p->stream: p of cuBLAS, as td_cublas_run has it, where the answer is yes. The stream
+ * must not be captured, but by a td_branch_body, whose body has another condition then. False:
+ * nothing is enqueued. */
 bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
                    void *workspace, size_t workspace_bytes);
 
 /* Enqueues the other body in a stream that is captured; false if it cannot. Its workspaces are
- * those of a detour (../../cuda/workspace.h). It must not come back to these functions. */
+ * those of a detour (../../cuda/workspace.h). Of these functions it may call td_branch_ready and
+ * td_branch_run. */
 typedef bool td_branch_body(void *of, td_stream captured);
 
 /* cuBLAS's routine where the answer is yes, and what `otherwise` enqueues where it is no. */

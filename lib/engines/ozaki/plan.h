@@ -77,6 +77,7 @@ typedef struct {
     td_ozaki_plan plan;
     td_ozaki_memory memory;
     bool is_captured; /* becomes part of a graph */
+    bool has_branch;  /* cuBLAS makes C where the data leave all of it to binary64 */
 } td_ozaki_product;
 
 /* The product as its scheme's functions take it. */

@@ -15,7 +15,7 @@
 
 typedef struct {
     bool is_captured;
-    size_t verdict, work, cublas, bytes;
+    size_t verdict, looseness, work, cublas, bytes;
     int64_t cublas_bytes;
     td_device *device;
     const td_problem *native;
@@ -40,6 +40,7 @@ static size_t plan(void *of, size_t limit)
     probing *x = of;
     x->bytes = 0;
     x->verdict = td_reserve(&x->bytes, sizeof(int32_t));
+    x->looseness = td_reserve(&x->bytes, 2 * sizeof(int32_t));
     x->work = td_reserve(&x->bytes, (int64_t)td_probe_bytes());
     x->cublas_bytes = x->is_captured ? 0 : td_smaller(TD_CUBLAS_WORKSPACE, (int64_t)(limit / 4));
     x->cublas = td_reserve(&x->bytes, x->cublas_bytes);
@@ -58,7 +59,8 @@ static td_probe probe_of(const probing *x, const td_product *p, td_parameter par
                       .alpha_is_real = p->alpha_is_real,
                       .work = x->memory + x->work,
                       .otherwise = otherwise,
-                      .verdict = (int32_t *)(x->memory + x->verdict)};
+                      .verdict = (int32_t *)(x->memory + x->verdict),
+                      .looseness = (int32_t *)(x->memory + x->looseness)};
     for (int i = 0; i < 2; i++) probe.factor[i] = td_folded_of(p, i, 0);
     const td_scheme_case c = {&td_scheme_residues, td_moduli_of(&real, false, parameter), real.k,
                               real.m, real.n};
@@ -110,8 +112,10 @@ static bool enqueue_mode(void *of, td_stream captured)
     td_parameter parameter = r->parameter;
     own.stream = captured;
     own.progress = NULL;         /* no event of a graph */
-    parameter.prices.native = 0; /* no other condition */
+    parameter.prices.native = 0; /* whatever is left late costs as much as sums in binary64 */
+    parameter.is_in_body = true;
     parameter.prices.is_probed = 1;
+    parameter.looseness = (const int32_t *)(r->x->memory + r->x->looseness);
     return r->run(r->engine, &own, parameter, r->x->device, r->limit, r->counters) == TD_RUN_DONE;
 }
 
@@ -206,19 +210,20 @@ static bool has_native(const product *r)
            r->parameter.prices.native > 0 && td_branch_ready(x->device);
 }
 
-/* Has the mode keep to a verdict. */
-static void hear(product *r, const int32_t *verdict)
+/* Has the mode keep to what a probe says. */
+static void hear(product *r, const td_probe *probe)
 {
-    r->parameter.verdict = verdict;
+    r->parameter.verdict = probe->verdict;
+    r->parameter.looseness = probe->looseness;
     r->parameter.prices.is_probed = 1;
 }
 
 /* After the probe, which may leave C to cuBLAS's routine. */
-static td_run_status run_by_verdict(product *r, const int32_t *verdict)
+static td_run_status run_by_verdict(product *r, const td_probe *probe)
 {
     if (fits_body(r) && run_either(r)) return TD_RUN_DONE;
     if (!run_native(r->x, TD_C_IS_MADE)) return run_mode(r);
-    hear(r, verdict);
+    hear(r, probe);
     return run_beside(r);
 }
 
@@ -228,8 +233,8 @@ static td_run_status run_probed(product *r)
     const td_probe probe =
         probe_of(r->x, r->p, r->parameter, may_be_native ? TD_C_IS_MADE : TD_BINARY64_IS_BETTER);
     if (!td_cuda_ok(td_probe_run(&probe, r->p->stream))) return run_mode(r);
-    if (may_be_native) return run_by_verdict(r, probe.verdict);
-    hear(r, probe.verdict);
+    if (may_be_native) return run_by_verdict(r, &probe);
+    hear(r, &probe);
     return run_mode(r);
 }
 

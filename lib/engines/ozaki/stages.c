@@ -31,6 +31,7 @@ static td_choose choose_of(const td_ozaki_product *product, int batch)
                                      .k = p->k,
                                      .alpha = p->alpha,
                                      .verdict = product->parameter.verdict,
+                                     .looseness = product->parameter.looseness,
                                      .shifted = at->shifted,
                                      .line = {at->line[0], at->line[1]},
                                      .extremes = at->counts.extremes},
@@ -72,6 +73,7 @@ static td_measure measure_of(const td_ozaki_product *product, const td_rule *rul
         .scaling = td_scaling_of(rule, &rule->candidate[0]),
         .has_parts = product->parameter.is_complex,
         .is_measured_once = rule->skips_estimate,
+        .probed = td_probed_by(rule, product->parameter.looseness),
         .counts_rounded = counts_rounded(product),
         .extremes = rule->candidates > 1 ? at->counts.extremes : NULL,
         .scratch.strip_lines = product->plan.strip_lines,
@@ -256,8 +258,10 @@ static bool has_native_parts(const td_real_product *p)
  * such a branch could neither be cloned nor be a child of another. */
 static bool may_be_native(const td_ozaki_product *product)
 {
-    return product->parameter.prices.native > 0 && !product->is_captured &&
-           product->p->batch == 1 && product->parameter.prices.has_late_branch &&
+    const td_prices *prices = &product->parameter.prices;
+    const bool asks = product->parameter.is_in_body ? prices->has_inner_branch
+                                                    : prices->native > 0 && prices->has_late_branch;
+    return asks && !product->is_captured && product->p->batch == 1 &&
            (is_whole_call(product) || has_native_parts(product->p)) &&
            td_branch_ready(product->device);
 }
@@ -269,7 +273,7 @@ static bool run_native(const td_ozaki_product *product, const td_part *part,
 {
     const td_ozaki_plan *plan = &product->plan;
     const td_condition asked = {.target = s->finish.target};
-    if (product->parameter.prices.native == 0) return false;
+    if (!product->has_branch) return false;
     const td_problem native =
         is_whole_call(product) ? *product->parameter.native : td_call_of_part(product->p, part);
     return td_branch_run(product->device, &native, &asked, s->workspace,
@@ -456,7 +460,8 @@ td_run_status td_ozaki_run(td_ozaki_product *product, size_t limit)
     if (status != TD_RUN_DONE) return status;
     td_ozaki_carve(product, workspace.memory);
     product->is_captured = workspace.block || workspace.is_lent;
-    if (!may_be_native(product)) product->parameter.prices.native = 0;
+    product->has_branch = may_be_native(product);
+    if (!product->has_branch) product->parameter.prices.native = 0;
     status = td_run_parts(p, &product->plan.part, &steps);
     td_workspace_release(&workspace, p->stream);
     return status;

@@ -11,6 +11,7 @@
 #include "lib/model/cost.h"
 #include "lib/model/prices.h"
 #include "lib/engines/ozaki/scheme.h"
+#include "tests/kernels/select/probed_lines.h"
 #include "tests/support/random.h"
 #include "tests/kernels/support/device.h"
 
@@ -163,6 +164,7 @@ static td_verdict probe(const operands *x, td_prices prices, double alpha)
     CHECK_CUDA(cudaMalloc((void **)&p.verdict, sizeof verdict));
     CHECK_CUDA(cudaMemset(work, POISON, bytes + GUARD_BYTES));
     CHECK_CUDA(cudaMemset(p.verdict, POISON, sizeof verdict));
+    CHECK_CUDA(cudaMalloc((void **)&p.looseness, 2 * sizeof(int32_t)));
     p.work = work;
     CHECK_CUDA(td_probe_run(&p, NULL));
     CHECK_CUDA(cudaMemcpy(&verdict, p.verdict, sizeof verdict, cudaMemcpyDeviceToHost));
@@ -170,6 +172,7 @@ static td_verdict probe(const operands *x, td_prices prices, double alpha)
     for (int i = 0; i < GUARD_BYTES; i++) CHECK(guard[i] == POISON, "written behind the workspace");
     CHECK_CUDA(cudaFree(work));
     CHECK_CUDA(cudaFree(p.verdict));
+    CHECK_CUDA(cudaFree(p.looseness));
     CHECK(verdict == TD_RESIDUES || verdict == TD_C_IS_MADE, "verdict %d", (int)verdict);
     return (td_verdict)verdict;
 }
@@ -192,33 +195,9 @@ static double uniform(test_random *r, int which, int64_t line, int64_t at, int64
     return random_uniform(r);
 }
 
-/* The line with which a group begins: in one of equal parts of the operand, by a hash. */
-static int64_t first_of_group(int64_t lines, int which, int place)
-{
-    enum { LAST = 15, GROUP = 4 };
-    const int64_t room = lines > GROUP ? lines - GROUP : 0,
-                  begin = room * (2 * place - 1) / (2 * LAST),
-                  end = room * (2 * place + 1) / (2 * LAST);
-    const uint32_t chance = (uint32_t)(2 * place + which) * 0x9e3779b1U >> 16;
-    return place == 0 ? 0 : place == LAST ? room : begin + ((end - begin) * chance >> 16);
-}
-
-/* Tile number 4 i + j of 16 is of rows 4 g + j and columns 4 g + i of the operands' groups, for g
- * from 0 to 3: of the 16 groups of 4 neighbours that are spread over an operand. A batch has one
- * member for each tile, evenly spread, too. */
 static bool is_looked_at(const form *f, int which, int member, int64_t line)
 {
-    enum { TILES = 16, GROUP = 4 };
-    for (int tile = 0; tile < TILES; tile++) {
-        const int own = f->batch == 1 ? 0 : tile * f->batch / TILES;
-        if (own != member) continue;
-        for (int g = 0; g < 4; g++) {
-            const int place = 4 * g + (which == LEFT ? tile % 4 : tile / 4);
-            const int64_t first = first_of_group(f->lines[which], which, place);
-            if (line >= first && line < first + GROUP) return true;
-        }
-    }
-    return false;
+    return is_line_looked_at(f->lines[which], f->batch, which, member, line);
 }
 
 static void expect_verdict(const operands *x, td_verdict want, const char *what, int which,

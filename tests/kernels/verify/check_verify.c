@@ -402,9 +402,9 @@ TEST(arguments_are_checked)
         check_argument("faithful", 4, 4, missing, names[missing]);
     check_argument("faithful", -1, 4, 0, "n is -1");
     check_argument("faithful", 4, 3, 0, "lda is 3");
-    check_argument("df", 4, 4, 0, "mode is df");
-    check_argument("ozaki2:14", 4, 4, 0, "mode is ozaki2:14");
-    check_argument("auto", 4, 4, 0, "mode is auto");
+    check_argument("df", 4, 4, 0, "mode is 'df'");
+    check_argument("ozaki2:14", 4, 4, 0, "mode is 'ozaki2:14'");
+    check_argument("auto", 4, 4, 0, "mode is 'auto'");
     check_argument(NULL, 4, 4, 0, "mode is NULL");
     CHECK(tandem_verify_symmetric("faithful", 0, NULL, 1, NULL, 1, NULL, 1, NULL, NULL, NULL, NULL,
                                   NULL) == TANDEM_OK,

@@ -295,7 +295,7 @@ TEST(bad_arguments)
     refuse(tested->name, TANDEM_OP_N, -1, 2, "m is -1; it must be at least 0");
     refuse(tested->name, TANDEM_OP_N, 4, 3, "lda is 3; it must be at least max(1, rows of a) = 4");
     refuse("native", TANDEM_OP_N, 2, 2,
-           "mode is native; allowed: the emulated modes that `tandem modes` lists");
+           "mode is 'native'; allowed: the emulated modes that `tandem modes` lists");
     refuse_as(TANDEM_UNSUPPORTED, tested->name, TANDEM_OP_N, 2, INT64_C(1) << 56,
               "a has 2 columns of lda 72057594037927936: no memory is so large");
     refuse_as(TANDEM_UNSUPPORTED, tested->name, TANDEM_OP_N, 0, INT64_MAX,

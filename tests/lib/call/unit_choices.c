@@ -271,6 +271,20 @@ TEST(native_products_have_a_price)
     assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[0]).native > 0);
     assert_false(td_prices_of(&model, &td_engine_ozaki2, &real[1]).has_late_branch);
     assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[2]).has_late_branch);
+    assert_true(td_prices_of(&model, &td_engine_ozaki2, &real[1]).has_inner_branch);
+}
+
+/* Once lines are measured cuBLAS's product of aligned operands is left, or sums of copies. */
+TEST(what_is_left_late_has_a_price)
+{
+    const td_model model = model_of(H200);
+    td_real_product real = real_product(4096, 4096, 4096, 1);
+    const td_prices aligned = td_prices_of(&model, &td_engine_ozaki2, &real);
+    real.a.ld = real.b.ld = 4097;
+    const td_prices copied = td_prices_of(&model, &td_engine_ozaki2, &real);
+    assert_true(aligned.has_inner_branch && !copied.has_inner_branch);
+    assert_true(aligned.late > aligned.native && aligned.late < aligned.binary64);
+    assert_true(copied.late > 1.05 * copied.binary64 && copied.late < 1.2 * copied.binary64);
 }
 
 /* TANDEM_VERIFY holds a product to what is promised of whoever may have made it. */

@@ -243,6 +243,12 @@ static walk walk_of(const td_card *card)
 
 static bool is_dear(const td_forecast *f) { return f->found_out > most_by_rule * f->native; }
 
+/* Lines that no probe met would cost more than others gain. */
+static bool is_dear_late(const td_forecast *f)
+{
+    return f->found_late > 0.0 && f->emulated + f->found_late > 2.0 * f->native;
+}
+
 /* What the rule says of three times. */
 static const char *reason_by_rule(const walk *w, const td_forecast *f)
 {
@@ -250,7 +256,7 @@ static const char *reason_by_rule(const walk *w, const td_forecast *f)
     const double least_gain = is_close ? 0.125 : 0.2;
     if (f->emulated > (1.0 - least_gain) * f->native) return td_reason_slower;
     const bool is_exempt = !w->has_much_binary64 && 2.0 * f->emulated <= f->native;
-    return is_dear(f) && !is_exempt ? td_reason_worst : NULL;
+    return (is_dear(f) || is_dear_late(f)) && !is_exempt ? td_reason_worst : NULL;
 }
 
 /* The most that a call takes, over native's time, whatever its data are. */
@@ -376,4 +382,48 @@ TEST(batches_need_more_time_to_pay_a_probe)
         const td_forecast f = decide_in(false, &o, &p, &model).forecast;
         assert_true(f.found_out > 1.06 * f.native && f.found_out < 1.075 * f.native);
     }
+}
+
+/* What products took more than natively whose lines that no probe met were bad: 174 us at 4096
+ * cubed, of complex numbers 185 at 2048 cubed and 321 at 448 x 4048 x 6336
+ * (docs/results/h200-2026-11-30-outliers). Members of a batch are found out one by one. */
+static const struct {
+    td_type type;
+    shape s;
+    double more;
+} found_late[] = {
+    {TD_BINARY64, {4096, 4096, 4096, 1}, 174e-6},
+    {TD_COMPLEX_BINARY64, {2048, 2048, 2048, 1}, 185e-6},
+    {TD_COMPLEX_BINARY64, {448, 4048, 6336, 1}, 321e-6},
+    {TD_COMPLEX_BINARY64, {1024, 1024, 1024, 16}, 0.0},
+};
+enum { FOUND_LATE = sizeof found_late / sizeof *found_late };
+
+static td_decision decide_plain(td_type type, const shape *s)
+{
+    const td_model model = model_of(H200);
+    const td_options o = options_of_auto();
+    const form plain = {"plain", make_plain, false};
+    td_problem p;
+    assert_true(make_call(&plain, type, s, &p));
+    return decide_in(false, &o, &p, &model);
+}
+
+TEST(bad_data_that_are_found_late_cost_the_measuring)
+{
+    for (int i = 0; i < FOUND_LATE; i++) {
+        const td_decision d = decide_plain(found_late[i].type, &found_late[i].s);
+        const double more = fmax(0.0, d.forecast.found_late - d.forecast.native);
+        assert_true(fabs(more - found_late[i].more) <= 0.15 * found_late[i].more);
+        assert_non_null(d.engine);
+    }
+}
+
+/* A thin complex product would gain less than it may lose. */
+TEST(no_call_risks_more_than_it_gains)
+{
+    const td_decision d = decide_plain(TD_COMPLEX_BINARY64, &(shape){372, 13440, 1416, 1});
+    assert_null(d.engine);
+    assert_ptr_equal(d.reason, td_reason_worst);
+    assert_true(d.forecast.found_out < most_by_rule * d.forecast.native);
 }

@@ -188,8 +188,11 @@ TEST(predictions_are_explained)
 TEST(forecasts_are_printed)
 {
     char text[TD_FORECAST_TEXT];
-    const td_forecast of_two = {"df", 0.0025, 0.001, 0.0},
-                      of_three = {"ozaki2", 0.0025, 0.00123456, 0.0026};
+    const td_forecast of_two = {.mode = "df", .native = 0.0025, .emulated = 0.001},
+                      of_three = {.mode = "ozaki2",
+                                  .native = 0.0025,
+                                  .emulated = 0.00123456,
+                                  .found_out = 0.0026};
     assert_string_equal(td_forecast_print(&of_two, 1, text), "df 1.0 ms, native 2.5 ms");
     assert_string_equal(td_forecast_print(&of_three, 4, text),
                         "ozaki2 1.2346 ms, native 2.5000 ms, found out 2.6000 ms");
