@@ -17,8 +17,10 @@
 #include "cholesky_chain.h"
 
 enum {
-    ROWS = 128,    /* of a task */
-    WARP_TILE = 32 /* rows, and real columns, of a warp's sums */
+    ROWS = 128,            /* of a task */
+    STAGES_BYTES = 104000, /* of shared memory for stages, at most: the chain of real numbers has
+                            * more */
+    WARP_TILE = 32         /* rows, and real columns, of a warp's sums */
 };
 
 template <class number> struct task_of : shape_of<number> {
@@ -45,14 +47,18 @@ template <bool is_upper, class number> struct stage_of {
         LINE_STEP = is_upper ? task::K_STEP + 4 / task::PARTS : 1,
         K_LINE = is_upper ? 1 : task::LINES + 4,
         SIZE = is_upper ? task::LINES * LINE_STEP : task::K_STEP * K_LINE,
-        STAGES = chain_of<number>::SHARED_SIZE / SIZE, /* as many as the chain has memory for */
+        STAGES = STAGES_BYTES / (SIZE * (int)sizeof(number)),
+        ALL = STAGES * SIZE
     };
 };
 
 template <class number> constexpr int shared_size()
 {
-    const int of_task = task_of<number>::SHARED_SIZE, of_chain = chain_of<number>::SHARED_SIZE;
-    return (of_task > of_chain ? of_task : of_chain) * (int)sizeof(number);
+    const int sizes[] = {task_of<number>::SHARED_SIZE, chain_of<number>::SHARED_SIZE,
+                         stage_of<true, number>::ALL, stage_of<false, number>::ALL};
+    int most = 0;
+    for (int size : sizes) most = size > most ? size : most;
+    return most * (int)sizeof(number);
 }
 
 /* ---- order of tasks ---- */

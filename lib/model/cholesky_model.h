@@ -6,7 +6,7 @@
 #include "model.h"
 
 /* Smaller matrices take cuSOLVER less time than most of them would gain. */
-enum { TD_CHOLESKY_LEAST_ORDER = 64 };
+enum { TD_CHOLESKY_LEAST_ORDER = 96 };
 
 /* True if the table has times of smaller matrices, too, or of the same order. */
 bool td_model_times_cholesky(int64_t n);

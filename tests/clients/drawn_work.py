@@ -170,9 +170,13 @@ def cholesky(draw, n):
 
 @work(4000, 2)
 def tall_factor(draw, n):
-    """R of a tall matrix. The signs of its rows are the library's choice."""
-    a = draw.matrix(n + draw.rows(n), n)
-    return lambda x, a: abs(Orders.last(x.linalg.qr(a, mode="r")).diagonal()), a
+    """R'R of a tall matrix. R's rows have either sign, and rounding alone decides about those of
+    columns that depend on others."""
+    def squared(x, a):
+        r = Orders.last(x.linalg.qr(a, mode="r"))
+        return adjoint(r) @ r
+
+    return squared, draw.matrix(n + draw.rows(n), n)
 
 
 @work(4000)

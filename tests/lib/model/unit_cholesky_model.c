@@ -175,7 +175,7 @@ TEST(ways_differ_by_their_products)
     int count;
     (void)td_ways(&count);
     for (const td_card *card = td_cards; card->name[0]; card++)
-        for (int64_t order = 64; order < 20000; order = 3 * order + 70) {
+        for (int64_t order = TD_CHOLESKY_LEAST_ORDER; order < 20000; order = 3 * order + 70) {
             td_model model;
             td_model_make(&model, card);
             const td_problem p = factors(TD_BINARY64, order, TD_LOWER),
@@ -231,22 +231,20 @@ TEST(auto_takes_factors_where_they_gain)
     assert_ptr_equal(d.reason, td_reason_untimed);
 }
 
-/* On an H200 cuSOLVER is faster at the lower triangle than at the upper one. At order 128 complex
- * upper ones gain too little. */
+/* On an H200 cuSOLVER is faster at the lower triangle than at the upper one. */
 TEST(auto_knows_the_triangles_apart)
 {
     static const struct {
         int64_t n;
         td_triangle triangle;
         bool is_taken, is_complex_taken;
-    } cases[] = {{16, TD_UPPER, false, false},  {63, TD_UPPER, false, false},
-                 {128, TD_UPPER, true, true},   {1024, TD_UPPER, true, true},
-                 {4096, TD_UPPER, true, true},  {16384, TD_UPPER, true, true},
-                 {128, TD_LOWER, false, false}, {256, TD_LOWER, false, false},
-                 {512, TD_LOWER, true, false},  {1024, TD_LOWER, true, false},
-                 {2048, TD_LOWER, true, false}, {4096, TD_LOWER, true, true},
-                 {6000, TD_LOWER, true, true},  {8192, TD_LOWER, true, true},
-                 {16384, TD_LOWER, true, true}};
+    } cases[] = {
+        {16, TD_UPPER, false, false}, {95, TD_UPPER, false, false}, {128, TD_UPPER, true, true},
+        {1024, TD_UPPER, true, true}, {4096, TD_UPPER, true, true}, {16384, TD_UPPER, true, true},
+        {95, TD_LOWER, false, false}, {128, TD_LOWER, true, true},  {256, TD_LOWER, true, true},
+        {512, TD_LOWER, true, true},  {1024, TD_LOWER, true, true}, {2048, TD_LOWER, true, true},
+        {4096, TD_LOWER, true, true}, {6000, TD_LOWER, true, true}, {8192, TD_LOWER, true, true},
+        {16384, TD_LOWER, true, true}};
     td_options o = options_of_auto();
     const td_model model = model_of(H200);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
