@@ -267,13 +267,15 @@ TEST(members_are_spread)
                              .op = {(tandem_op)(i % 3), (tandem_op)(i % 2)}});
 }
 
+/* A brief test has each two of m, n and k together once. */
 TEST(tiny_operands_are_looked_at)
 {
     for (int64_t m = 1; m <= 5; m += 2)
         for (int64_t n = 1; n <= 17; n += 8)
             for (int64_t k = 1; k <= 3; k++)
-                expect_lines(&(form){
-                    .lines = {m, n}, .k = k, .batch = 1 + (int)(k % 2), .is_complex = n == 9});
+                if (!test_is_brief() || (m + n / 4 + 2 * k) % 6 == 1)
+                    expect_lines(&(form){
+                        .lines = {m, n}, .k = k, .batch = 1 + (int)(k % 2), .is_complex = n == 9});
 }
 
 /* ---- what it says of data ---- */
