@@ -14,6 +14,7 @@
 #include "tests/kernels/select/probed_lines.h"
 #include "tests/support/random.h"
 #include "tests/kernels/support/device.h"
+#include "tests/kernels/support/modes.h"
 
 enum { LEFT, RIGHT, OPERANDS };
 enum { GUARD_BYTES = 256, POISON = 0xff }; /* doubles of such bytes are NaN */
@@ -180,13 +181,6 @@ static td_verdict probe(const operands *x, td_prices prices, double alpha)
 /* ---- which lines ---- */
 
 /* Residues are the better way at any price; but not of lines with numbers beyond 2^480. */
-static const td_prices dear_native = {.binary64 = 1 << 20,
-                                      .native = 1 << 20,
-                                      .sums = 1 << 20,
-                                      .few = 14,
-                                      .more = 1,
-                                      .estimate = 1,
-                                      .is_unscaled = 1};
 static const double far = 0x1p600;
 
 static double uniform(test_random *r, int which, int64_t line, int64_t at, int64_t count)

@@ -14,16 +14,6 @@
 #include "tests/kernels/support/checked.h"
 #include "tests/kernels/support/device.h"
 
-/* Native products at any price. */
-static const td_prices dear_native = {.binary64 = 1 << 20,
-                                      .native = 1 << 20,
-                                      .sums = 1 << 20,
-                                      .few = 14,
-                                      .more = 1,
-                                      .estimate = 1,
-                                      .has_late_branch = 1,
-                                      .is_unscaled = 1};
-
 /* ---- running ---- */
 
 /* A product whose matrices are in device memory. */
