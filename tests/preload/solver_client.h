@@ -1,7 +1,8 @@
 /* solver_client.h - what programs that call cuSOLVER share, and that know nothing of Tandem: its
  * functions, to which they are linked (LINKED) or which they look up, a handle with a stream,
  * device memory and random numbers. Before it comes, FUNCTIONS(X) names the functions beside those
- * of handles, and CLIENT the program; after it the program defines what its main runs, run_cases() and run_faults(). */
+ * of handles, and CLIENT the program; after it the program defines what its main runs, run_cases()
+ * and run_faults(). */
 #ifndef TESTS_PRELOAD_SOLVER_CLIENT_H
 #define TESTS_PRELOAD_SOLVER_CLIENT_H
 

@@ -435,8 +435,8 @@ TEST(residuals_are_small)
                         &td_engine_fp64);
 }
 
-/* Every size of at most two panels, and every seventh of the others, in one kind of matrix after the
- * other. */
+/* Every size of at most two panels, and every seventh of the others, in one kind of matrix after
+ * the other. */
 TEST(all_small_sizes)
 {
     for (int n = 1; n <= 300; n += test_is_brief() ? 37 : 1) {
