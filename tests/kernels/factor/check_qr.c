@@ -435,13 +435,13 @@ TEST(residuals_are_small)
                         &td_engine_fp64);
 }
 
-/* Every size of at most two panels, and every seventh of the others, in one kind of matrix after
- * the other. */
+/* Every size of at most two panels, and every third of the others, in one kind of matrix after the
+ * other. */
 TEST(all_small_sizes)
 {
     for (int n = 1; n <= 300; n += test_is_brief() ? 37 : 1) {
         const int k = n % QR_KINDS, m = n % 5 < 2 ? n : n % 5 < 4 ? n + n % 7 : n / 2 + 1;
-        if (qr_kinds[k].is_regular && (n <= 130 || test_takes(n, 7)))
+        if (qr_kinds[k].is_regular && (n <= 130 || test_takes(n, 3)))
             check_residuals(
                 &(matrix){m, n, m + n % 2, qr_kinds[k].name, fresh_seed(), n / QR_KINDS % 2},
                 n % 2 ? NULL : &td_engine_fp64);
