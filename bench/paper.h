@@ -3,13 +3,13 @@
  * comparisons.
  *
  *   type            papers' multiply-add                        instructions
- *   double-float    td_df_fma: sloppy sum, product by FMAs      16 binary32
+ *   double-float    paper_df_fma: sloppy sum, product by FMAs      16 binary32
  *   triple-single   paper_ts_fma                                117 binary32 and 4 branches
- *   double-double   td_dd_fma: as double-float                  16 binary64
+ *   double-double   paper_dd_fma: as double-float                  16 binary64
  *   double+single   paper_ds_fma                                16 binary64 and 4 conversions
  *
- * kernels/arithmetic/pair_tmpl.h's fma is the papers' sequence, instruction by instruction, and
- * needs no copy here. Sources:
+ * The product and the sum of kernels/arithmetic/pair_tmpl.h are the papers' sequences, instruction
+ * by instruction. Sources:
  *   [HLB]  Hida, Li, Bailey, Algorithms for quad-double precision floating point arithmetic,
  *          ARITH-15, 2001: the sums, products and the renormalisation of the QD library, here cut
  *          down to three parts.
@@ -26,6 +26,17 @@
 #include "../kernels/arithmetic/dd.h"
 #include "../kernels/arithmetic/df.h"
 #include "../kernels/arithmetic/ts.h"
+
+/* a b + c: at most 9 u^2 |a b| + 3 u^2 (|a b| + |c|) from the exact value, u being half an ulp of 1
+ * in the format of the parts. 16 operations. */
+TD_BOTH tandem_df paper_df_fma(tandem_df a, tandem_df b, tandem_df c)
+{
+    return td_df_add(td_df_mul(a, b), c);
+}
+TD_BOTH tandem_dd paper_dd_fma(tandem_dd a, tandem_dd b, tandem_dd c)
+{
+    return td_dd_add(td_dd_mul(a, b), c);
+}
 
 /* a + b + c == the new a + b + c, the largest first. 18 additions [HLB]. */
 TD_BOTH void paper_three_sum(float *a, float *b, float *c)
@@ -103,7 +114,7 @@ TD_BOTH tandem_ds paper_ds(tandem_dd a)
 /* a b + c: every step widens and rounds. */
 TD_BOTH tandem_ds paper_ds_fma(tandem_ds a, tandem_ds b, tandem_ds c)
 {
-    return paper_ds(td_dd_fma(td_dd_from_ds(a), td_dd_from_ds(b), td_dd_from_ds(c)));
+    return paper_ds(paper_dd_fma(td_dd_from_ds(a), td_dd_from_ds(b), td_dd_from_ds(c)));
 }
 
 #endif

@@ -77,7 +77,7 @@ struct df {
     enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
-        return td_df_fma(td_df(a[0], a[1]), td_df(b[0], b[1]), c);
+        return paper_df_fma(td_df(a[0], a[1]), td_df(b[0], b[1]), c);
     }
     TD_DEVICE value add(value a, value b) { return td_df_add(a, b); }
 };
@@ -99,7 +99,7 @@ struct dd {
     enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
-        return td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), c);
+        return paper_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), c);
     }
     TD_DEVICE value add(value a, value b) { return td_dd_add(a, b); }
 };
@@ -112,7 +112,7 @@ struct ds {
     enum { components = 2 };
     TD_DEVICE value fma(const real *a, const real *b, value c)
     {
-        return paper_ds(td_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));
+        return paper_ds(paper_dd_fma(td_dd(a[0], a[1]), td_dd(b[0], b[1]), td_dd_from_ds(c)));
     }
     TD_DEVICE value add(value a, value b)
     {

@@ -6,6 +6,7 @@
 
 #include "cublas_internal.h"
 #include "executor.h"
+#include "texts.h"
 
 bool hostgpu_check_scalar(const char *function, const char *operand, cublasPointerMode_t mode,
                           const void *pointer, size_t bytes)
@@ -243,31 +244,10 @@ cublasStatus_t cublasGetLoggerCallback(cublasLogCallback *callback)
     X(CUBLAS_STATUS_NOT_SUPPORTED, "the parameters are not supported")                             \
     X(CUBLAS_STATUS_LICENSE_ERROR, "no license was found")
 
-const char *cublasGetStatusName(cublasStatus_t status)
-{
-#define NAME(name, text)                                                                           \
-    case name:                                                                                     \
-        return #name;
-    switch (status) {
-        STATUSES(NAME)
-    default:
-        return "CUBLAS_STATUS_UNKNOWN";
-    }
-#undef NAME
-}
-
-const char *cublasGetStatusString(cublasStatus_t status)
-{
-#define TEXT(name, text)                                                                           \
-    case name:                                                                                     \
-        return text;
-    switch (status) {
-        STATUSES(TEXT)
-    default:
-        return "unknown status";
-    }
-#undef TEXT
-}
+HOSTGPU_DEFINE_TEXTS(cublasGetStatusName, cublasStatus_t, STATUSES, HOSTGPU_NAME_CASE,
+                     "CUBLAS_STATUS_UNKNOWN")
+HOSTGPU_DEFINE_TEXTS(cublasGetStatusString, cublasStatus_t, STATUSES, HOSTGPU_TEXT_CASE,
+                     "unknown status")
 
 /* ---- copies ---- */
 

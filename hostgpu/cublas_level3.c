@@ -125,11 +125,6 @@ static CBLAS_TRANSPOSE transpose_of(const level3_call *p)
 #define LETTER       D
 #define LOWER        d
 #include "cublas_level3_template.h"
-#undef REAL
-#undef ELEMENT
-#undef CUDA_ELEMENT
-#undef LETTER
-#undef LOWER
 
 #define REAL         float
 #define ELEMENT      float
@@ -137,11 +132,6 @@ static CBLAS_TRANSPOSE transpose_of(const level3_call *p)
 #define LETTER       S
 #define LOWER        s
 #include "cublas_level3_template.h"
-#undef REAL
-#undef ELEMENT
-#undef CUDA_ELEMENT
-#undef LETTER
-#undef LOWER
 
 #undef IS_COMPLEX
 #undef SCALAR
@@ -154,11 +144,6 @@ static CBLAS_TRANSPOSE transpose_of(const level3_call *p)
 #define LETTER       Z
 #define LOWER        z
 #include "cublas_level3_template.h"
-#undef REAL
-#undef ELEMENT
-#undef CUDA_ELEMENT
-#undef LETTER
-#undef LOWER
 
 #define REAL         float
 #define ELEMENT      float _Complex

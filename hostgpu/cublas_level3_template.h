@@ -3,7 +3,7 @@
  * type and defines
  *   ELEMENT, CUDA_ELEMENT (cuDoubleComplex), REAL, LETTER (Z), LOWER (z), IS_COMPLEX,
  *   SCALAR(x)   a scalar as BLAS takes it: the number, or, if it is complex, where it is
- * No include guard: it is meant to be included again. */
+ * No include guard: it is meant to be included again, for which the first five are undefined. */
 
 #define LOCAL(name)         JOIN(LOWER, _, name)
 #define cblas(name)         JOIN(cblas_, LOWER, name)
@@ -334,3 +334,8 @@ DEFINE_HERMITIAN(cublasXtHandle_t, size_t, XT_ENTRY, XT_ENTRY)
 #undef XT_ENTRY
 #undef cblas
 #undef LOCAL
+#undef REAL
+#undef ELEMENT
+#undef CUDA_ELEMENT
+#undef LETTER
+#undef LOWER

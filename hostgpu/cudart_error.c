@@ -1,5 +1,6 @@
 /* cudart_error.c - the last error of each thread, and the names of errors. */
 #include "cudart_internal.h"
+#include "texts.h"
 
 static __thread cudaError_t last_error;
 
@@ -68,28 +69,7 @@ cudaError_t cudaGetLastError(void)
     X(cudaErrorStreamCaptureWrongThread, "attempt to terminate a capture from another thread")     \
     X(cudaErrorUnknown, "unknown error")
 
-const char *cudaGetErrorName(cudaError_t error)
-{
-#define NAME(name, text)                                                                           \
-    case name:                                                                                     \
-        return #name;
-    switch (error) {
-        ERRORS(NAME)
-    default:
-        return "unrecognized error code";
-    }
-#undef NAME
-}
-
-const char *cudaGetErrorString(cudaError_t error)
-{
-#define TEXT(name, text)                                                                           \
-    case name:                                                                                     \
-        return text;
-    switch (error) {
-        ERRORS(TEXT)
-    default:
-        return "unrecognized error code";
-    }
-#undef TEXT
-}
+HOSTGPU_DEFINE_TEXTS(cudaGetErrorName, cudaError_t, ERRORS, HOSTGPU_NAME_CASE,
+                     "unrecognized error code")
+HOSTGPU_DEFINE_TEXTS(cudaGetErrorString, cudaError_t, ERRORS, HOSTGPU_TEXT_CASE,
+                     "unrecognized error code")

@@ -6,7 +6,7 @@
 #include "float32.h"
 #include "order.h"
 
-/* td_df, td_df_add, td_df_mul, td_df_fma, td_df_start, td_df_accumulate, td_df_flush,
+/* td_df, td_df_add, td_df_mul, td_df_start, td_df_accumulate, td_df_flush,
  * td_df_renormalise. */
 #define PAIR            tandem_df
 #define REAL            float

@@ -42,12 +42,6 @@ TD_BOTH PAIR PAIR_NAME(mul)(PAIR a, PAIR b)
     return r;
 }
 
-/* a b + c: at most 9 u^2 |a b| + 3 u^2 (|a b| + |c|) from the exact value. 16 operations. */
-TD_BOTH PAIR PAIR_NAME(fma)(PAIR a, PAIR b, PAIR c)
-{
-    return PAIR_NAME(add)(PAIR_NAME(mul)(a, b), c);
-}
-
 /* Adds a b to the running sum (*sum, *rest) of one block: *sum takes the rounded sum, *rest
  * everything that *sum could not hold. 10 operations. The pair stays unnormalised; over a block of
  * B terms,

@@ -114,12 +114,6 @@ TD_BOTH tandem_ts td_ts_mul(tandem_ts a, tandem_ts b)
     return td_ts_normalise(r);
 }
 
-/* a b + c, normalised. 90 operations. */
-TD_BOTH tandem_ts td_ts_fma(tandem_ts a, tandem_ts b, tandem_ts c)
-{
-    return td_ts_add(td_ts_mul(a, b), c);
-}
-
 /* binary64 with the given bits, times 2^-e, to triple-single: exact if that is in [2^-97, 2^128 (1
  * - 2^-25)), 2^-149 absolute below; infinite above. NaN and infinities give (x, 0, 0). Normalised;
  * ties of x go away from 0. No binary64 arithmetic. -1074 <= e <= 1023. */

@@ -3,6 +3,7 @@
  * All of it is whole numbers, the same on every device. */
 #include "../device/divisor.h"
 #include "block_lines.h"
+#include "tops.h"
 
 size_t td_chunk_bytes(void) { return sizeof(chunk); }
 

@@ -2,6 +2,7 @@
  * what follows from it. */
 #include "../device/async_copy.h"
 #include "certify.h"
+#include "cheapest.h"
 
 namespace
 {

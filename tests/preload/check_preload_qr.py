@@ -6,6 +6,7 @@ usage: check_preload_qr.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER TYPE
 The client is linked to cuSOLVER, or looks its functions up; its matrices are of that type.
 """
 
+import os
 import sys
 import unittest
 
@@ -21,6 +22,9 @@ class PreloadQr(preloading.PreloadedSolver):
         "complex binary64": ("cusolverDnZgeqrf", "cusolverDnXgeqrf", "cusolverDnZungqr",
                              "cusolverDnZunmqr")}[TYPE]
     types, emulated = (TYPE,), 105
+    # Both modes of residues have the same steps of QR: complex factors are made in one of them.
+    if TYPE.startswith("complex") and "TEST_EVERYTHING" not in os.environ:
+        modes = tuple(m for m in preloading.PreloadedSolver.modes if m != "faithful")
     native = {"nothing to compute": 6, "invalid arguments": 6}
 
     def test_native(self):

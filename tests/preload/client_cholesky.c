@@ -18,9 +18,6 @@ typedef double complex number;
 /* ---- cuSOLVER ---- */
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreate)                                                                            \
-    X(cusolverDnDestroy)                                                                           \
-    X(cusolverDnSetStream)                                                                         \
     X(cusolverDnDpotrf)                                                                            \
     X(cusolverDnDpotrf_bufferSize)                                                                 \
     X(cusolverDnZpotrf)                                                                            \
@@ -193,7 +190,5 @@ static void run_faults(void)
     printf("mixed: %d\n", (int)solver.cusolverDnXpotrf_(handle, NULL, lower_triangle, 2, CUDA_R_32F,
                                                         a, 2, CUDA_R_64F, work, 64, NULL, 0, info));
     check(cudaStreamSynchronize(stream));
-    check(cudaFree(a));
-    check(cudaFree(work));
-    check(cudaFree(info));
+    for (void **p = (void *[]){a, work, info, NULL}; *p; p++) check(cudaFree(*p));
 }

@@ -16,9 +16,6 @@
 /* ---- cuSOLVER ---- */
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreate)                                                                            \
-    X(cusolverDnDestroy)                                                                           \
-    X(cusolverDnSetStream)                                                                         \
     X(cusolverDnDsyevd)                                                                            \
     X(cusolverDnDsyevd_bufferSize)                                                                 \
     X(cusolverDnXsyevd)                                                                            \
@@ -200,8 +197,5 @@ static void run_faults(void)
            (int)solver.cusolverDnXsyevd_(handle, NULL, vectors, lower, 2, CUDA_R_64F, a, 2,
                                          CUDA_R_32F, w, CUDA_R_64F, work, 64, NULL, 0, info));
     check(cudaStreamSynchronize(stream));
-    check(cudaFree(a));
-    check(cudaFree(w));
-    check(cudaFree(work));
-    check(cudaFree(info));
+    for (void **p = (void *[]){a, w, work, info, NULL}; *p; p++) check(cudaFree(*p));
 }

@@ -18,9 +18,6 @@ typedef double complex number;
 /* ---- cuSOLVER ---- */
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreate)                                                                            \
-    X(cusolverDnDestroy)                                                                           \
-    X(cusolverDnSetStream)                                                                         \
     X(cusolverDnCreateParams)                                                                      \
     X(cusolverDnDestroyParams)                                                                     \
     X(cusolverDnSetAdvOptions)                                                                     \
@@ -262,10 +259,7 @@ static void run_single_precision(void)
     const int mixed = (int)solver.cusolverDnXgetrf_(handle, NULL, 2, 2, CUDA_R_32F, a, 2, NULL,
                                                     CUDA_R_64F, work, 64, NULL, 0, info);
     printf("mixed: %d\n", mixed);
-    check(cudaFree(a));
-    check(cudaFree(work));
-    check(cudaFree(pivots));
-    check(cudaFree(info));
+    for (void **p = (void *[]){a, work, pivots, info, NULL}; *p; p++) check(cudaFree(*p));
 }
 
 static cusolverDnParams_t destroyed_params(void)
@@ -296,8 +290,5 @@ static void run_faults(void)
            (int)solver.cusolverDnXgetrf_(handle, destroyed_params(), 4, 4, CUDA_R_64F, a, 4, NULL,
                                          CUDA_R_64F, work, 1 << 20, NULL, 0, info));
     check(cudaStreamSynchronize(stream));
-    check(cudaFree(a));
-    check(cudaFree(work));
-    check(cudaFree(pivots));
-    check(cudaFree(info));
+    for (void **p = (void *[]){a, work, pivots, info, NULL}; *p; p++) check(cudaFree(*p));
 }

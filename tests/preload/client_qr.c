@@ -38,9 +38,6 @@ typedef long double quantity;
 #endif
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreate)                                                                            \
-    X(cusolverDnDestroy)                                                                           \
-    X(cusolverDnSetStream)                                                                         \
     X(GEQRF())                                                                                     \
     X(GEQRF(_bufferSize))                                                                          \
     X(cusolverDnXgeqrf)                                                                            \
@@ -421,8 +418,5 @@ static void run_faults(void)
            (int)solver.cusolverDnXgeqrf_(handle, NULL, 4, 4, NUMBERS, a, 4, CUDA_R_32F, tau,
                                          NUMBERS, work, 1 << 20, NULL, 0, info));
     check(cudaStreamSynchronize(stream));
-    check(cudaFree(a));
-    check(cudaFree(work));
-    check(cudaFree(tau));
-    check(cudaFree(info));
+    for (void **p = (void *[]){a, work, tau, info, NULL}; *p; p++) check(cudaFree(*p));
 }

@@ -19,9 +19,6 @@ typedef double complex number;
 /* ---- cuSOLVER ---- */
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreate)                                                                            \
-    X(cusolverDnDestroy)                                                                           \
-    X(cusolverDnSetStream)                                                                         \
     X(cusolverDnDgetrs)                                                                            \
     X(cusolverDnZgetrs)                                                                            \
     X(cusolverDnXgetrs)                                                                            \

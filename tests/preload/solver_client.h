@@ -1,7 +1,8 @@
 /* solver_client.h - what programs that call cuSOLVER share, and that know nothing of Tandem: its
  * functions, to which they are linked (LINKED) or which they look up, a handle with a stream,
- * device memory and random numbers. Before it comes, FUNCTIONS(X) names the functions and CLIENT
- * the program; after it the program defines what its main runs, run_cases() and run_faults(). */
+ * device memory and random numbers. Before it comes, FUNCTIONS(X) names the functions beside those
+ * of handles, and CLIENT the program; after it the program defines what its main runs, run_cases()
+ * and run_faults(). */
 #ifndef TESTS_PRELOAD_SOLVER_CLIENT_H
 #define TESTS_PRELOAD_SOLVER_CLIENT_H
 
@@ -16,6 +17,9 @@
 
 #include "../support/random.h"
 
+#define ALL_FUNCTIONS(X)                                                                           \
+    X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) FUNCTIONS(X)
+
 /* Names may be macros. */
 #define JOIN(name, more)  name##more
 #define OWN(function)     JOIN(function, _)
@@ -24,7 +28,7 @@
 
 #define MEMBER(function) __typeof__(&(function)) OWN(function);
 static struct {
-    FUNCTIONS(MEMBER)
+    ALL_FUNCTIONS(MEMBER)
 } solver;
 
 static cusolverDnHandle_t handle;
@@ -41,14 +45,14 @@ __attribute__((noinline)) static void take_functions(void)
 {
 #ifdef LINKED
 #define TAKE(function) solver.OWN(function) = function;
-    FUNCTIONS(TAKE)
+    ALL_FUNCTIONS(TAKE)
 #else
     void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
     if (!library) fail(dlerror());
 #define LOOK_UP(function)                                                                          \
     *(void **)&solver.OWN(function) = dlsym(library, NAME_OF(function));                           \
     if (!solver.OWN(function)) fail(NAME_OF(function));
-    FUNCTIONS(LOOK_UP)
+    ALL_FUNCTIONS(LOOK_UP)
 #endif
 }
 

@@ -1,159 +1,6 @@
 #include "reflectors.h"
 
-#include "../../routine/parts.h"
 #include "../../routine/sizes.h"
-
-/* ---- memory: panels, what they share, V and T of a block, two products with V, cuBLAS's ---- */
-
-enum { PIECES = 8, PANELS = 2, PRODUCTS = 2, STREAMS = 2, EVEN_ROWS = 16, ALIGNMENT = 256 };
-
-_Static_assert((int)TD_QR_WIDEST == (int)TD_QR_COLUMNS, "steps are of other panels");
-
-static bool is_complex(const td_reflectors *r) { return r->type == TD_COMPLEX_BINARY64; }
-static int64_t element(const td_reflectors *r) { return td_types[r->type].size; }
-
-static bool has_blocks(const td_reflectors *r) { return td_qr_blocks(&r->cut, r->count) > 1; }
-
-/* Most columns of a panel, and of what is applied at a time. */
-static int64_t widest_panel(const td_reflectors *r)
-{
-    return TD_QR_COLUMNS / (is_complex(r) ? 2 : 1);
-}
-static int64_t widest(const td_reflectors *r)
-{
-    return has_blocks(r) ? r->cut.block : widest_panel(r);
-}
-
-static int64_t block_ld(const td_reflectors *r) { return td_round_up(r->rows, EVEN_ROWS); }
-
-static size_t work_bytes(const td_reflectors *r)
-{
-    return td_qr_work_bytes(r->rows, is_complex(r));
-}
-
-static size_t bytes_of_panels(const td_reflectors *r)
-{
-    return PANELS * work_bytes(r) + td_qr_shared_work_bytes(r->rows, is_complex(r));
-}
-
-static size_t bytes_of_block(const td_reflectors *r)
-{
-    return has_blocks(r) ? (size_t)((block_ld(r) + r->cut.block) * r->cut.block * element(r)) : 0;
-}
-
-static size_t product_bytes(const td_reflectors *r)
-{
-    return (size_t)(td_larger(r->vectors, widest(r)) * widest(r) * element(r));
-}
-
-/* Of cuBLAS in each stream: V'C has few elements, whose long sums blocks share where they have
- * memory for that. A mode that makes all products needs none. */
-static size_t cublas_bytes(const td_reflectors *r)
-{
-    const td_factor_products *by = r->place.by;
-    return !by->engine || by->cut.least_terms > 0 ? TD_CUBLAS_WORKSPACE : 0;
-}
-
-static size_t cublas_at(const td_reflectors *r)
-{
-    const size_t bytes = bytes_of_panels(r) + bytes_of_block(r) + PRODUCTS * product_bytes(r);
-    return (size_t)td_round_up((int64_t)bytes, ALIGNMENT);
-}
-
-/* A panel may be applied while the next one is made. */
-static size_t all_bytes(const td_reflectors *r) { return cublas_at(r) + STREAMS * cublas_bytes(r); }
-
-td_run_status td_reflector_begin(td_reflectors *r, cudaStream_t program)
-{
-    const td_run_status status = td_workspace_acquire_beside(
-        &r->workspace, r->place.device, program, all_bytes(r), &r->place.workspace_limit);
-    r->stream = program;
-    if (status != TD_RUN_DONE) return status;
-    r->cublas = (char *)r->workspace.memory + cublas_at(r);
-    if (td_stream_is_capturing(program)) return TD_RUN_DONE;
-    r->ahead = td_ahead_take(r->place.device);
-    if (r->ahead) r->stream = r->ahead->stream;
-    return TD_RUN_DONE;
-}
-
-void td_reflector_end(td_reflectors *r, cudaStream_t program)
-{
-    if (r->ahead) td_ahead_give_back(r->ahead);
-    td_workspace_release(&r->workspace, program);
-}
-
-td_qr_panel td_reflector_panel(const td_reflectors *r, int64_t first, int64_t turn)
-{
-    const size_t work = work_bytes(r), number = (size_t)(turn % PANELS);
-    const int64_t bytes = element(r);
-    return (td_qr_panel){.is_complex = is_complex(r),
-                         .a = (char *)r->a + (first + first * r->ld) * bytes,
-                         .ld = r->ld,
-                         .rows = r->rows - first,
-                         .columns = (int)td_smaller(r->cut.panel, r->count - first),
-                         .tau = (char *)r->tau + first * bytes,
-                         .work = (char *)r->workspace.memory + number * work,
-                         .shared_work = (char *)r->workspace.memory + PANELS * work};
-}
-
-static char *behind_panels(const td_reflectors *r)
-{
-    return (char *)r->workspace.memory + bytes_of_panels(r);
-}
-
-/* Columns of widest(r) rows each, from number `at` on. */
-static td_matrix product_at(const td_reflectors *r, int which, int64_t at)
-{
-    char *const all = behind_panels(r) + bytes_of_block(r) + (size_t)which * product_bytes(r);
-    return (td_matrix){.data = all + at * widest(r) * element(r), .ld = widest(r)};
-}
-
-/* `vectors` rows of widest(r) columns. */
-static td_matrix rows_of_product(const td_reflectors *r, int which)
-{
-    td_matrix x = product_at(r, which, 0);
-    x.ld = td_larger(r->vectors, widest(r));
-    return x;
-}
-
-static td_matrix v_of(const td_qr_panel *panel)
-{
-    return (td_matrix){.data = td_qr_v(panel), .ld = td_qr_ld(panel)};
-}
-
-td_reflection td_reflection_of(const td_qr_panel *panel)
-{
-    return (td_reflection){.v = v_of(panel),
-                           .t = {.data = td_qr_t(panel), .ld = TD_QR_COLUMNS},
-                           .rows = panel->rows,
-                           .columns = panel->columns,
-                           .is_embedded = panel->is_complex};
-}
-
-/* The part of a matrix from an element on. */
-static td_matrix from(const td_reflectors *r, td_matrix x, int64_t row, int64_t column)
-{
-    return (td_matrix){.data = (char *)x.data + (row + column * x.ld) * element(r), .ld = x.ld};
-}
-
-td_reflection td_reflector_block(const td_reflectors *r, int64_t first, int64_t columns)
-{
-    const td_matrix v = {.data = behind_panels(r), .ld = block_ld(r)};
-    td_matrix t = from(r, v, 0, r->cut.block);
-    t.ld = r->cut.block;
-    return (td_reflection){
-        .v = v, .t = t, .rows = r->rows - first, .columns = columns, .is_block = true};
-}
-
-td_reflection td_reflector_of_block(const td_reflectors *r, int64_t first, int64_t at)
-{
-    const td_reflection block = td_reflector_block(r, first, r->cut.block);
-    const int64_t before = at - first;
-    return (td_reflection){.v = from(r, block.v, before, before),
-                           .t = from(r, block.t, before, before),
-                           .rows = block.rows - before,
-                           .columns = r->cut.panel};
-}
 
 /* ---- products ---- */
 
@@ -202,12 +49,6 @@ static td_product product_of(td_type type, update x, cudaStream_t stream)
                         .stream = stream};
 }
 
-static td_loan cublas_memory(const td_reflectors *r, cudaStream_t stream)
-{
-    const size_t bytes = cublas_bytes(r);
-    return (td_loan){.memory = r->cublas + (stream == r->stream ? 0 : bytes), .bytes = bytes};
-}
-
 static const td_factor_products by_cublas = {.engine = NULL};
 
 /* True if the mode makes what so many reflectors at a time have to do with. */
@@ -221,7 +62,7 @@ static td_run_status run_product(const td_reflectors *r, int64_t reflectors, td_
 {
     td_factor_place place = r->place;
     if (!is_by_mode(r, reflectors)) place.by = &by_cublas;
-    product.lent = cublas_memory(r, product.stream);
+    product.lent = td_reflector_loan(r, product.stream);
     return td_factor_multiply(&place, &product);
 }
 
@@ -291,7 +132,8 @@ typedef struct {
 static operand part_of(const td_reflectors *r, operand x, int64_t row, int64_t column)
 {
     const bool is_plain = x.op == TD_OP_N;
-    return (operand){from(r, x.matrix, is_plain ? row : column, is_plain ? column : row), x.op};
+    return (operand){
+        td_reflector_from(r, x.matrix, is_plain ? row : column, is_plain ? column : row), x.op};
 }
 
 /* Rows of a triangle from `row` on, and its columns from `column` on, so many of each. */
@@ -303,8 +145,8 @@ static update update_of(const td_reflectors *r, const triangle *t, part of, cons
                         effect does)
 {
     return (update){part_of(r, t->of, of.row, of.column),
-                    as_is(from(r, to->x, of.column, 0)),
-                    from(r, to->y, of.row, 0),
+                    as_is(td_reflector_from(r, to->x, of.column, 0)),
+                    td_reflector_from(r, to->y, of.row, 0),
                     {of.rows, to->n, of.columns},
                     does};
 }
@@ -314,6 +156,9 @@ static int64_t square_of(const td_reflectors *r, const triangle *t)
 {
     return r->cut.square > 0 ? td_smaller(r->cut.square, t->size) : t->size;
 }
+
+/* A triangle's rows are made an eighth at a time, but no fewer than a panel has columns. */
+enum { PIECES = 8 };
 
 /* The squares on the diagonal, some rows of one at a time, as far as these have numbers. */
 static td_run_status multiply_diagonal(const td_reflectors *r, const triangle *t, const target *to,
@@ -362,8 +207,8 @@ static td_run_status gather(const td_reflectors *r, const application *x, cudaSt
     const td_reflection *by = &x->by;
     const int64_t k = by->columns, rows = by->rows - k;
     const triangle head = {transposed(r, by->v), k, true};
-    const update below = {transposed(r, from(r, by->v, k, 0)),
-                          as_is(from(r, x->c, k, 0)),
+    const update below = {transposed(r, td_reflector_from(r, by->v, k, 0)),
+                          as_is(td_reflector_from(r, x->c, k, 0)),
                           x->w,
                           {k, x->n, rows},
                           by->meets_zeros ? MAKES : ADDS};
@@ -379,8 +224,11 @@ static td_run_status take_off(const td_reflectors *r, const application *x, cuda
     const td_reflection *by = &x->by;
     const int64_t k = by->columns, rows = by->rows - k;
     const triangle head = {as_is(by->v), k, false};
-    const update below = {
-        as_is(from(r, by->v, k, 0)), as_is(x->tw), from(r, x->c, k, 0), {rows, x->n, k}, TAKES_OFF};
+    const update below = {as_is(td_reflector_from(r, by->v, k, 0)),
+                          as_is(x->tw),
+                          td_reflector_from(r, x->c, k, 0),
+                          {rows, x->n, k},
+                          TAKES_OFF};
     td_run_status status = rows > 0 ? multiply(r, k, below, stream) : TD_RUN_DONE;
     if (status != TD_RUN_DONE) return status;
     status = multiply_triangle(r, head, (target){x->tw, x->c, x->n, TAKES_OFF}, stream);
@@ -401,7 +249,8 @@ static td_run_status apply_block(const td_reflectors *r, const application *x, c
 td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream)
 {
-    const application x = {*by, op, c, product_at(r, 0, at), product_at(r, 1, at), n};
+    const application x = {
+        *by, op, c, td_reflector_product(r, 0, at), td_reflector_product(r, 1, at), n};
     const bool by_real = by->is_embedded && r->multiplies_real && !is_by_mode(r, by->columns);
     if (n <= 0) return TD_RUN_DONE;
     if (by->is_block) return apply_block(r, &x, stream);
@@ -412,7 +261,7 @@ td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflecti
                                        td_matrix c, int64_t m, cudaStream_t stream)
 {
     const int64_t rows = by->rows, k = by->columns;
-    const td_matrix w = rows_of_product(r, 0), wt = rows_of_product(r, 1);
+    const td_matrix w = td_reflector_row_product(r, 0), wt = td_reflector_row_product(r, 1);
     const update first = {as_is(c), as_is(by->v), w, {m, k, rows}, MAKES},
                  second = {as_is(w), {by->t, op}, wt, {m, k, k}, MAKES},
                  last = {as_is(wt), transposed(r, by->v), c, {m, rows, k}, TAKES_OFF};
@@ -428,11 +277,12 @@ td_run_status td_reflector_apply_right(const td_reflectors *r, const td_reflecti
 static bool copy(const td_reflectors *r, td_matrix to, td_matrix x, int64_t zeros, int64_t rows,
                  int64_t columns, cudaStream_t stream)
 {
-    const size_t bytes = (size_t)element(r);
+    const size_t bytes = (size_t)td_reflector_element(r);
     return td_cuda_ok(cudaMemset2DAsync(to.data, (size_t)to.ld * bytes, 0, (size_t)zeros * bytes,
                                         (size_t)columns, stream)) &&
-           td_cuda_ok(cudaMemcpy2DAsync(from(r, to, zeros, 0).data, (size_t)to.ld * bytes, x.data,
-                                        (size_t)x.ld * bytes, (size_t)rows * bytes, (size_t)columns,
+           td_cuda_ok(cudaMemcpy2DAsync(td_reflector_from(r, to, zeros, 0).data,
+                                        (size_t)to.ld * bytes, x.data, (size_t)x.ld * bytes,
+                                        (size_t)rows * bytes, (size_t)columns,
                                         cudaMemcpyDeviceToDevice, stream));
 }
 
@@ -443,11 +293,12 @@ td_run_status td_reflector_keep(const td_reflectors *r, const td_qr_panel *panel
                         block = td_reflector_block(r, first, r->cut.block);
     const int64_t before = at - first, columns = x.columns,
                   below = block.columns - before - columns;
-    const td_matrix t = from(r, block.t, 0, before);
-    const size_t bytes = (size_t)element(r);
-    return copy(r, from(r, block.v, 0, before), x.v, before, x.rows, columns, stream) &&
+    const td_matrix t = td_reflector_from(r, block.t, 0, before);
+    const size_t bytes = (size_t)td_reflector_element(r);
+    return copy(r, td_reflector_from(r, block.v, 0, before), x.v, before, x.rows, columns,
+                stream) &&
                    copy(r, t, x.t, before, columns, columns, stream) &&
-                   td_cuda_ok(cudaMemset2DAsync(from(r, t, before + columns, 0).data,
+                   td_cuda_ok(cudaMemset2DAsync(td_reflector_from(r, t, before + columns, 0).data,
                                                 (size_t)t.ld * bytes, 0, (size_t)below * bytes,
                                                 (size_t)columns, stream))
                ? TD_RUN_DONE
@@ -460,13 +311,18 @@ td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t a
 {
     const td_reflection block = td_reflector_block(r, first, r->cut.block);
     const int64_t before = at - first, columns = r->cut.panel, rows = block.rows - before;
-    const td_matrix v = from(r, block.v, before, before), t = from(r, block.t, before, before),
-                    above = from(r, block.t, 0, before), vv = product_at(r, 0, before),
-                    vvt = product_at(r, 1, before);
-    const update of[] = {
-        {transposed(r, from(r, block.v, before, 0)), as_is(v), vv, {before, columns, rows}, MAKES},
-        {as_is(vv), as_is(t), vvt, {before, columns, columns}, MAKES},
-        {as_is(block.t), as_is(vvt), above, {before, columns, before}, TAKES_OFF}};
+    const td_matrix v = td_reflector_from(r, block.v, before, before),
+                    t = td_reflector_from(r, block.t, before, before),
+                    above = td_reflector_from(r, block.t, 0, before),
+                    vv = td_reflector_product(r, 0, before),
+                    vvt = td_reflector_product(r, 1, before);
+    const update of[] = {{transposed(r, td_reflector_from(r, block.v, before, 0)),
+                          as_is(v),
+                          vv,
+                          {before, columns, rows},
+                          MAKES},
+                         {as_is(vv), as_is(t), vvt, {before, columns, columns}, MAKES},
+                         {as_is(block.t), as_is(vvt), above, {before, columns, before}, TAKES_OFF}};
     td_run_status status = TD_RUN_DONE;
     for (int i = 0; i < 3 && before > 0 && status == TD_RUN_DONE; i++)
         status = multiply(r, columns, of[i], stream);
@@ -479,8 +335,8 @@ td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t a
 td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel,
                                 cudaStream_t stream)
 {
-    const int64_t parts = is_complex(r) ? 2 : 1, columns = parts * panel->columns;
-    const td_matrix v = v_of(panel),
+    const int64_t parts = td_reflector_is_complex(r) ? 2 : 1, columns = parts * panel->columns;
+    const td_matrix v = td_reflector_v(panel),
                     products = {.data = td_qr_products(panel), .ld = TD_QR_COLUMNS};
     const update of = {
         {v, TD_OP_T}, as_is(v), products, {columns, columns, parts * panel->rows}, MAKES};
@@ -496,8 +352,8 @@ td_run_status td_reflector_form(const td_reflectors *r, const td_reflection *by,
                                 cudaStream_t stream)
 {
     const int64_t k = by->columns, rows = by->rows;
-    const td_matrix w = product_at(r, 0, 0);
-    if (!td_cuda_ok(td_qr_unit_run(is_complex(r), a.data, a.ld, rows, k, 0, stream)))
+    const td_matrix w = td_reflector_product(r, 0, 0);
+    if (!td_cuda_ok(td_qr_unit_run(td_reflector_is_complex(r), a.data, a.ld, rows, k, 0, stream)))
         return TD_RUN_FAILED;
     const update first = {as_is(by->t), transposed(r, by->v), w, {k, k, k}, MAKES},
                  last = {as_is(by->v), as_is(w), a, {rows, k, k}, TAKES_OFF};

@@ -23,9 +23,9 @@ static const struct {
     int arithmetic;
     operation in_turn; /* OPERATION_COUNT: in blocks and superblocks */
 } ways[] = {
-    {"df", ARITHMETIC_DF, OPERATION_COUNT}, {"df, paper", ARITHMETIC_DF, OPERATION_td_df_fma},
+    {"df", ARITHMETIC_DF, OPERATION_COUNT}, {"df, paper", ARITHMETIC_DF, OPERATION_paper_df_fma},
     {"ts", ARITHMETIC_TS, OPERATION_COUNT}, {"ts, paper", ARITHMETIC_TS, OPERATION_paper_ts_fma},
-    {"dd", ARITHMETIC_DD, OPERATION_COUNT}, {"dd, paper", ARITHMETIC_DD, OPERATION_td_dd_fma},
+    {"dd", ARITHMETIC_DD, OPERATION_COUNT}, {"dd, paper", ARITHMETIC_DD, OPERATION_paper_dd_fma},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

@@ -22,6 +22,8 @@
     X(td_dd_from_ds, PARTS, DS)                                                                    \
     X(td_ds, NUMBERS, DD)                                                                          \
     X(td_dd_shorten, NUMBERS, DD)                                                                  \
+    X(paper_df_fma, NUMBERS, DF)                                                                   \
+    X(paper_dd_fma, NUMBERS, DD)                                                                   \
     X(paper_ds_fma, NUMBERS, DS)
 
 #define SINGLE_OPERATIONS(X)                                                                       \
@@ -49,7 +51,6 @@
 #define PAIR_OPERATIONS(X, td_df, DF)                                                              \
     X(td_df##_add, NUMBERS, DF)                                                                    \
     X(td_df##_mul, NUMBERS, DF)                                                                    \
-    X(td_df##_fma, NUMBERS, DF)                                                                    \
     X(td_df##_start, NUMBERS, DF)                                                                  \
     X(td_df##_accumulate, NUMBERS, DF)                                                             \
     X(td_df##_flush, NUMBERS, DF)                                                                  \
@@ -208,9 +209,6 @@ TD_BOTH operation_out operation_apply_real64(operation which, double a, double b
         return operation_out_##TYPE(TYPE##_add(operation_##TYPE(in->a), operation_##TYPE(in->b))); \
     case OPERATION_##TYPE##_mul:                                                                   \
         return operation_out_##TYPE(TYPE##_mul(operation_##TYPE(in->a), operation_##TYPE(in->b))); \
-    case OPERATION_##TYPE##_fma:                                                                   \
-        return operation_out_##TYPE(TYPE##_fma(operation_##TYPE(in->a), operation_##TYPE(in->b),   \
-                                               operation_##TYPE(in->c)));                          \
     case OPERATION_##TYPE##_split:                                                                 \
         return operation_out_##TYPE(TYPE##_split(td_bits64(in->a[0]), in->e));                     \
     case OPERATION_##TYPE##_join:                                                                  \
@@ -287,6 +285,12 @@ TD_BOTH operation_out operation_apply(operation which, const operation_in *in)
         return operation_out_td_dd(td_dd_shorten(operation_td_dd(in->a)));
     case OPERATION_td_ds:
         return operation_out_td_ds(td_ds(operation_td_dd(in->a)));
+    case OPERATION_paper_df_fma:
+        return operation_out_td_df(
+            paper_df_fma(operation_td_df(in->a), operation_td_df(in->b), operation_td_df(in->c)));
+    case OPERATION_paper_dd_fma:
+        return operation_out_td_dd(
+            paper_dd_fma(operation_td_dd(in->a), operation_td_dd(in->b), operation_td_dd(in->c)));
     case OPERATION_paper_ds_fma:
         return operation_out_td_ds(
             paper_ds_fma(operation_td_ds(in->a), operation_td_ds(in->b), operation_td_ds(in->c)));

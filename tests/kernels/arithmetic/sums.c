@@ -5,9 +5,8 @@
 #include "tests/support/bits.h"
 
 #define OPERATIONS_OF(TYPE)                                                                        \
-    OPERATION_##TYPE##_split, OPERATION_##TYPE##_add, OPERATION_##TYPE##_fma,                      \
-        OPERATION_##TYPE##_start, OPERATION_##TYPE##_accumulate, OPERATION_##TYPE##_flush,         \
-        OPERATION_##TYPE##_renormalise
+    OPERATION_##TYPE##_split, OPERATION_##TYPE##_add, OPERATION_##TYPE##_start,                    \
+        OPERATION_##TYPE##_accumulate, OPERATION_##TYPE##_flush, OPERATION_##TYPE##_renormalise
 const arithmetic arithmetics[ARITHMETICS] = {
     {"df", DF, OPERATIONS_OF(td_df), OPERATION_td_df_renormalise, TD_BLOCK, 0x1p-48},
     {"dd", DD, OPERATIONS_OF(td_dd), OPERATION_td_dd_renormalise, TD_BLOCK, 0x1p-106},

@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
     const char *name;
     format_id format;
-    operation split, add, fma, start, accumulate, flush, renormalise, finish;
+    operation split, add, start, accumulate, flush, renormalise, finish;
     int block;
     double unit;
 } arithmetic;
@@ -47,7 +47,7 @@ number sum_block(const terms *t, int first, int count);
 number sum_superblock(const terms *t, int first, int count); /* whole blocks */
 number sum_all(const terms *t, int count);                   /* whole blocks */
 
-/* One fused multiply-add after the other: `which` is td_df_fma, paper_ts_fma or the like. */
+/* One fused multiply-add after the other: `which` is paper_df_fma, paper_ts_fma or the like. */
 number sum_in_turn(const terms *t, int count, operation which);
 
 /* The distance of r from the exact sum, in sum |a b|. */

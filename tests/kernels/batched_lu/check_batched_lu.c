@@ -420,7 +420,7 @@ TEST(residuals)
     if (every_type || test_takes_everything())
         check_residuals(1, every_type ? TD_LU_MOST : 100);
     else if (step_of_orders == 1)
-        check_residuals(11, 64);
+        check_residuals(19, 64);
     else
         check_residuals(3 * step_of_orders + 2, 1);
 }

@@ -158,14 +158,11 @@ TEST(graphs_give_the_same_bits)
     factors f = cholesky_run(&x, a, &td_engine_fp64);
     void *device_a = device_copy(a, bytes), *info = device_copy(&f.info, sizeof f.info);
     cudaStream_t stream;
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
     CHECK(found, "no memory");
     CHECK_CUDA(cudaStreamCreate(&stream));
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     cholesky_enqueue(&x, device_a, info, &td_engine_fp64, stream);
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    cudaGraphExec_t executable = device_end_capture(stream);
     for (int launch = 0; launch < 3; launch++) {
         CHECK_CUDA(cudaMemcpy(device_a, a, bytes, cudaMemcpyHostToDevice));
         CHECK_CUDA(cudaGraphLaunch(executable, stream));
@@ -176,7 +173,6 @@ TEST(graphs_give_the_same_bits)
                   (int)e, found[e], f.a[e]);
     }
     CHECK_CUDA(cudaGraphExecDestroy(executable));
-    CHECK_CUDA(cudaGraphDestroy(graph));
     CHECK_CUDA(cudaStreamDestroy(stream));
     device_free(device_a);
     device_free(info);

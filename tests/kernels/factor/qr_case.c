@@ -181,8 +181,6 @@ static void factor_in_stream(const matrix *x, td_problem p, const td_engine *eng
 {
     const td_factor_products by = {.engine = engine};
     td_device *device = td_device_current();
-    cudaGraph_t graph;
-    cudaGraphExec_t executable;
     if (in_graph) {
         CHECK_CUDA(cudaStreamCreate(&p.stream));
         CHECK_CUDA(cudaStreamBeginCapture(p.stream, cudaStreamCaptureModeThreadLocal));
@@ -191,12 +189,10 @@ static void factor_in_stream(const matrix *x, td_problem p, const td_engine *eng
         td_factor_qr(&p, &by, cut_in_use(&p), device, td_device_limit(device, 0), NULL);
     CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(x), (int)status);
     if (in_graph) {
-        CHECK_CUDA(cudaStreamEndCapture(p.stream, &graph));
-        CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+        cudaGraphExec_t executable = device_end_capture(p.stream);
         CHECK_CUDA(cudaGraphLaunch(executable, p.stream));
         CHECK_CUDA(cudaStreamSynchronize(p.stream));
         CHECK_CUDA(cudaGraphExecDestroy(executable));
-        CHECK_CUDA(cudaGraphDestroy(graph));
         CHECK_CUDA(cudaStreamDestroy(p.stream));
     }
     CHECK_CUDA(cudaDeviceSynchronize());

@@ -94,17 +94,13 @@ td_sample_counts sampled_run_once(const sampled_call *c, const td_problem *p, co
 
 td_sample_counts sampled_run_captured(const sampled_call *c, const td_problem *p, int runs)
 {
-    cudaGraph_t graph;
-    cudaGraphExec_t runnable;
     CHECK_CUDA(cudaStreamBeginCapture(sampled_stream, cudaStreamCaptureModeGlobal));
     sampled_enqueue(c, p, &(meanwhile){NULL, NULL});
-    CHECK_CUDA(cudaStreamEndCapture(sampled_stream, &graph));
+    cudaGraphExec_t runnable = device_end_capture(sampled_stream);
     CHECK(td_record_samples(c->record).elements == 0, "compared while captured");
-    CHECK_CUDA(cudaGraphInstantiate(&runnable, graph, 0));
     for (int i = 0; i < runs; i++) CHECK_CUDA(cudaGraphLaunch(runnable, sampled_stream));
     CHECK_CUDA(cudaStreamSynchronize(sampled_stream));
     CHECK_CUDA(cudaGraphExecDestroy(runnable));
-    CHECK_CUDA(cudaGraphDestroy(graph));
     return sampled_counts(c);
 }
 

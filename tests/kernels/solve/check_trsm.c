@@ -250,24 +250,20 @@ static test_matrix solve_in_a_graph(const system_matrices *s)
     test_matrix x = matrix_copy(&s->b);
     double *const a = device_upload(&s->a), *const b = device_upload(&x);
     td_problem p = system_call(s, a, b);
-    cudaGraph_t graph;
-    cudaGraphExec_t runnable;
     cudaStream_t stream;
     CHECK_CUDA(cudaStreamCreate(&stream));
     p.stream = stream;
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     const td_run_status status = enqueue(&p, &(way){false, SIZE_MAX, tested->name, 0});
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t runnable = device_end_capture(stream);
     CHECK(status == TD_RUN_DONE, "%s failed (%d) in a graph: %s", tested->name, (int)status,
           system_text(&s->of));
-    CHECK_CUDA(cudaGraphInstantiate(&runnable, graph, 0));
     for (int run = 0; run < 2; run++) {
         CHECK_CUDA(cudaMemcpy(b, x.storage, x.count * sizeof(double), cudaMemcpyHostToDevice));
         CHECK_CUDA(cudaGraphLaunch(runnable, stream));
         CHECK_CUDA(cudaStreamSynchronize(stream));
     }
     CHECK_CUDA(cudaGraphExecDestroy(runnable));
-    CHECK_CUDA(cudaGraphDestroy(graph));
     CHECK_CUDA(cudaStreamDestroy(stream));
     device_download(&x, b);
     device_free(a);

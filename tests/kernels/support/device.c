@@ -61,6 +61,16 @@ void device_download(test_matrix *m, const double *storage)
 
 void device_free(void *p) { CHECK_CUDA(cudaFree(p)); }
 
+cudaGraphExec_t device_end_capture(cudaStream_t stream)
+{
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    return executable;
+}
+
 void device_check_clean(const char *what)
 {
     const cudaError_t ran = cudaDeviceSynchronize(), pending = cudaPeekAtLastError();

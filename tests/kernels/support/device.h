@@ -38,6 +38,9 @@ void device_fetch(void *host, const void *device, size_t bytes);
 void device_download(test_matrix *m, const double *storage);
 void device_free(void *p);
 
+/* Ends a capture; returns what can be launched. */
+cudaGraphExec_t device_end_capture(cudaStream_t stream);
+
 /* Kernels ran without a fault, and left no error behind. */
 void device_check_clean(const char *what);
 

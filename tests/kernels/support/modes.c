@@ -17,6 +17,13 @@ const td_prices free_native = {.binary64 = 1,
                                .estimate = 64,
                                .has_late_branch = 1,
                                .is_unscaled = 1};
+const td_prices dear_native = {.binary64 = 1 << 20,
+                               .native = 1 << 20,
+                               .sums = 1 << 20,
+                               .few = 14,
+                               .more = 1,
+                               .estimate = 1,
+                               .is_unscaled = 1};
 
 /* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what
  * splitting loses. */

@@ -35,6 +35,9 @@ typedef struct {
 /* Seconds that let cuBLAS make C where data leave it to binary64: native products for nothing. */
 extern const td_prices free_native;
 
+/* Native products at any price. */
+extern const td_prices dear_native;
+
 /* The mode after *m of those that all tests run for, the first for NULL; NULL after the last. Ends
  * the program if the library's registry has a mode of which nothing is known. Where sanitizers make
  * everything slow there are fewer. */

@@ -39,17 +39,13 @@ static int tear_down(void **unused)
 static cudaGraphExec_t capture(enum cudaStreamCaptureMode mode, double *const to[3],
                                cudaStream_t stream)
 {
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
     CHECK_CUDA(cudaStreamBeginCapture(stream, mode));
     const tandem_status status =
         tandem_dgemm(tested->name, of.op_a, of.op_b, of.m, of.n, of.k, of.alpha,
                      device_data(&p.a, to[0]), p.a.ld, device_data(&p.b, to[1]), p.b.ld, of.beta,
                      device_data(&p.c, to[2]), p.c.ld, stream);
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t executable = device_end_capture(stream);
     CHECK(status == TANDEM_OK, "capture mode %d: %s", (int)mode, tandem_last_message());
-    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    CHECK_CUDA(cudaGraphDestroy(graph));
     return executable;
 }
 

@@ -14,16 +14,6 @@
 #include "tests/kernels/support/checked.h"
 #include "tests/kernels/support/device.h"
 
-/* Native products at any price. */
-static const td_prices dear_native = {.binary64 = 1 << 20,
-                                      .native = 1 << 20,
-                                      .sums = 1 << 20,
-                                      .few = 14,
-                                      .more = 1,
-                                      .estimate = 1,
-                                      .has_late_branch = 1,
-                                      .is_unscaled = 1};
-
 /* ---- running ---- */
 
 /* A product whose matrices are in device memory. */
@@ -543,14 +533,15 @@ TEST(special_values)
     free_placed(&x);
 }
 
-/* More streams than have executables of their own, in turn. */
+/* More streams than have executables of their own, in turn; in a brief test few come again. */
 TEST(streams_take_turns)
 {
-    enum { STREAMS = 11, ROUNDS = 2 };
+    enum { STREAMS = 11 };
+    const int turns = test_is_brief() ? STREAMS + 3 : 2 * STREAMS;
     cudaStream_t stream[STREAMS];
     for (int s = 0; s < STREAMS; s++)
         CHECK_CUDA(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
-    for (int s = 0; s < STREAMS * ROUNDS; s++) {
+    for (int s = 0; s < turns; s++) {
         const product of = with_zeros(s);
         placed x = place_problem(&of);
         x.call.stream = stream[s % STREAMS];

@@ -12,17 +12,13 @@ static void check_graph(const panels_case *p, unsigned stream_flags)
     panels_data d = panels_make(p, 77);
     const td_panels panels = panels_of(p, &d, TD_CUBLAS_WORKSPACE);
     cudaStream_t stream;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
     td_device *device = td_device_current();
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, stream_flags));
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     const bool enqueued = td_cublas_multiply(device, &panels, stream);
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExec_t executable = device_end_capture(stream);
     CHECK(enqueued, "not captured: %s", panels_text(p));
     CHECK(panels_difference(p, &d) == -1, "the capture itself has changed C: %s", panels_text(p));
-    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    CHECK_CUDA(cudaGraphDestroy(graph));
     for (int i = 0; i < REPLAYS; i++) CHECK_CUDA(cudaGraphLaunch(executable, stream));
     CHECK_CUDA(cudaStreamSynchronize(stream));
     panels_multiply(p, &d, REPLAYS);

@@ -79,19 +79,15 @@ static td_run_status run_in_all(const td_product *product)
 static td_run_status run_in_graph(const td_product *product)
 {
     td_product captured = *product;
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t executable = NULL;
     cudaStream_t stream;
     CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     captured.stream = stream;
     const td_run_status status = run_in_all(&captured);
-    CHECK_CUDA(cudaStreamEndCapture(stream, &graph));
-    CHECK_CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    cudaGraphExec_t executable = device_end_capture(stream);
     CHECK_CUDA(cudaGraphLaunch(executable, stream));
     CHECK_CUDA(cudaStreamSynchronize(stream));
     CHECK_CUDA(cudaGraphExecDestroy(executable));
-    CHECK_CUDA(cudaGraphDestroy(graph));
     CHECK_CUDA(cudaStreamDestroy(stream));
     return status;
 }
