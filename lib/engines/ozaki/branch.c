@@ -185,7 +185,7 @@ static cudaError_t find_place(cudaStream_t stream, capture_place *at)
 /* Adds a condition and what it chooses to the body that is being captured. */
 static cudaError_t add_inner(branches *b, const work *w)
 {
-    const cudaStream_t outer = b->capture;
+    cudaStream_t outer = b->capture;
     struct cudaGraphNodeParams node = {.type = cudaGraphNodeTypeConditional,
                                        .conditional = {.type = cudaGraphCondTypeIf, .size = 1}};
     cudaGraphNode_t branch;
@@ -210,7 +210,7 @@ static const cudaError_t body_is_left_out = cudaErrorMemoryAllocation;
 /* nodes: what the body has then. */
 static cudaError_t add_otherwise(branches *b, work *w, cudaGraph_t body, size_t *nodes)
 {
-    const cudaStream_t capture = b->capture;
+    cudaStream_t capture = b->capture;
     const cudaError_t error = begin(capture, body);
     if (error != cudaSuccess) return error;
     td_detour_enter(&w->detour, capture, w->call->p->stream);
@@ -224,7 +224,7 @@ static cudaError_t add_otherwise(branches *b, work *w, cudaGraph_t body, size_t 
 
 static cudaError_t describe(branches *b, work *w, cudaGraph_t graph, size_t *nodes)
 {
-    const cudaStream_t capture = b->capture;
+    cudaStream_t capture = b->capture;
     struct cudaGraphNodeParams node = {
         .type = cudaGraphNodeTypeConditional,
         .conditional = {.type = cudaGraphCondTypeIf, .size = w->call->otherwise ? 2 : 1},

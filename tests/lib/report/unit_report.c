@@ -161,9 +161,9 @@ TEST(predictions_are_explained)
 {
     const td_problem p = {.kind = TD_PRODUCT, .m = 4, .n = 5, .k = 6, .batch = 1};
     const td_decision taken = {
-        .text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001, 0.0026}};
+        .text = "df", .choice = "fast", .forecast = {"df", 0.0025, 0.001, 0.0026, 0.0}};
     const td_decision kept = {
-        .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002, 0.0}};
+        .text = "native", .reason = "slow", .forecast = {"ts", 0.0005, 0.002, 0.0, 0.0}};
     open_report(report_path);
     td_report_set_device(0, "a GPU");
     td_report_set_figures(0, "of our own");
