@@ -86,6 +86,12 @@ template <class real> struct td_is_complex<td_complex<real>> {
     enum { value = 1 };
 };
 
+/* Real numbers of a number. */
+template <class number> TD_HOST_DEVICE constexpr int td_parts_of()
+{
+    return td_is_complex<number>::value ? 2 : 1;
+}
+
 template <class number> struct td_lu_is_wide {
     enum { value = sizeof(typename td_real_of<number>::type) == 8 };
 };

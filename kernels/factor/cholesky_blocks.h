@@ -12,7 +12,7 @@ enum { STRIP = 16 };
 
 template <class number> struct shape_of {
     enum {
-        PARTS = parts_of_number<number>::COUNT,
+        PARTS = td_parts_of<number>(),
         TILE = 64 / PARTS,
         STRIPS = TILE / STRIP,
         TILE_STRIDE = TILE + 4,

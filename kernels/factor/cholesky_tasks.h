@@ -150,11 +150,10 @@ template <bool is_upper, int count, class number> struct copier {
         const bool is_last = g + 1 == (int)task::GROUPS;
         TD_UNROLL
         for (int i = 0; i < COPIES; i++) {
-            const int line = (is_last ? 0 : g * TILE) + (is_upper ? i * AT_ONCE : 0),
-                      l = is_upper ? 0 : i * AT_ONCE;
+            const int down = is_upper ? i * AT_ONCE : 0, l = is_upper ? 0 : i * AT_ONCE,
+                      line = (is_last ? 0 : g * TILE) + down;
             td_async_copy_inside<count *(int)sizeof(number)>(
-                stage + to + (g * TILE + (is_upper ? i * AT_ONCE : 0)) * place::LINE_STEP +
-                    l * place::K_LINE,
+                stage + to + (g * TILE + down) * place::LINE_STEP + l * place::K_LINE,
                 (is_last ? from_last : from) + line * line_step + l * k_step,
                 line < (is_last ? last_rows : rows));
         }

@@ -16,7 +16,7 @@
 
 template <class number> struct td_embedded {
     enum {
-        PARTS = td_is_complex<number>::value ? 2 : 1, /* real numbers of one */
+        PARTS = td_parts_of<number>(),
         COLUMNS = 8 / PARTS /* of L that a td_multiply64 takes: half, and then as many again */
     };
 };

@@ -18,8 +18,8 @@ enum { QR_LIFT = 400 };
 
 template <class number> struct qr_of {
     enum {
-        PARTS = td_is_complex<number>::value ? 2 : 1, /* real numbers of one */
-        SLOTS = QR_SLOTS / PARTS                      /* columns of a lane */
+        PARTS = td_parts_of<number>(),
+        SLOTS = QR_SLOTS / PARTS /* columns of a lane */
     };
 };
 

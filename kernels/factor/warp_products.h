@@ -7,11 +7,6 @@
 #include "../device/async_copy.h"
 #include "../device/dmma.h"
 
-/* Real numbers of a number. */
-template <class number> struct parts_of_number {
-    enum { COUNT = td_is_complex<number>::value ? 2 : 1 };
-};
-
 /* A thread's part of a warp's sums, as the tensor cores have it, of real columns: element [i][j][2
  * h + e] is of row 16 i + 8 h + lane / 4 and column 8 j + 2 (lane % 4) + e. Two neighbours of a
  * row are the parts of a complex number. */
@@ -26,7 +21,7 @@ TD_DEVICE void put_number(double *x, td_complex<double> y) { x[0] = y.re, x[1] =
 template <class number, int rows, int columns, class function>
 TD_DEVICE void each_place(sums_of_warp<rows, columns> &c, function work)
 {
-    constexpr int parts = parts_of_number<number>::COUNT;
+    constexpr int parts = td_parts_of<number>();
     const int row = (int)threadIdx.x % 32 / 4, column = (int)threadIdx.x % 4 * 2 / parts;
     TD_UNROLL
     for (int i = 0; i < rows / 16; i++) TD_UNROLL
@@ -73,7 +68,7 @@ template <class number, int terms, int row_step, int k_step, int b_row_step, int
 TD_DEVICE void take_products(sums_of_warp<rows, columns> &c, const number *a, const number *b)
 {
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
-    constexpr int parts = parts_of_number<number>::COUNT;
+    constexpr int parts = td_parts_of<number>();
     const int line = (int)threadIdx.x % 32 / 4, l = (int)threadIdx.x % 4;
     const double *const left =
         reinterpret_cast<const double *>(a + line * row_step + l / parts * k_step) + l % parts;
@@ -113,7 +108,7 @@ template <class number, int rows, int columns> struct fragments {
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
     double a[rows / FRAGMENT_ROWS][2], b[columns / 8];
 #else
-    enum { TERMS = FRAGMENT_TERMS / parts_of_number<number>::COUNT };
+    enum { TERMS = FRAGMENT_TERMS / td_parts_of<number>() };
     number a[rows / 8][TERMS], b[columns / 4][TERMS]; /* of the rows and columns of its sums */
 #endif
 };
@@ -122,7 +117,7 @@ template <class number, int rows, int columns> struct fragments {
 template <int row_step, int k_step, class number, int rows, int columns>
 TD_DEVICE void load_fragments(fragments<number, rows, columns> &f, const number *a, const number *b)
 {
-    constexpr int parts = parts_of_number<number>::COUNT;
+    constexpr int parts = td_parts_of<number>();
     const int line = (int)threadIdx.x % 32 / 4, l = (int)threadIdx.x % 4;
 #if TD_HAS_CUDA_DEVICE && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
     const double *const left =
@@ -155,7 +150,7 @@ TD_DEVICE void take_fragments(sums_of_warp<rows, columns> &c,
     TD_UNROLL
     for (int j = 0; j < columns / 8; j++) td_multiply64(c[i][j], f.a[i], f.b[j]);
 #else
-    constexpr int parts = parts_of_number<number>::COUNT;
+    constexpr int parts = td_parts_of<number>();
     each_place<number, rows, columns>(c, [=](double *x, int row, int column) {
         const int j = parts == 2 ? column / 4 : column / 8 * 2 + column % 2;
         if (row / FRAGMENT_ROWS != i) return;

@@ -29,7 +29,7 @@ enum {
 
 template <class number> TD_HOST_DEVICE constexpr int tile_rows()
 {
-    return TILE / parts_of<number>();
+    return TILE / td_parts_of<number>();
 }
 
 /* Real numbers of a tile in shared memory. */
@@ -61,7 +61,7 @@ template <class number> TD_DEVICE const number *triangle_at(const td_solve_block
 
 template <class number> TD_DEVICE triangle_part all_of(const td_solve_block &p)
 {
-    const int parts = parts_of<number>();
+    const int parts = td_parts_of<number>();
     return {td_global(static_cast<const double *>(p.triangle)), parts * p.row_step,
             parts * p.column_step, p.order, p.is_conjugate};
 }
@@ -78,7 +78,7 @@ template <class number> TD_DEVICE void fetch_tile(const td_solve_block &p, int s
         const int fast = (n + lane) % rows, slow = (n + lane) / rows,
                   row = is_along_rows ? slow : fast, column = is_along_rows ? fast : slow;
         if (first + row < p.order && (row > column || (row == column && !p.is_unit)))
-            td_async_copy<(int)sizeof(number)>(tile + column * COLUMN + row * parts_of<number>(),
+            td_async_copy<(int)sizeof(number)>(tile + column * COLUMN + row * td_parts_of<number>(),
                                                triangle_at<number>(p, first + row, first + column));
     }
 }
@@ -485,7 +485,7 @@ cudaError_t td_solve_block_run(const td_solve_block *p, cudaStream_t stream)
 
 template <class number> static cudaError_t allow_shared(cudaError_t error)
 {
-    const int most = TD_SOLVE_MOST / parts_of<number>();
+    const int most = TD_SOLVE_MOST / td_parts_of<number>();
     error = td_allow_shared(error, solve_kernel<number, 8>, bytes_of<number>(most, 8));
     error = td_allow_shared(error, solve_kernel<number, 16>, bytes_of<number>(most, 16));
     return td_allow_shared(error, solve_kernel<number, 32>, bytes_of<number>(most, 32));

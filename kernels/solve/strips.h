@@ -21,12 +21,6 @@
 
 enum { SOLVE_WARP = 32, PRODUCT_K = 8, PRODUCT_COLUMNS = 8 };
 
-/* Real numbers of a number. */
-template <class number> TD_HOST_DEVICE constexpr int parts_of()
-{
-    return (int)(sizeof(number) / sizeof(double));
-}
-
 /* Where vector v of row i is in a panel of so many vectors: such that four rows of four vectors,
  * which half of a warp reads together, lie in different banks. */
 template <int vectors> TD_DEVICE int place_of(int i, int v)
@@ -52,13 +46,13 @@ TD_DEVICE int column_of_sum(int q) { return (int)threadIdx.x % 4 * 2 + q % 2; }
 /* Real element (i, j) of T: a complex number has four. */
 template <class number> TD_DEVICE const double *entry_at(const triangle_part &t, int i, int j)
 {
-    const int parts = parts_of<number>(), row = min(i / parts, t.rows - 1);
+    const int parts = td_parts_of<number>(), row = min(i / parts, t.rows - 1);
     return t.first + row * t.row_step + j / parts * t.column_step + (parts == 2 ? (i ^ j) & 1 : 0);
 }
 
 template <class number> TD_DEVICE bool entry_is_negative(const triangle_part &t, int i, int j)
 {
-    return parts_of<number>() == 2 && ((i ^ j) & 1) && (i % 2 == 0) != t.is_conjugate;
+    return td_parts_of<number>() == 2 && ((i ^ j) & 1) && (i % 2 == 0) != t.is_conjugate;
 }
 
 #if TD_SOLVE_HAS_TENSOR
@@ -79,7 +73,7 @@ template <class number> struct strip_cursor {
         const int lane = (int)threadIdx.x % SOLVE_WARP, i = row + lane / 4, j = lane % 4;
         of_row[0] = entry_at<number>(t, i, j);
         of_row[1] = entry_at<number>(t, i + 8, j);
-        later = 4 / parts_of<number>() * t.column_step;
+        later = 4 / td_parts_of<number>() * t.column_step;
         flips = entry_is_negative<number>(t, i, j) ? 0x80000000u : 0;
     }
 
@@ -95,7 +89,7 @@ template <class number> struct strip_cursor {
 
     TD_INSIDE double element(double a) const
     {
-        if (parts_of<number>() == 1) return a;
+        if (td_parts_of<number>() == 1) return a;
         return __hiloint2double(__double2hiint(a) ^ (int)flips, __double2loint(a));
     }
 };
