@@ -82,7 +82,8 @@ static constexpr td_exact_pairs td_make_exact_pairs(bool is_complex, int moduli)
         if (product[i / 32] >> i % 32 & 1) pairs.bits = i + 1;
     const int unit = pairs.bits - TD_HIGH_BITS;
     for (int i = 0; 2 * i < moduli; i++) {
-        const td_pair_weights weights = td_weights_of(is_complex, moduli, i);
+        const td_pair_weights weights =
+            td_weights_of(is_complex ? TD_PAIR_OF_PARTS : TD_PAIR_OF_BYTES, moduli, i);
         uint32_t rest[TD_P_LIMBS] = {1};
         for (int t = 0; t < moduli; t++)
             if (t / 2 != i) td_multiply_limbs(rest, set[t]);

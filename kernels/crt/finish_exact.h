@@ -136,18 +136,19 @@ template <bool is_plain> struct by_exact_rounding {
         TD_UNROLL_N(1)
         for (int j = 0; j < own.cols; j++, c += ld) {
             const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
+            const staged_quads<set::is_complex, work> quads(stage + stage_of_warp<set>(), j);
             column_residues<set> residues;
             double x[TD_SUBTILE];
             bool is_sure[TD_SUBTILE];
             unsigned here = 0;
-            column_residues<set>::template load<work>(residues, stage, j);
+            column_residues<set>::template load<work>(residues, quads);
             if (has_c0 && j + 1 < own.cols)
                 td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
             round_column<set>(own, residues, lines, j, c0, x, is_sure);
             TD_UNROLL
             for (int i = 0; i < TD_SUBTILE; i++) here |= is_sure[i] ? 0u : 1u << i;
             if (is_plain && here && lines.is_exact)
-                here = td_without_zeros<set>(residues.of, here, x);
+                here = column_residues<set>::template without_zeros<work>(residues, quads, here, x);
             td_column::store({c, td_column_bits(whole, j)}, x, here);
             unsure |= here << (TD_SUBTILE * j);
         }

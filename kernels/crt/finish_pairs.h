@@ -26,11 +26,12 @@ template <class type> TD_DEVICE type load_early(const type &from)
 /* Makes one column, of which C has the elements whose bits are set in `inside`. Scales stand in the
  * upper half of an exponent's word. Stores the elements of which it is sure how they are rounded,
  * except those whose bits are set in `deferred`; returns the bits of all others. */
-template <class set>
-TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residues<set> &residues,
-                                        const uint32_t (&scale_a)[TD_SUBTILE], uint32_t scale_b,
-                                        const double (&c0)[TD_SUBTILE], unsigned inside,
-                                        unsigned deferred, double *c)
+template <class set, class work>
+TD_DEVICE unsigned
+finish_column_double(const subtile &own, const staged_quads<set::is_complex, work> &quads,
+                     const column_residues<set> &residues, const uint32_t (&scale_a)[TD_SUBTILE],
+                     uint32_t scale_b, const double (&c0)[TD_SUBTILE], unsigned inside,
+                     unsigned deferred, double *c)
 {
     double x[TD_SUBTILE];
     bool is_sure[TD_SUBTILE];
@@ -38,7 +39,8 @@ TD_DEVICE unsigned finish_column_double(const subtile &own, const column_residue
     td_round_quad<set>(residues.of, scale_a, scale_b, x, is_sure);
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) unsure |= is_sure[i] ? 0u : 1u << i;
-    if (unsure) unsure = td_without_zeros<set>(residues.of, unsure, x);
+    if (unsure)
+        unsure = column_residues<set>::template without_zeros<work>(residues, quads, unsure, x);
     unsure |= deferred;
     TD_UNROLL
     for (int i = 0; i < TD_SUBTILE; i++) x[i] = td_axpby(own.alpha, x[i], own.beta, &c0[i]);
@@ -164,15 +166,16 @@ TD_DEVICE unsigned finish_columns_double(const subtile &own, const subtile_lines
     TD_UNROLL_N(1)
     for (int j = 0; j < own.cols; j++, c += ld, scales_b >>= 16) {
         const double c0[TD_SUBTILE] = {next[0], next[1], next[2], next[3]};
+        const staged_quads<set::is_complex, work> quads(stage + stage_of_warp<set>(), j);
         column_residues<set> residues;
-        column_residues<set>::template load<work>(residues, stage, j);
+        column_residues<set>::template load<work>(residues, quads);
         if (own.beta != 0.0 && j + 1 < own.cols)
             td_column::load({c + ld, td_column_bits(whole, j + 1)}, next);
         unsigned here = COLUMN;
         if (lines.usual >> j & 1)
-            here = finish_column_double<set>(own, residues, lines.scale_a, (uint32_t)scales_b << 20,
-                                             c0, td_column_bits(whole, j),
-                                             td_column_bits(deferred, j), c);
+            here = finish_column_double<set, work>(
+                own, quads, residues, lines.scale_a, (uint32_t)scales_b << 20, c0,
+                td_column_bits(whole, j), td_column_bits(deferred, j), c);
         unsure |= here << (TD_SUBTILE * j);
     }
     return unsure;

@@ -1,14 +1,15 @@
 /* pairs.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded
  * as the whole numbers of crt.cu would be, or not at all.
  *
- * Two moduli p, p' at a time: y = 2^s (r p' + r' p), |y| < 2^16, and X = sum of y M - Q P, M = P /
- * (2^s p p'), 2^s being the largest that leaves |y| < 2^16: for any bytes r and r', or, of complex
- * products, for residues that are nearest to 0. y + BIAS is put together in the upper half of a
- * binary64 of exponent 17. With 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
- *   sums of (y + BIAS) high stay below 2^5.9 2^t < 2^53 g, so they are exact, and so is what is
- *   left when Q P's high is taken away; |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26
- *   2^t, and err by 2^-76 2^t in all at most; by how much is computed.
- * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded.
+ * Two moduli p, p' at a time: y is that of pair_words.h, |y| < 2^16, and X = sum of y M - Q P, M =
+ * P / (2^s p p'). y + BIAS is put together in the upper half of a binary64 of exponent 17. With
+ * 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
+ *   sums of (y + BIAS) high stay below 2^6 2^t = 2^53 g, so they are exact, and so is what is left
+ *   when Q P's high is taken away; |low| <= g / 2, sums of (y + BIAS) low stay below 2^-26 2^t, and
+ *   err by 2^-76 2^t in all at most; by how much is computed.
+ * Where all numbers so near to the sum round to the same binary64 number z, z is X rounded. Of
+ * complex products y may be half of a whole number, and sums of some numbers of moduli are larger:
+ * g is two or four times as large, and so are errors.
  *
  * Where they do not, low = middle + rest is looked at again, middle a multiple of 2^(t - 80) and
  * |rest| below that. At most eleven y, each below 2^16 in magnitude, and Q < 2^4 are added up:
@@ -20,15 +21,8 @@
 #define TD_PAIRS_H
 
 #include "../measure/line.h"
-#include "../residue/tables_complex.h"
 #include "../view/target.h"
-
-/* Multiples of two; the last pair of an odd number of moduli is one: p' is 1, and r' is 0. */
-enum {
-    TD_LEAST_PAIRED = 14,
-    TD_MOST_PAIRED = TD_MOST_COMPLEX_MODULI,
-    TD_PAIRS = TD_MOST_PAIRED / 2
-};
+#include "pair_words.h"
 
 struct td_pair {
     uint32_t weights; /* 8 2^s p' and 8 2^s p */
@@ -45,16 +39,13 @@ struct td_pairs {
     double start_high, start_low; /* of -BIAS sum M */
     double high, low, inverse;    /* of P */
     double error;                 /* at most */
-    double reach; /* the same and what l may be rounded by when it is added: 2^(t - 79) */
+    double reach; /* the same and what l may be rounded by when it is added: 2^-32 g */
     int bits;     /* t */
     /* z that are sure are 2^(t - farthest) or more: their units are twice the error */
     int farthest;
     td_low_parts low_of_pair[TD_PAIRS], low_of_product;
     double error_of_parts;
 };
-
-/* A word of y + BIAS counts 2^-TD_PAIR_PLACES. */
-enum { TD_PAIR_START = 0x41080000, TD_PAIR_BIAS = 3 << 16, TD_PAIR_PLACES = 3 };
 
 struct td_pair_tables {
     td_pairs of[TD_EXACT_MODULI - TD_LEAST_PAIRED + 1],
@@ -133,29 +124,26 @@ static constexpr double td_error_of(const td_pairs &pairs, int count)
     return (error + sum) * td_power_of_2(-53) * (1.0 + td_power_of_2(-10));
 }
 
-/* The largest magnitude of a residue modulo p. */
-static constexpr uint32_t td_most_of_residue(bool is_complex, uint32_t p)
+static constexpr td_pair_weights td_first_weights(bool is_complex, int moduli, int pair)
 {
-    return is_complex ? (p + 1) / 2 : 128;
+    return td_weights_of(is_complex ? TD_PAIR_OF_SUMS : TD_PAIR_OF_BYTES, moduli, pair);
 }
 
-/* A pair's td_pair.weights, and s. */
-struct td_pair_weights {
-    uint32_t both;
-    int up;
-};
-
-static constexpr td_pair_weights td_weights_of(bool is_complex, int moduli, int pair)
+/* The exponent of g: sums of (y + BIAS) M, each at most 2^18 M, are below 2^53 times the least that
+ * (y + BIAS) g is a multiple of. */
+static constexpr int td_unit_of_high(bool is_complex, int moduli, int bits, const uint32_t *product)
 {
-    const uint32_t *const set = is_complex ? td_complex_moduli : td_moduli;
-    const bool is_one = 2 * pair + 1 == moduli;
-    const uint32_t p = set[2 * pair], other = is_one ? 1 : set[2 * pair + 1],
-                   of_other = is_one ? 0 : td_most_of_residue(is_complex, other),
-                   most = td_most_of_residue(is_complex, p) * other + of_other * p;
-    int up = 0;
-    while (most << (up + 1) < 1u << 16) up++;
-    const int places = TD_PAIR_PLACES + up;
-    return {other << places | (is_one ? 0 : p << places << 16), up};
+    double p = 0.0, sum = 0.0;
+    int least = 0, unit = bits - 47;
+    for (int i = TD_P_LIMBS - 1; i >= 0; i--) p += (double)product[i] * td_power_of_2(32 * i);
+    for (int i = 0; 2 * i < moduli; i++) {
+        const td_moduli_of_pair of = td_moduli_of(is_complex, moduli, i);
+        const int up = td_first_weights(is_complex, moduli, i).up;
+        sum += p / ((double)(of.p * of.other) * td_power_of_2(up));
+        least = up < least ? up : least;
+    }
+    while (sum * td_power_of_2(18) > 0.99 * td_power_of_2(53 + unit + least)) unit++;
+    return unit;
 }
 
 static constexpr td_pairs td_make_pairs(bool is_complex, int moduli)
@@ -167,9 +155,9 @@ static constexpr td_pairs td_make_pairs(bool is_complex, int moduli)
     for (int i = 0; i < TD_P_LIMBS; i++)
         for (int b = 0; b < 32; b++)
             if (product[i] >> b & 1) pairs.bits = 32 * i + b + 1;
-    const int unit = pairs.bits - 47;
+    const int unit = td_unit_of_high(is_complex, moduli, pairs.bits, product);
     for (int i = 0; 2 * i < moduli; i++) {
-        const td_pair_weights weights = td_weights_of(is_complex, moduli, i);
+        const td_pair_weights weights = td_first_weights(is_complex, moduli, i);
         uint32_t rest[TD_P_LIMBS] = {1};
         for (int t = 0; t < moduli; t++)
             if (t / 2 != i) td_multiply_limbs(rest, set[t]);
@@ -185,7 +173,7 @@ static constexpr td_pairs td_make_pairs(bool is_complex, int moduli)
     pairs.error_of_parts = td_power_of_2(pairs.bits - 105);
     pairs.inverse = 1.0 / pairs.high;
     pairs.error = td_error_of(pairs, (moduli + 1) / 2);
-    pairs.reach = pairs.error + td_power_of_2(pairs.bits - 79);
+    pairs.reach = pairs.error + td_power_of_2(unit - 32);
     while (2.0 * pairs.error <= td_power_of_2(pairs.bits - pairs.farthest - 1 - 52))
         pairs.farthest++;
     return pairs;
@@ -213,43 +201,27 @@ template <class set> TD_DEVICE const td_pairs &td_pairs_in_memory()
                            : td_pair_table.of[set::count - TD_LEAST_PAIRED];
 }
 
-/* sum + the products of both halves of `weights` with bytes 2 half and 2 half + 1 of residues,
- * which have signs. */
-template <int half>
-TD_DEVICE uint32_t td_add_pair(uint32_t weights, uint32_t residues, uint32_t sum)
+/* How many words of residues four elements have. Of real products one for each modulus; of complex
+ * ones two for each pair: those of Z+ and of Z- as td_words_of_complex_pair has them. */
+template <class set> TD_BOTH constexpr int td_residue_words()
 {
-#if TD_HAS_CUDA_DEVICE
-    uint32_t result;
-    if constexpr (half == 0)
-        asm("dp2a.lo.u32.s32 %0, %1, %2, %3;"
-            : "=r"(result)
-            : "r"(weights), "r"(residues), "r"(sum));
+    return set::is_complex ? (set::count + 1) / 2 * 2 : set::count;
+}
+
+/* The words of y + BIAS of the i-th pair. */
+template <class set>
+TD_DEVICE void td_words_of(int i, const uint32_t *residues, uint32_t (&y)[TD_SUBTILE])
+{
+    const uint32_t weights = td_pairs_in_memory<set>().pair[i].weights;
+    if constexpr (set::is_complex)
+        td_words_of_complex_pair(weights, td_imaginary_table.of[set::count - TD_LEAST_PAIRED][i],
+                                 residues[2 * i], residues[2 * i + 1], y);
     else
-        asm("dp2a.hi.u32.s32 %0, %1, %2, %3;"
-            : "=r"(result)
-            : "r"(weights), "r"(residues), "r"(sum));
-    return result;
-#else
-    const uint32_t low = (uint32_t)(int8_t)(residues >> (16 * half));
-    const uint32_t high = (uint32_t)(int8_t)(residues >> (16 * half + 8));
-    return sum + (weights & 0xffffu) * low + (weights >> 16) * high;
-#endif
+        td_words_of_pair(weights, residues[2 * i], 2 * i + 1 < set::count ? residues[2 * i + 1] : 0,
+                         y);
 }
 
-/* The upper halves of y + BIAS of four elements. A word has their residues modulo one of the pair's
- * moduli. */
-TD_DEVICE void td_words_of_pair(uint32_t weights, uint32_t residues, uint32_t other,
-                                uint32_t (&y)[TD_SUBTILE])
-{
-    const uint32_t low = __byte_perm(residues, other, 0x5140);
-    const uint32_t high = __byte_perm(residues, other, 0x7362);
-    y[0] = td_add_pair<0>(weights, low, TD_PAIR_START);
-    y[1] = td_add_pair<1>(weights, low, TD_PAIR_START);
-    y[2] = td_add_pair<0>(weights, high, TD_PAIR_START);
-    y[3] = td_add_pair<1>(weights, high, TD_PAIR_START);
-}
-
-/* X = h + l of four elements. A word has their residues modulo one of the moduli. */
+/* X = h + l of four elements. */
 template <class set>
 TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
                             double (&l)[TD_SUBTILE])
@@ -261,8 +233,7 @@ TD_DEVICE void td_add_pairs(const uint32_t *residues, double (&h)[TD_SUBTILE],
     for (int i = 0; 2 * i < set::count; i++) {
         const td_pair &pair = pairs.pair[i];
         uint32_t y[TD_SUBTILE];
-        td_words_of_pair(pair.weights, residues[2 * i],
-                         2 * i + 1 < set::count ? residues[2 * i + 1] : 0, y);
+        td_words_of<set>(i, residues, y);
         TD_UNROLL
         for (int e = 0; e < TD_SUBTILE; e++) {
             const double d = td_from_bits64((uint64_t)y[e] << 32);
@@ -453,13 +424,9 @@ template <class set, class element> TD_DEVICE bool td_round_by_parts(const eleme
 }
 
 /* Returns which of the uncertain elements are not zero. Zeros are never certain, and have
- * residues that are all 0. */
-template <class set>
-TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, double *x)
+ * residues that are all 0. any: all words of the elements' residues, joined by "or". */
+TD_DEVICE unsigned td_without_zeros(uint32_t any, unsigned unsure, double *x)
 {
-    uint32_t any = 0;
-    TD_UNROLL
-    for (int t = 0; t < set::count; t++) any |= residues[t];
     TD_UNROLL
     for (int e = 0; e < TD_SUBTILE; e++) {
         if (!(unsure >> e & 1) || (any >> (8 * e) & 255)) continue;
@@ -467,6 +434,16 @@ TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, d
         unsure &= ~(1u << e);
     }
     return unsure;
+}
+
+/* Does so by words of real products. */
+template <class set>
+TD_DEVICE unsigned td_without_zeros(const uint32_t *residues, unsigned unsure, double *x)
+{
+    uint32_t any = 0;
+    TD_UNROLL
+    for (int t = 0; t < set::count; t++) any |= residues[t];
+    return td_without_zeros(any, unsure, x);
 }
 
 #endif

@@ -146,17 +146,52 @@ template <bool is_complex, class work> struct staged_quads {
         else
             return *reinterpret_cast<const uint32_t *>(own);
     }
+    /* Of complex products: the residues of two elements of Z+, or of Z-. */
+    TD_INSIDE uint32_t part(int t, bool is_minus) const
+    {
+        const int8_t *const own = at + t * PLANE_BYTES + (is_minus ? work::rows / 2 : 0);
+        return *reinterpret_cast<const uint16_t *>(own);
+    }
+    /* All words of the column's moduli, joined by "or". */
+    template <class set> TD_INSIDE uint32_t any() const
+    {
+        uint32_t any = 0;
+        TD_UNROLL_N(1)
+        for (int t = 0; t < set::count; t++) any |= of(t);
+        return any;
+    }
 };
 
-/* Loads the residues of the column's four elements. */
+/* Loads the residues of the column's four elements, in the words that pairs.h has. */
 template <class set> struct column_residues {
-    uint32_t of[set::count];
+    enum { WORDS = td_residue_words<set>() };
+    uint32_t of[WORDS];
 
-    template <class work> TD_DEVICE void load(column_residues &r, const int8_t *stage, int j)
+    template <class work>
+    TD_DEVICE void load(column_residues &r, const staged_quads<set::is_complex, work> &quads)
     {
-        const staged_quads<set::is_complex, work> quads(stage + stage_of_warp<set>(), j);
         TD_UNROLL
-        for (int t = 0; t < set::count; t++) r.of[t] = quads.of(t);
+        for (int w = 0; w < WORDS; w++) {
+            if constexpr (set::is_complex) {
+                const int t = w / 2 * 2;
+                const uint32_t first = quads.part(t, w % 2),
+                               second = t + 1 < set::count ? quads.part(t + 1, w % 2) : 0;
+                r.of[w] = __byte_perm(first, second, 0x5140);
+            } else {
+                r.of[w] = quads.of(w);
+            }
+        }
+    }
+    /* td_without_zeros. */
+    template <class work>
+    TD_DEVICE unsigned without_zeros(const column_residues &r,
+                                     const staged_quads<set::is_complex, work> &quads,
+                                     unsigned unsure, double *x)
+    {
+        if constexpr (set::is_complex)
+            return td_without_zeros(quads.template any<set>(), unsure, x);
+        else
+            return td_without_zeros<set>(r.of, unsure, x);
     }
 };
 
