@@ -16,7 +16,6 @@
 #include "lu_residual.h"
 #include "lu_batch.h"
 
-static uint64_t seed = 20261122;
 static int step_of_orders = 1;
 static bool every_type;
 
@@ -75,7 +74,7 @@ static void factor_by_reference(factored *f)
 static factored factored_of_kind(td_lu_type type, int n, int pad, int count, lu_kind kind,
                                  bool has_pivots)
 {
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     factored f = factored_make(type, n, pad, count, has_pivots);
     for (int i = 0; i < count; i++) lu_fill(&f.a, i, kind, &random);
     factor_by_reference(&f);
@@ -214,7 +213,7 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
 {
     char what[60];
     const int n = f->a.rows, count = f->a.count;
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     lu_batch given = lu_batch_make(f->a.type, n, vectors, 2, count);
     for (int i = 0; i < count; i++) lu_fill(&given, i, LU_RANDOM, &random);
     lu_batch_upload(&given);
@@ -305,7 +304,7 @@ TEST(large_factors)
 static factored factored_late(td_lu_type type, int n, lu_kind kind)
 {
     enum { COUNT = 9 };
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     factored f = factored_make(type, n, n % 2, COUNT, true);
     for (int i = 0; i < COUNT; i++) lu_fill(&f.a, i, LU_RANDOM, &random);
     for (int k = 0; k < 2; k++)
@@ -359,7 +358,7 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
                            bool on_device)
 {
     char what[40];
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     const td_lu_operation op = (td_lu_operation)(bits >> 3 & 3);
     const bool is_upper = bits & 1, is_unit = bits & 2, is_right = bits & 4;
     lu_batch a = make_triangles(type, n, is_upper, is_unit, &random);

@@ -430,18 +430,12 @@ static const td_engine *engine_of(int i)
 
 /* ---- tests ---- */
 
-static uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261129;
-    return seed = seed * 6364136223846793005u + 1;
-}
-
 TEST(all_orders)
 {
     const int step = test_is_brief() ? 9 : 1;
     for (int n = 1; n <= 70; n += step)
         check(&(matrix){n, n + n % 3, n % 2 ? TD_UPPER : TD_LOWER, kinds[n % KINDS].name,
-                        fresh_seed()},
+                        test_seed()},
               engine_of(n));
 }
 
@@ -453,7 +447,7 @@ TEST(all_kinds)
             if (test_takes((int)i + k, orders[i] > 100 ? 4 : 2) &&
                 (!test_is_brief() || (orders[i] < 65 && ((int)i + k) % 5 == 0)))
                 check(&(matrix){orders[i], orders[i] + k % 2, k % 3 ? TD_UPPER : TD_LOWER,
-                                kinds[k].name, fresh_seed()},
+                                kinds[k].name, test_seed()},
                       engine_of((int)i + k));
 }
 
@@ -465,7 +459,7 @@ TEST(large_orders)
             if ((!device_is_host() ||
                  (orders[i] < 300 && k % 5 == (int)i && test_takes(k / 5 + 1, 2))) &&
                 !test_is_brief())
-                check(&(matrix){orders[i], orders[i], TD_LOWER, kinds[k].name, fresh_seed()},
+                check(&(matrix){orders[i], orders[i], TD_LOWER, kinds[k].name, test_seed()},
                       engine_of((int)i + 2 * k));
 }
 
@@ -475,7 +469,7 @@ TEST(a_worse_beginning)
     planted = NEAR;
     for (int k = 0; k < KINDS; k += test_is_brief() ? 4 : 1)
         if (strcmp(kinds[k].name, "zero") != 0)
-            check(&(matrix){60, 61, TD_LOWER, kinds[k].name, fresh_seed()}, engine_of(k));
+            check(&(matrix){60, 61, TD_LOWER, kinds[k].name, test_seed()}, engine_of(k));
     planted = GOOD;
 }
 
@@ -504,7 +498,7 @@ TEST(what_is_not_refined_stays)
                   {ZEROS, TD_RUN_NOT_REFINED, "zeros"},
                   {NOT_NUMBERS, TD_RUN_NOT_REFINED, "not numbers"},
                   {BADLY_OFF, TD_RUN_NOT_REFINED, "badly off"}};
-    const matrix x = {50, 52, TD_UPPER, "random", fresh_seed()};
+    const matrix x = {50, 52, TD_UPPER, "random", test_seed()};
     double *a = make(&x), *stored = store(&x, a);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         planted = faults[i].planted;
@@ -521,7 +515,7 @@ TEST(not_finite)
     const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     for (int i = 0; i < 3; i++)
         for (int u = 0; u < 2; u++) {
-            const matrix x = {40, 41, u ? TD_UPPER : TD_LOWER, "random", fresh_seed()};
+            const matrix x = {40, 41, u ? TD_UPPER : TD_LOWER, "random", test_seed()};
             double *a = make(&x), *stored = store(&x, a);
             stored[u ? 3 + 20 * 41 : 20 + 3 * 41] = bad[i];
             runs = 0;
@@ -536,7 +530,7 @@ TEST(not_finite)
 TEST(workspace_is_limited)
 {
     static const td_eigen_solver solver = {elements_for, solve, NULL};
-    const matrix x = {64, 64, TD_LOWER, "random", fresh_seed()};
+    const matrix x = {64, 64, TD_LOWER, "random", test_seed()};
     double *a = make(&x), values[64] = {0};
     int info = UNKNOWN;
     void *on_device[] = {device_copy(a, elements_of(&x) * sizeof *a),

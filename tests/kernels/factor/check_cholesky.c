@@ -112,7 +112,7 @@ TEST(all_orders_are_plain_chains)
     for (int n = 1; n <= 300; n += n < 34 ? 1 : step)
         for (int c = 0; c < (n < 70 || n % 3 == 0 ? 2 : 1); c++)
             check_bits(
-                &(matrix){n, n + n % 3, n % 2 ? TD_UPPER : TD_LOWER, "random", cholesky_seed(), c});
+                &(matrix){n, n + n % 3, n % 2 ? TD_UPPER : TD_LOWER, "random", test_seed(), c});
 }
 
 TEST(all_kinds_are_plain_chains)
@@ -124,7 +124,7 @@ TEST(all_kinds_are_plain_chains)
                 if (test_is_brief() ? (i + (size_t)k + (size_t)u) % 12 == 0
                                     : test_takes((int)i + k + u, 2))
                     check_bits(&(matrix){orders[i], orders[i] + k % 2, u % 2 ? TD_UPPER : TD_LOWER,
-                                         cholesky_kinds[k].name, cholesky_seed(), u >= 2});
+                                         cholesky_kinds[k].name, test_seed(), u >= 2});
 }
 
 /* Each column in turn has the first minor that is not positive. */
@@ -145,14 +145,14 @@ TEST(large_panels_are_plain_chains)
         if (!device_is_host() || orders[i] <= 511)
             for (int c = 0; c < (orders[i] <= 700 ? 2 : 1); c++)
                 check_bits(&(matrix){orders[i], orders[i] + 1, i % 2 ? TD_UPPER : TD_LOWER,
-                                     "random", cholesky_seed(), c});
+                                     "random", test_seed(), c});
 }
 
 /* A captured factorisation gives the bits of the plain one, at each launch of the graph. */
 TEST(graphs_give_the_same_bits)
 {
     const int n = 400;
-    const matrix x = {n, n, TD_LOWER, "random", cholesky_seed(), false};
+    const matrix x = {n, n, TD_LOWER, "random", test_seed(), false};
     const size_t bytes = reals_of(&x) * sizeof(double);
     double *a = cholesky_matrix(&x), *found = malloc(bytes);
     factors f = cholesky_run(&x, a, &td_engine_fp64);
@@ -188,7 +188,7 @@ TEST(repeated_calls_have_the_same_bits)
     for (size_t i = 0; i < 2 * sizeof orders / sizeof *orders; i++) {
         const int n = orders[i / 2];
         if (device_is_host() && n > 300) continue;
-        const matrix x = {n, n, i / 4 % 2 ? TD_UPPER : TD_LOWER, "random", 950 + i, i % 2};
+        const matrix x = {n, n, i / 4 % 2 ? TD_UPPER : TD_LOWER, "random", test_seed(), i % 2};
         double *a = cholesky_matrix(&x);
         factors first = cholesky_run(&x, a, &td_engine_fp64);
         for (int call = 1; call < calls; call++) {

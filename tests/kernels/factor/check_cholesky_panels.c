@@ -70,7 +70,7 @@ TEST(panels_have_small_residuals)
                                   orders[i] + k % 2,
                                   u % 2 ? TD_UPPER : TD_LOWER,
                                   cholesky_kinds[k].name,
-                                  cholesky_seed(),
+                                  test_seed(),
                                   u >= 2};
                 cholesky_cut = (td_cholesky_cut){64, i % 2 ? 64 : 128, .group = 1 << k % 3};
                 const td_engine *engine = engines[((size_t)k + i) % 3];
@@ -110,7 +110,7 @@ TEST(residuals_are_small)
             if (!cholesky_kinds[k].is_regular || (device_is_host() && orders[i] > 300)) continue;
             if (test_is_brief() && ((int)i + k) % 3) continue;
             check_residuals(&(matrix){orders[i], orders[i] + k % 2, k % 2 ? TD_UPPER : TD_LOWER,
-                                      cholesky_kinds[k].name, cholesky_seed(), (i + (size_t)k) % 2},
+                                      cholesky_kinds[k].name, test_seed(), (i + (size_t)k) % 2},
                             k % 4 == 3   ? NULL
                             : k % 4 == 1 ? &td_engine_ozaki2
                                          : &td_engine_fp64);

@@ -359,12 +359,6 @@ static void check_bits(const matrix *x)
     free(a);
 }
 
-static uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261128;
-    return seed = seed * 6364136223846793005u + 1;
-}
-
 TEST(panels_are_plain_chains)
 {
     const int rows[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 700};
@@ -377,7 +371,7 @@ TEST(panels_are_plain_chains)
                                         : test_takes((int)r / 2 + k + p, PIVOT_KINDS))
                         check_bits(&(matrix){rows[r], columns[c], rows[r] + (int)(c % 3),
                                              (pivot_kind)p, kinds[(r + c + (size_t)k) % KINDS].name,
-                                             fresh_seed(), 0, false});
+                                             test_seed(), 0, false});
 }
 
 /* Columns that no panel has are U's. */
@@ -389,7 +383,7 @@ TEST(wide_matrices_are_plain_chains)
             for (int k = 0; k < KINDS; k++)
                 if (kinds[k].is_regular && (!test_is_brief() || (r + c + (size_t)k) % 6 == 0))
                     check_bits(&(matrix){rows[r], columns[c], rows[r] + 1, PIVOTS, kinds[k].name,
-                                         fresh_seed(), 0, false});
+                                         test_seed(), 0, false});
 }
 
 /* More rows than blocks of small clusters have. */
@@ -400,7 +394,7 @@ TEST(tall_panels_are_plain_chains)
         for (int k = 0; k < (test_is_brief() ? 1 : KINDS); k += device_is_host() ? 4 : 1)
             if (!device_is_host() || rows[r] <= 4097)
                 check_bits(&(matrix){rows[r], k % 2 ? 64 : 51, rows[r] + k % 2, PIVOTS,
-                                     kinds[k].name, fresh_seed(), 0, false});
+                                     kinds[k].name, test_seed(), 0, false});
 }
 
 /* Leaves of eight real columns, or of four, which are half as wide as products' tiles; the host
@@ -411,8 +405,8 @@ TEST(taller_panels_are_plain_chains)
     for (int r = 0; r < (device_is_host() ? 1 : (int)(sizeof rows / sizeof *rows)); r++)
         for (int k = r % 2; k < KINDS; k += device_is_host() || test_is_brief() ? 6 : 3)
             check_bits(&(matrix){rows[r], r < 3 ? 40 : 23, rows[r] + k % 2,
-                                 (pivot_kind)((r + k) % PIVOT_KINDS), kinds[k].name, fresh_seed(),
-                                 0, false});
+                                 (pivot_kind)((r + k) % PIVOT_KINDS), kinds[k].name, test_seed(), 0,
+                                 false});
 }
 
 /* ---- residuals ---- */
@@ -469,7 +463,7 @@ TEST(residuals_are_small)
             if (!kinds[k].is_regular || (device_is_host() && n > 300)) continue;
             if (test_is_brief() && ((int)i + k) % 3) continue;
             check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed(), 0, false},
+                                      test_seed(), 0, false},
                             k % 4 == 3 ? NULL : &td_engine_fp64);
         }
 }
@@ -483,7 +477,7 @@ static void check_cuts(int n, int turn, const int blocks[3], bool has_pieces, in
         const int m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
         if (!kinds[k].is_regular || (test_is_brief() && (turn + k) % brief)) continue;
         check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                  fresh_seed(), blocks[(turn + k) % 3], has_pieces},
+                                  test_seed(), blocks[(turn + k) % 3], has_pieces},
                         engines[k % 3]);
     }
 }
@@ -508,7 +502,7 @@ TEST(pieces_have_small_residuals)
 TEST(late_rows_have_small_residuals)
 {
     check_residuals(
-        &(matrix){480, 470, 481, PIVOTS, "random", fresh_seed(), .block = 384, .has_pieces = true},
+        &(matrix){480, 470, 481, PIVOTS, "random", test_seed(), .block = 384, .has_pieces = true},
         NULL);
 }
 
@@ -516,7 +510,7 @@ TEST(late_rows_have_small_residuals)
 TEST(pieces_have_the_same_pivots)
 {
     for (int k = 0; k < PIVOT_KINDS; k++) {
-        const matrix x = {300, 290, 301, (pivot_kind)k, "permuted", fresh_seed(), 0, true};
+        const matrix x = {300, 290, 301, (pivot_kind)k, "permuted", test_seed(), 0, true};
         double *a = make(&x), *want = make(&x);
         int64_t *pivots = malloc((size_t)least_of(&x) * sizeof *pivots);
         const int info = factor(&x, want, pivots);
@@ -537,7 +531,7 @@ TEST(large_matrices_have_small_residuals)
     const int sizes[][2] = {{9300, 9300}, {12000, 9300}, {9300, 12000}, {18000, 4300}};
     for (size_t i = 0; !device_is_host() && i < sizeof sizes / sizeof *sizes; i++)
         check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random",
-                                  fresh_seed(), 0, false},
+                                  test_seed(), 0, false},
                         i == 1 ? NULL : &td_engine_ozaki2);
 }
 

@@ -163,7 +163,7 @@ TEST(q_is_what_reflectors_make)
             if (test_is_brief() && sizes[i][0] > 300) continue;
             const int halvings = test_is_brief() ? i > 2 : is_complex && i > 4,
                       m = sizes[i][0] >> halvings, n = sizes[i][1] * m / sizes[i][0];
-            check_q(&(matrix){m, n, m + 1, qr_kinds[i % 3].name, fresh_seed(), is_complex});
+            check_q(&(matrix){m, n, m + 1, qr_kinds[i % 3].name, test_seed(), is_complex});
         }
 }
 
@@ -171,7 +171,7 @@ TEST(q_is_what_reflectors_make)
 TEST(q_of_many_rows_is_what_reflectors_make)
 {
     for (int is_complex = 0; is_complex < (test_is_brief() ? 1 : 2); is_complex++)
-        check_q(&(matrix){17000, 37, 17001, "random", fresh_seed(), is_complex});
+        check_q(&(matrix){17000, 37, 17001, "random", test_seed(), is_complex});
 }
 
 /* Cuts as in check_qr.c; reflectors fill whole blocks, or leave some for the last one. */
@@ -184,7 +184,7 @@ TEST(blocks_of_reflectors_are_what_they_make)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             if ((c + i) % 3 == 0 || test_takes_everything())
                 check_q(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0] + 1, qr_kinds[i].name,
-                                  fresh_seed(), (c + i) % 2});
+                                  test_seed(), (c + i) % 2});
     }
     use_cut(NULL);
 }

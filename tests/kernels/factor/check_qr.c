@@ -333,8 +333,8 @@ TEST(panels_are_plain_sums)
                 if (n <= rows[r] && (test_is_brief() ? (r + c + (size_t)k) % 6 == 0
                                                      : test_takes((int)(r + c) + k, 3)))
                     check_bits(&(matrix){rows[r], n, rows[r] + (int)(c % 3),
-                                         qr_kinds[(r + c + (size_t)k) % QR_KINDS].name,
-                                         fresh_seed(), is_complex});
+                                         qr_kinds[(r + c + (size_t)k) % QR_KINDS].name, test_seed(),
+                                         is_complex});
             }
 }
 
@@ -348,8 +348,8 @@ TEST(tall_panels_are_plain_sums)
             const int n = (k / 2 % 2 ? 64 : 51) / (is_complex ? 2 : 1);
             if (test_is_brief() && (r + (size_t)k) % 3) continue;
             if (!device_is_host() || rows[r] <= 4097 || (rows[r] == 8193 && k <= 7))
-                check_bits(&(matrix){rows[r], n, rows[r] + k % 3, qr_kinds[k / 2].name,
-                                     fresh_seed(), is_complex});
+                check_bits(&(matrix){rows[r], n, rows[r] + k % 3, qr_kinds[k / 2].name, test_seed(),
+                                     is_complex});
         }
 }
 
@@ -362,7 +362,7 @@ TEST(taller_panels_are_plain_sums)
         for (int k = r; k < 2 * QR_KINDS; k += device_is_host() || test_is_brief() ? 9 : 3) {
             const bool is_complex = k % 2;
             check_bits(&(matrix){rows[r], is_complex ? 11 : 21, rows[r] + k % 3,
-                                 qr_kinds[k / 2].name, fresh_seed(), is_complex});
+                                 qr_kinds[k / 2].name, test_seed(), is_complex});
         }
 }
 
@@ -427,11 +427,11 @@ TEST(residuals_are_small)
                 (n > 1000 && kind > 2) || (device_is_host() && !test_takes((int)i + kind + k, 2)) ||
                 (test_is_brief() && ((int)i + k) % 8))
                 continue;
-            check_residuals(&(matrix){m, n, m + kind % 2, qr_kinds[kind].name, fresh_seed(), k % 2},
+            check_residuals(&(matrix){m, n, m + kind % 2, qr_kinds[kind].name, test_seed(), k % 2},
                             kind % 4 == 3 ? NULL : &td_engine_fp64);
         }
     for (int is_complex = 0; is_complex < 2 && !device_is_host(); is_complex++)
-        check_residuals(&(matrix){10000, 500, 10001, "random", fresh_seed(), is_complex},
+        check_residuals(&(matrix){10000, 500, 10001, "random", test_seed(), is_complex},
                         &td_engine_fp64);
 }
 
@@ -443,7 +443,7 @@ TEST(all_small_sizes)
         const int k = n % QR_KINDS, m = n % 5 < 2 ? n : n % 5 < 4 ? n + n % 7 : n / 2 + 1;
         if (qr_kinds[k].is_regular && (n <= 130 || test_takes(n, 3)))
             check_residuals(
-                &(matrix){m, n, m + n % 2, qr_kinds[k].name, fresh_seed(), n / QR_KINDS % 2},
+                &(matrix){m, n, m + n % 2, qr_kinds[k].name, test_seed(), n / QR_KINDS % 2},
                 n % 2 ? NULL : &td_engine_fp64);
     }
 }
@@ -465,7 +465,7 @@ TEST(blocks_leave_small_residuals)
                     (test_is_brief() ? i == c && (size_t)k == 5 * (c % 3)
                                      : !device_is_host() || number % 11 == 0))
                     check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0] + k % 3,
-                                              qr_kinds[k].name, fresh_seed(),
+                                              qr_kinds[k].name, test_seed(),
                                               (c + i + (size_t)k / 2) % 2},
                                     engines[(number + i) % 3]);
             }

@@ -85,8 +85,8 @@ TEST(signs_and_scales_are_lapacks)
     for (size_t k = 0; k < (test_is_brief() ? 1 : sizeof names / sizeof *names); k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int is_complex = 0; is_complex < 2; is_complex++)
-                check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k],
-                                       fresh_seed(), is_complex});
+                check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k], test_seed(),
+                                       is_complex});
 }
 
 int main(void)

@@ -262,7 +262,7 @@ TEST(lu_factors_solve)
                                    n + 2 * more,
                                    (pivot_kind)(which / 6),
                                    which % 4 == 3 ? &td_engine_ozaki2 : &td_engine_fp64,
-                                   next_seed()};
+                                   test_seed()};
             check_solution(&c);
         }
 }
@@ -285,7 +285,7 @@ TEST(cholesky_factors_solve_and_invert)
                              n + 2 * more,
                              NO_PIVOTS,
                              which & 4 ? &td_engine_ozaki2 : &td_engine_fp64,
-                             next_seed()};
+                             test_seed()};
             check_solution(&c);
             c.kind = TD_CHOLESKY_INVERT;
             c.k = 0;
@@ -298,7 +298,7 @@ TEST(large_factors_invert)
 {
     const int n = 1100;
     system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,    TD_LOWER, n, 0, n + 1, 1,
-                     NO_PIVOTS,          &td_engine_fp64, next_seed()};
+                     NO_PIVOTS,          &td_engine_fp64, test_seed()};
     if (!test_is_brief()) check_inverse(&c);
     c.triangle = TD_UPPER;
     c.n = c.lda = test_is_brief() ? 270 : 530;
@@ -321,7 +321,7 @@ TEST(memory_has_a_limit)
                                100,
                                is_solve ? PIVOTS : NO_PIVOTS,
                                &td_engine_fp64,
-                               next_seed()};
+                               test_seed()};
         data d = make_data(&c);
         const td_run_status status = run_within(1000, &c, &d);
         CHECK(status == TD_RUN_NO_MEMORY && d.info == -1, "status %d, info %d", (int)status,
@@ -338,7 +338,7 @@ TEST(info_is_the_first_zero)
     for (int first = 0; first < 300; first = (test_is_brief() ? 40 : 3) * first + 1) {
         const system_case c = {
             TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,    TD_UPPER, 300, 0, 300, 1,
-            NO_PIVOTS,          &td_engine_fp64,  next_seed()};
+            NO_PIVOTS,          &td_engine_fp64,  test_seed()};
         data d = make_data(&c);
         d.a[first * 301] = -0.0;
         d.a[299 * 301] = 0.0;
@@ -352,7 +352,7 @@ TEST(info_is_the_first_zero)
 TEST(singular_factors_give_what_is_no_number)
 {
     const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,         4,
-                           70,          70,          PIVOTS,  &td_engine_fp64, next_seed()};
+                           70,          70,          PIVOTS,  &td_engine_fp64, test_seed()};
     data d = make_data(&c);
     d.a[69 * 71] = 0.0;
     run(&c, &d);

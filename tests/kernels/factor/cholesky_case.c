@@ -109,11 +109,6 @@ double *cholesky_matrix(const matrix *x)
         }
     return a;
 }
-uint64_t cholesky_seed(void)
-{
-    static uint64_t seed = 20261128;
-    return seed = seed * 6364136223846793005u + 1;
-}
 
 /* ---- the device ---- */
 

@@ -76,9 +76,6 @@ extern const cholesky_kind cholesky_kinds[CHOLESKY_KINDS];
  * Of complex matrices rows and columns are turned, each by an angle of its own. */
 double *cholesky_matrix(const matrix *x);
 
-/* Another one at each call. */
-uint64_t cholesky_seed(void);
-
 typedef struct {
     double *a;
     int info;

@@ -13,12 +13,6 @@ number drawn_number(uint64_t *state, bool is_complex)
     return is_complex ? re + im * I : re;
 }
 
-uint64_t next_seed(void)
-{
-    static uint64_t seed = 20261129;
-    return seed = seed * 2862933555777941757u + 3037000493u;
-}
-
 bool is_same_number(number x, number y) { return memcmp(&x, &y, sizeof x) == 0; }
 
 void *upload_pivots(pivot_kind kind, const int64_t *pivots, int n)

@@ -123,12 +123,6 @@ number *make_matrix(const matrix *x)
     return a;
 }
 
-uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261128;
-    return seed = seed * 6364136223846793005u + 1;
-}
-
 /* ---- the device ---- */
 
 td_type type_of(const matrix *x) { return x->is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64; }

@@ -48,9 +48,6 @@ const char *text_of(const matrix *x);
 /* The matrix, with what lies between its columns. */
 number *make_matrix(const matrix *x);
 
-/* Another one at each call. */
-uint64_t fresh_seed(void);
-
 /* To the device, and back. */
 void *put_numbers(const matrix *like, const number *x, size_t count);
 void get_numbers(const matrix *like, number *x, const void *device, size_t count);
