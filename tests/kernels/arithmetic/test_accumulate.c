@@ -308,13 +308,15 @@ static double search_block(terms *t, int start, int steps, test_random *r)
     return worst;
 }
 
+/* Four searches; more where these find no such block, as they do for one of some ten seeds. */
 TEST(no_search_breaks_the_bounds)
 {
+    enum { MOST = 40 };
     for (int f = 0; f < ARITHMETICS; f++) {
         test_random r = random_start(test_seed());
         double worst = 0.0;
         terms_start(&all, &arithmetics[f]);
-        for (int start = 0; start < 4; start++)
+        for (int start = 0; start < 4 || (worst <= bounds[f].found && start < MOST); start++)
             worst = fmax(worst, search_block(&all, start, 6000, &r));
         test_note("%s: worst block found: %.2f = %s; the bound is %g", all.f->name, worst,
                   test_power(worst * all.f->unit), block_bound(&all, all.f->block));
