@@ -419,7 +419,8 @@ static bool serves(const td_route_row *row, bool is_logarithm)
     td_route_case c;
     td_route_case_begin(&c, 1, 1, 1, 1, &terms);
     if (is_logarithm) c.type = TD_PANEL_LOGARITHM;
-    return row->stage == TD_STAGE_GEMM && td_route_serves(row, &c);
+    c.row = row;
+    return row->stage == TD_STAGE_GEMM && row->serves(&c);
 }
 
 static void check_all_rows(const int8_case *p)
