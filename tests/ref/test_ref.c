@@ -227,8 +227,7 @@ TEST(errors_equal_those_of_mpfr)
 /* A matrix of a format, in the shape of one of binary64; its borders are zeros. */
 static void *split(const ref_format *format, const test_matrix *x)
 {
-    char *s = calloc(x->count, format->bytes);
-    CHECK(s, "no memory");
+    char *s = test_zeros(x->count, format->bytes);
     for (int64_t j = 0; j < x->cols; j++)
         for (int64_t i = 0; i < x->rows; i++)
             format->split(*matrix_at(x, i, j), s + (i + j * x->ld) * (int64_t)format->bytes);

@@ -93,6 +93,20 @@ char *test_read_file(const char *path)
     return text;
 }
 
+void *test_memory(size_t bytes)
+{
+    void *const p = malloc(bytes ? bytes : 1);
+    CHECK(p, "no memory");
+    return p;
+}
+
+void *test_zeros(size_t count, size_t bytes)
+{
+    void *const p = calloc(count ? count : 1, bytes);
+    CHECK(p, "no memory");
+    return p;
+}
+
 bool test_is_brief(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__

@@ -90,6 +90,10 @@ void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed);
 /* A file's first 64 KiB; valid until the next call. */
 char *test_read_file(const char *path);
 
+/* Memory as malloc gives it, and as calloc does; where there is none, the test fails. */
+void *test_memory(size_t bytes);
+void *test_zeros(size_t count, size_t bytes);
+
 /* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */
 const char *test_power(double x);
 

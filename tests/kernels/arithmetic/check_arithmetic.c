@@ -22,7 +22,6 @@ static void append(const operation_in *in, void *context)
     if (l->count == l->room) {
         l->room = l->room ? 2 * l->room : 1024;
         l->in = realloc(l->in, l->room * sizeof *l->in);
-        CHECK(l->in, "no memory");
     }
     l->in[l->count++] = *in;
 }
@@ -30,8 +29,7 @@ static void append(const operation_in *in, void *context)
 static operation_out *compute(operation which, const list *l)
 {
     operation_in *in = NULL;
-    operation_out *out = NULL, *result = calloc(l->count, sizeof *result);
-    CHECK(result, "no memory");
+    operation_out *out = NULL, *result = test_zeros(l->count, sizeof *result);
     CHECK_CUDA(cudaMalloc((void **)&in, l->count * sizeof *in));
     CHECK_CUDA(cudaMalloc((void **)&out, l->count * sizeof *out));
     CHECK_CUDA(cudaMemset(out, 0x5a, l->count * sizeof *out));

@@ -32,8 +32,7 @@ static int *device_ints(const int *values, int count)
 static void compare_ints(const int *device, const int *wanted, int count, const char *what,
                          const lu_batch *s)
 {
-    int *given = malloc(((size_t)count + 1) * sizeof *given);
-    CHECK(given, "no memory");
+    int *given = test_memory(((size_t)count + 1) * sizeof *given);
     CHECK_CUDA(
         cudaMemcpy(given, device, ((size_t)count + 1) * sizeof *given, cudaMemcpyDeviceToHost));
     for (int i = 0; i < count; i++)
@@ -53,9 +52,8 @@ typedef struct {
 static factored factored_make(td_lu_type type, int n, int pad, int count, bool has_pivots)
 {
     factored f = {.a = lu_batch_make(type, n, n, pad, count), .has_pivots = has_pivots};
-    f.pivots = malloc((size_t)(n * count) * sizeof *f.pivots);
-    f.info = malloc((size_t)count * sizeof *f.info);
-    CHECK(f.pivots && f.info, "no memory");
+    f.pivots = test_memory((size_t)(n * count) * sizeof *f.pivots);
+    f.info = test_memory((size_t)count * sizeof *f.info);
     return f;
 }
 
@@ -135,7 +133,7 @@ static void check_vectors(td_lu_vectors p, lu_batch *given, const lu_batch *want
                           const char *kind)
 {
     char what[80];
-    void *const sides = malloc(given->bytes);
+    void *const sides = test_memory(given->bytes);
     memcpy(sides, given->host, given->bytes);
     for (int way = 0; way < ways_of(p.type); way++) {
         take_way(&p, way);

@@ -87,9 +87,8 @@ static bool is_made(const matrix *x, int info, int i, int j)
 static void check_bits(const matrix *x)
 {
     const size_t all = (size_t)x->n * (size_t)x->n;
-    const made m = {malloc(all * sizeof *m.l), malloc(all * sizeof *m.plain)};
+    const made m = {test_memory(all * sizeof *m.l), test_memory(all * sizeof *m.plain)};
     double *a = cholesky_matrix(x);
-    CHECK(m.l && m.plain, "no memory");
     const int info = factor(x, a, &m);
     factors f = cholesky_run(x, a, &td_engine_fp64);
     CHECK(f.info == info, "%s: info %d, not %d", cholesky_text(x), f.info, info);
@@ -154,11 +153,10 @@ TEST(graphs_give_the_same_bits)
     const int n = 400;
     const matrix x = {n, n, TD_LOWER, "random", test_seed(), false};
     const size_t bytes = reals_of(&x) * sizeof(double);
-    double *a = cholesky_matrix(&x), *found = malloc(bytes);
+    double *a = cholesky_matrix(&x), *found = test_memory(bytes);
     factors f = cholesky_run(&x, a, &td_engine_fp64);
     void *device_a = device_copy(a, bytes), *info = device_copy(&f.info, sizeof f.info);
     cudaStream_t stream;
-    CHECK(found, "no memory");
     CHECK_CUDA(cudaStreamCreate(&stream));
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     cholesky_enqueue(&x, device_a, info, &td_engine_fp64, stream);

@@ -163,10 +163,9 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static double *make(const matrix *x)
 {
-    double *a = malloc(reals_of(x) * sizeof *a);
+    double *a = test_memory(reals_of(x) * sizeof *a);
     source s = {x->seed, x};
     int k = 0;
-    CHECK(a, "no memory");
     while (strcmp(kinds[k].name, x->data) != 0) k++;
     memset(a, POISON, reals_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
@@ -296,10 +295,9 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
 {
     const size_t bytes = reals_of(x) * sizeof *a, count = (size_t)least_of(x);
     const size_t pivot_bytes = x->pivots == WIDE_PIVOTS ? sizeof(int64_t) : sizeof(int);
-    factors f = {malloc(bytes), x->pivots == NO_PIVOTS ? NULL : malloc(count * sizeof(int64_t)),
-                 -1};
-    int64_t *raw = malloc(count * sizeof *raw);
-    CHECK(f.a && raw, "no memory");
+    factors f = {test_memory(bytes),
+                 x->pivots == NO_PIVOTS ? NULL : test_memory(count * sizeof(int64_t)), -1};
+    int64_t *raw = test_memory(count * sizeof *raw);
     void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info),
          *device_pivots = f.pivots ? device_copy(raw, count * pivot_bytes) : NULL;
     const td_problem p = {.kind = TD_FACTOR_LU,
@@ -341,7 +339,7 @@ static void free_factors(factors *f)
 static void check_bits(const matrix *x)
 {
     double *a = make(x), *want = make(x);
-    int64_t *pivots = malloc((size_t)least_of(x) * sizeof *pivots);
+    int64_t *pivots = test_memory((size_t)least_of(x) * sizeof *pivots);
     const int info = factor(x, want, pivots);
     factors f = run(x, a, &td_engine_fp64);
     CHECK(f.info == info, "%s: info %d, not %d", text_of(x), f.info, info);
@@ -512,7 +510,7 @@ TEST(pieces_have_the_same_pivots)
     for (int k = 0; k < PIVOT_KINDS; k++) {
         const matrix x = {300, 290, 301, (pivot_kind)k, "permuted", test_seed(), 0, true};
         double *a = make(&x), *want = make(&x);
-        int64_t *pivots = malloc((size_t)least_of(&x) * sizeof *pivots);
+        int64_t *pivots = test_memory((size_t)least_of(&x) * sizeof *pivots);
         const int info = factor(&x, want, pivots);
         factors f = run(&x, a, &td_engine_fp64);
         CHECK(f.info == info, "%s: info %d, not %d", text_of(&x), f.info, info);

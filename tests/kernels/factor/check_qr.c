@@ -303,8 +303,7 @@ static void check_padding(const matrix *x, const number *a, const factors *f)
 static void check_bits(const matrix *x)
 {
     number *a = make_matrix(x), *want = make_matrix(x),
-           *tau = malloc((size_t)least_of(x) * sizeof *tau);
-    CHECK(tau, "no memory");
+           *tau = test_memory((size_t)least_of(x) * sizeof *tau);
     factor(x, want, tau);
     factors f = run(x, a, &td_engine_fp64);
     for (int i = 0; i < least_of(x); i++)
@@ -398,8 +397,8 @@ static void check_residuals(const matrix *x, const td_engine *engine)
     const double most = 30.0; /* as LAPACK's tests have it */
     number *a = make_matrix(x);
     factors f = run(x, a, engine);
-    quantity *one = malloc((size_t)x->m * sizeof *one), *other = malloc((size_t)x->m * sizeof *one);
-    CHECK(one && other, "no memory");
+    quantity *one = test_memory((size_t)x->m * sizeof *one),
+             *other = test_memory((size_t)x->m * sizeof *one);
     const int step = x->m > 1000 ? x->n - 1 : 1 + x->n / 12;
     for (int j = 0; j < x->n; j += step) {
         CHECK_AT_MOST(ratio_of_column(x, a, &f, j, one, other), most, "%s", text_of(x));

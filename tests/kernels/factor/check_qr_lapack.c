@@ -24,8 +24,7 @@ static void factor_by_lapack(const matrix *x, number *a, number *tau)
         zgeqrf_(&x->m, &x->n, a, &x->ld, tau, work, &count, &info);
         return;
     }
-    double *packed = malloc(elements_of(x) * sizeof *packed), own[LAPACK_COLUMNS];
-    CHECK(packed, "no memory");
+    double *packed = test_memory(elements_of(x) * sizeof *packed), own[LAPACK_COLUMNS];
     for (size_t e = 0; e < elements_of(x); e++) packed[e] = a[e].re;
     dgeqrf_(&x->m, &x->n, packed, &x->ld, own, &work->re, &count, &info);
     for (size_t e = 0; e < elements_of(x); e++) a[e].re = packed[e];

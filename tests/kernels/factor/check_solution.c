@@ -61,10 +61,9 @@ static bool is_read(const system_case *c, int i, int j)
 static data make_data(const system_case *c)
 {
     const size_t of_a = (size_t)c->lda * (size_t)c->n, of_b = (size_t)c->ldb * (size_t)c->k;
-    data d = {calloc(of_a, sizeof *d.a), calloc(of_b + 1, sizeof *d.b),
-              calloc(of_a > of_b ? of_a : of_b, sizeof *d.x),
-              calloc((size_t)c->n, sizeof *d.pivots), -1};
-    CHECK(d.a && d.b && d.x && d.pivots, "no memory");
+    data d = {test_zeros(of_a, sizeof *d.a), test_zeros(of_b + 1, sizeof *d.b),
+              test_zeros(of_a > of_b ? of_a : of_b, sizeof *d.x),
+              test_zeros((size_t)c->n, sizeof *d.pivots), -1};
     uint64_t state = c->seed;
     for (size_t e = 0; e < of_a; e++) {
         const int i = (int)(e % (size_t)c->lda), j = (int)(e / (size_t)c->lda);
@@ -155,9 +154,8 @@ static number element(const system_case *c, const data *d, factor *of, int i, in
 /* y <- F y, and the same of absolute values. */
 static void apply(const system_case *c, const data *d, factor *of, quantity *y, long double *size)
 {
-    quantity *made = calloc((size_t)c->n, sizeof *made);
-    long double *sizes = calloc((size_t)c->n, sizeof *sizes);
-    CHECK(made && sizes, "no memory");
+    quantity *made = test_zeros((size_t)c->n, sizeof *made);
+    long double *sizes = test_zeros((size_t)c->n, sizeof *sizes);
     for (int j = 0; j < c->n; j++)
         for (int i = 0; i < c->n; i++) {
             const number x = element(c, d, of, i, j);
@@ -176,10 +174,9 @@ static void check_residual(const system_case *c, const data *d, const number *x,
 {
     const bool is_as_is = c->op == TD_OP_N, has_pivots = c->kind == TD_LU_SOLVE && c->pivots;
     const double most = (is_complex(c) ? 8.0 : 2.0) * (c->n + 40.0) * 0x1p-53;
-    quantity *y = malloc((size_t)c->n * sizeof *y);
-    long double *size = malloc((size_t)c->n * sizeof *size);
-    number *made = malloc((size_t)c->n * sizeof *made);
-    CHECK(y && size && made, "no memory");
+    quantity *y = test_memory((size_t)c->n * sizeof *y);
+    long double *size = test_memory((size_t)c->n * sizeof *size);
+    number *made = test_memory((size_t)c->n * sizeof *made);
     memcpy(made, x, (size_t)c->n * sizeof *made);
     if (has_pivots && is_as_is) exchange_rows(d->pivots, c->n, false, wanted);
     if (has_pivots && !is_as_is) exchange_rows(d->pivots, c->n, false, made);
@@ -218,9 +215,8 @@ static void check_solution(const system_case *c)
 static void check_inverse(const system_case *c)
 {
     data d = make_data(c);
-    number *column = malloc((size_t)c->n * sizeof *column),
-           *unit = calloc((size_t)c->n, sizeof *unit);
-    CHECK(column && unit, "no memory");
+    number *column = test_memory((size_t)c->n * sizeof *column),
+           *unit = test_zeros((size_t)c->n, sizeof *unit);
     run(c, &d);
     CHECK(d.info == 0, "%s: info %d", text_of(c), d.info);
     for (int j = 0; j < c->n; j++) {

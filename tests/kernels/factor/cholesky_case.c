@@ -94,10 +94,9 @@ const cholesky_kind cholesky_kinds[CHOLESKY_KINDS] = {{"random", random_numbers,
 
 double *cholesky_matrix(const matrix *x)
 {
-    double *a = malloc(reals_of(x) * sizeof *a);
+    double *a = test_memory(reals_of(x) * sizeof *a);
     source s = {x->seed, x};
     int k = 0;
-    CHECK(a, "no memory");
     while (strcmp(cholesky_kinds[k].name, x->data) != 0) k++;
     for (size_t e = 0; e < reals_of(x); e++) a[e] = (double)NAN;
     for (int j = 0; j < x->n; j++)
@@ -136,8 +135,7 @@ void cholesky_enqueue(const matrix *x, void *a, void *info, const td_engine *eng
 factors cholesky_run(const matrix *x, const double *a, const td_engine *engine)
 {
     const size_t bytes = reals_of(x) * sizeof *a;
-    factors f = {malloc(bytes), -1};
-    CHECK(f.a, "no memory");
+    factors f = {test_memory(bytes), -1};
     void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info);
     cholesky_enqueue(x, device_a, device_info, engine, NULL);
     CHECK_CUDA(cudaDeviceSynchronize());

@@ -17,8 +17,7 @@ bool is_same_number(number x, number y) { return memcmp(&x, &y, sizeof x) == 0; 
 
 void *upload_pivots(pivot_kind kind, const int64_t *pivots, int n)
 {
-    int *narrow = malloc((size_t)n * sizeof *narrow);
-    CHECK(narrow, "no memory");
+    int *narrow = test_memory((size_t)n * sizeof *narrow);
     for (int i = 0; i < n; i++) narrow[i] = (int)pivots[i];
     void *device = kind == NO_PIVOTS ? NULL
                    : kind == PIVOTS  ? device_copy(narrow, (size_t)n * sizeof *narrow)

@@ -108,10 +108,9 @@ const qr_kind qr_kinds[QR_KINDS] = {{"random", random_numbers, true},
                                     {"special values", specials, false}};
 number *make_matrix(const matrix *x)
 {
-    number *a = malloc(elements_of(x) * sizeof *a);
+    number *a = test_memory(elements_of(x) * sizeof *a);
     source s = {x->seed, x};
     int k = 0;
-    CHECK(a, "no memory");
     while (strcmp(qr_kinds[k].name, x->data) != 0) k++;
     memset(a, POISON, elements_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
@@ -133,8 +132,7 @@ static size_t parts_of(const matrix *x) { return x->is_complex ? 2 : 1; }
 static double *pack(const matrix *like, const number *x, size_t count)
 {
     const size_t parts = parts_of(like);
-    double *packed = malloc((count * parts + 1) * sizeof *packed);
-    CHECK(packed, "no memory");
+    double *packed = test_memory((count * parts + 1) * sizeof *packed);
     for (size_t i = 0; i < count; i++) {
         packed[i * parts] = x[i].re;
         if (like->is_complex) packed[i * parts + 1] = x[i].im;
@@ -153,8 +151,7 @@ void *put_numbers(const matrix *like, const number *x, size_t count)
 void get_numbers(const matrix *like, number *x, const void *device, size_t count)
 {
     const size_t parts = parts_of(like);
-    double *packed = malloc((count * parts + 1) * sizeof *packed);
-    CHECK(packed, "no memory");
+    double *packed = test_memory((count * parts + 1) * sizeof *packed);
     device_fetch(packed, device, count * parts * sizeof *packed);
     for (size_t i = 0; i < count; i++)
         x[i] = (number){packed[i * parts], like->is_complex ? packed[i * parts + 1] : 0.0};
@@ -195,8 +192,8 @@ static void factor_in_stream(const matrix *x, td_problem p, const td_engine *eng
 factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph)
 {
     const size_t count = (size_t)least_of(x);
-    factors f = {malloc(elements_of(x) * sizeof *a), malloc((count + 1) * sizeof *f.tau), -1};
-    CHECK(f.a && f.tau, "no memory");
+    factors f = {test_memory(elements_of(x) * sizeof *a), test_memory((count + 1) * sizeof *f.tau),
+                 -1};
     memset(f.tau, POISON, (count + 1) * sizeof *f.tau);
     const number poison = {f.tau[count].re, x->is_complex ? f.tau[count].im : 0.0};
     void *device_a = put_numbers(x, a, elements_of(x)),

@@ -42,8 +42,7 @@ static void hear(td_progress *progress, int64_t done)
     CHECK(done > 0 && done <= l->columns && (done == l->columns || done % progress->columns == 0),
           "told of %lld columns of %lld", (long long)done, (long long)l->columns);
     CHECK(l->times == 0 || done > l->done[l->times - 1], "told of no more columns than before");
-    char *const kept = malloc(bytes);
-    CHECK(kept, "no memory");
+    char *const kept = test_memory(bytes);
     CHECK_CUDA(cudaMemcpy(kept, l->c, bytes, cudaMemcpyDeviceToHost));
     l->done[l->times] = done;
     l->kept[l->times++] = kept;
@@ -63,8 +62,7 @@ static listener listen(const td_product *p, int64_t columns)
  * something was told. */
 static int check_kept(const listener *l, const char *text)
 {
-    char *const column = malloc(l->row_bytes);
-    CHECK(column, "no memory");
+    char *const column = test_memory(l->row_bytes);
     for (int64_t j = 0; l->times > 0 && j < l->done[l->times - 1]; j++) {
         const size_t at = (size_t)j * l->column_bytes;
         CHECK_CUDA(cudaMemcpy(column, l->c + at, l->row_bytes, cudaMemcpyDeviceToHost));
