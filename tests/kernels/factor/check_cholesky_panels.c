@@ -9,6 +9,7 @@
 
 #include "cholesky_case.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/hash.h"
 
 static const td_cholesky_cut usual = {0};
 
@@ -121,14 +122,10 @@ TEST(residuals_are_small)
 
 static uint64_t hash_of(const factors *f, const matrix *x)
 {
-    uint64_t hash = 14695981039346656037u, bits;
+    uint64_t hash = HASH_START;
     for (int j = 0; j < x->n; j++)
-        for (int i = j; i < x->n; i++) {
-            for (int part = 0; part < parts_of(x); part++) {
-                memcpy(&bits, &f->a[place_of(x, i, j) + (size_t)part], sizeof bits);
-                hash = (hash ^ bits) * 1099511628211u;
-            }
-        }
+        for (int i = j; i < x->n; i++)
+            hash = hash_numbers(hash, &f->a[place_of(x, i, j)], (size_t)parts_of(x));
     return hash;
 }
 

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "lib/cuda/device.h"
+#include "kinds.h"
 #include "lib/engines/factor/lu.h"
 #include "tests/kernels/support/device.h"
 #include "tests/support/bits.h"
-#include "tests/support/random.h"
+#include "tests/support/hash.h"
 
 enum { POISON = 0x7f };
 
@@ -21,11 +22,6 @@ static td_type type; /* that is tested */
 
 /* Real numbers of an element. */
 static int parts(void) { return type == TD_COMPLEX_BINARY64 ? 2 : 1; }
-
-/* An element; the imaginary part of a real one is 0. */
-typedef struct {
-    double re, im;
-} number;
 
 typedef enum { NO_PIVOTS, PIVOTS, WIDE_PIVOTS, PIVOT_KINDS } pivot_kind;
 
@@ -76,102 +72,57 @@ static const char *text_of(const matrix *x)
 
 /* ---- data ---- */
 
-typedef struct {
-    uint64_t state;
-    const matrix *of;
-} source;
-
-static double uniform(source *s) { return random_signed(&s->state); }
-
-static int whole(source *s, int least, int most)
-{
-    return random_signed_int(&s->state, least, most);
-}
-
-typedef double kind(source *s, int i, int j);
-
-static double random_numbers(source *s, int i, int j) { return (void)i, (void)j, uniform(s); }
-
-/* Pivots are chosen among equals, and zeros have signs. */
-static double small_integers(source *s, int i, int j)
-{
-    const int x = whole(s, -2, 2);
-    return (void)i, (void)j, x == 0 && uniform(s) < 0.0 ? -0.0 : (double)x;
-}
-
-static double graded(source *s, int i, int j)
-{
-    return (void)i, ldexp(uniform(s), 20 * (j % 100) - 1000 + whole(s, -40, 40));
-}
-
-static double tiny(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), -1060); }
-static double huge(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), 1010); }
-
 /* Two columns are alike, one is 0. */
 static double singular(source *s, int i, int j)
 {
     const double x = uniform(s);
-    return j == s->of->n / 2 ? 0.0 : j == s->of->n - 1 ? 1.0 + i : x;
+    return j == s->n / 2 ? 0.0 : j == s->n - 1 ? 1.0 + i : x;
 }
 
 /* Wilkinson's growth: U's last column doubles with every row. */
 static double wilkinson(source *s, int i, int j)
 {
-    return j == s->of->n - 1 || i == j ? 1.0 : i > j ? -1.0 : 0.0;
+    return j == s->n - 1 || i == j ? 1.0 : i > j ? -1.0 : 0.0;
 }
 
 static double toeplitz(source *s, int i, int j) { return (void)s, sin(1.0 + 3.0 * (i - j)); }
-static double hilbert(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + i + j); }
-
-static double dominant(source *s, int i, int j)
-{
-    const double x = uniform(s);
-    return i == j ? 4.0 * s->of->n : x;
-}
 
 /* A triangle whose rows are in another order. */
 static double permuted_triangle(source *s, int i, int j)
 {
-    const int row = (i * 7 + 3) % s->of->m;
+    const int row = (i * 7 + 3) % s->m;
     const double x = uniform(s);
     return row > j ? 0.0 : row == j ? 1.0 : x;
 }
 
 static double specials(source *s, int i, int j)
 {
-    const double of[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
-    return (void)i, (void)j, whole(s, 0, 60) == 0 ? of[whole(s, 0, 4)] : uniform(s);
+    return (void)i, (void)j, special_or(s, 60, uniform(s));
 }
 
-static const struct {
-    const char *name;
-    kind *make;
-    bool is_regular; /* residuals are judged */
-} kinds[] = {{"random", random_numbers, true},
-             {"small integers", small_integers, false},
-             {"graded", graded, true},
-             {"tiny", tiny, false},
-             {"huge", huge, true},
-             {"singular", singular, false},
-             {"Wilkinson", wilkinson, true},
-             {"Toeplitz", toeplitz, true},
-             {"Hilbert", hilbert, true},
-             {"dominant", dominant, true},
-             {"permuted", permuted_triangle, true},
-             {"special values", specials, false}};
+static const factor_kind kinds[] = {{"random", random_numbers, true},
+                                    {"small integers", small_integers, false},
+                                    {"graded", graded_columns, true},
+                                    {"tiny", tiny, false},
+                                    {"huge", huge, true},
+                                    {"singular", singular, false},
+                                    {"Wilkinson", wilkinson, true},
+                                    {"Toeplitz", toeplitz, true},
+                                    {"Hilbert", hilbert, true},
+                                    {"dominant", dominant, true},
+                                    {"permuted", permuted_triangle, true},
+                                    {"special values", specials, false}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static double *make(const matrix *x)
 {
     double *a = test_memory(reals_of(x) * sizeof *a);
-    source s = {x->seed, x};
-    int k = 0;
-    while (strcmp(kinds[k].name, x->data) != 0) k++;
+    source s = {x->seed, x->seed, x->m, x->n};
+    kind *const next = find_kind(kinds, x->data)->make;
     memset(a, POISON, reals_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->m; i++)
-            for (int part = 0; part < parts(); part++)
-                at(x, a, i, j)[part] = kinds[k].make(&s, i, j);
+            for (int part = 0; part < parts(); part++) at(x, a, i, j)[part] = next(&s, i, j);
     return a;
 }
 
@@ -535,16 +486,6 @@ TEST(large_matrices_have_small_residuals)
 
 /* ---- the same bits everywhere ---- */
 
-static uint64_t hash_of(const factors *f, size_t count)
-{
-    uint64_t hash = 14695981039346656037u, bits;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&bits, &f->a[i], sizeof bits);
-        hash = (hash ^ bits) * 1099511628211u;
-    }
-    return hash;
-}
-
 TEST(bits_are_the_same_everywhere)
 {
     static const struct {
@@ -566,7 +507,7 @@ TEST(bits_are_the_same_everywhere)
                           "random",    1 + i,       golden[i].block, golden[i].has_pieces};
         double *a = make(&x);
         factors f = run(&x, a, golden[i].engine);
-        const uint64_t hash = hash_of(&f, reals_of(&x));
+        const uint64_t hash = hash_numbers(HASH_START, f.a, reals_of(&x));
         CHECK(hash == (parts() == 2 ? golden[i].complex_hash : golden[i].hash), "%s: hash %016llx",
               text_of(&x), (unsigned long long)hash);
         free_factors(&f);

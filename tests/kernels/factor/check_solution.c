@@ -13,6 +13,7 @@
 #include "lib/engines/factor/solution.h"
 #include "pivots.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/hash.h"
 #include "tests/support/random.h"
 
 typedef long double complex quantity;
@@ -360,17 +361,6 @@ TEST(singular_factors_give_what_is_no_number)
     free_data(&d);
 }
 
-static uint64_t hash_of(const number *x, size_t count)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < 2 * count; i++) {
-        uint64_t bits;
-        memcpy(&bits, (const double *)x + i, sizeof bits);
-        hash = (hash ^ bits) * 1099511628211u;
-    }
-    return hash;
-}
-
 /* A solution, and an inverse of more products than one. */
 TEST(bits_are_the_same_everywhere)
 {
@@ -385,7 +375,8 @@ TEST(bits_are_the_same_everywhere)
     run(&inverse, &y);
     for (size_t e = 0; e < 600 * 600; e++)
         if (e % 600 < e / 600) y.x[e] = 0.0;
-    const uint64_t hashes[] = {hash_of(x.x, 200 * 9), hash_of(y.x, 600 * 600)};
+    const uint64_t hashes[] = {hash_numbers(HASH_START, (const double *)x.x, 2 * 200 * 9),
+                               hash_numbers(HASH_START, (const double *)y.x, 2 * 600 * 600)};
     CHECK(hashes[0] == 0xaef4fd4fe9b28048 && hashes[1] == 0x29f2f22e22f4300d,
           "hashes %016llx and %016llx", (unsigned long long)hashes[0],
           (unsigned long long)hashes[1]);

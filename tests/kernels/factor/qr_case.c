@@ -7,7 +7,7 @@
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/device.h"
-#include "tests/support/random.h"
+#include "tests/support/hash.h"
 #include "tests/support/test.h"
 
 enum { POISON = 0x7f };
@@ -25,35 +25,11 @@ const char *text_of(const matrix *x)
 
 /* ---- data ---- */
 
-static double uniform(source *s) { return random_signed(&s->state); }
-
-static int whole(source *s, int least, int most)
-{
-    return random_signed_int(&s->state, least, most);
-}
-
-static double random_numbers(source *s, int i, int j) { return (void)i, (void)j, uniform(s); }
-
-/* Columns that end early, and zeros with signs. */
-static double small_integers(source *s, int i, int j)
-{
-    const int x = whole(s, -2, 2);
-    return (void)i, (void)j, x == 0 && uniform(s) < 0.0 ? -0.0 : (double)x;
-}
-
-static double graded_columns(source *s, int i, int j)
-{
-    return (void)i, ldexp(uniform(s), 20 * (j % 100) - 1000 + whole(s, -40, 40));
-}
-
 /* Rows down to where no square of an element is left. */
 static double graded_rows(source *s, int i, int j)
 {
     return (void)j, ldexp(uniform(s), -20 * (i % 50));
 }
-
-static double tiny(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), -1060); }
-static double huge(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), 1010); }
 
 /* 1e-300 to 1e300 in every column. */
 static double wide_range(source *s, int i, int j)
@@ -67,10 +43,8 @@ static double deficient(source *s, int i, int j)
     double sum = 0.0;
     (void)s;
     for (int l = 0; l < 3; l++) sum += sin(1.0 + i * (l + 1)) * cos(2.0 + j * (l + 2));
-    return j == s->of->n / 2 ? 0.0 : sum;
+    return j == s->n / 2 ? 0.0 : sum;
 }
-
-static double zeros(source *s, int i, int j) { return (void)s, (void)i, (void)j, 0.0; }
 
 /* R already: there is nothing to reflect. */
 static double triangle(source *s, int i, int j)
@@ -85,39 +59,35 @@ static double kahan(source *s, int i, int j)
     return (void)s, i > j ? 0.0 : pow(sin(1.2), i) * (i == j ? 1.0 : -cos(1.2));
 }
 
-static double hilbert(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + i + j); }
-
 static double specials(source *s, int i, int j)
 {
-    const double of[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
-    return (void)i, (void)j, whole(s, 0, 400) == 0 ? of[whole(s, 0, 4)] : uniform(s);
+    return (void)i, (void)j, special_or(s, 400, uniform(s));
 }
 
-const qr_kind qr_kinds[QR_KINDS] = {{"random", random_numbers, true},
-                                    {"small integers", small_integers, true},
-                                    {"graded columns", graded_columns, true},
-                                    {"graded rows", graded_rows, true},
-                                    {"tiny", tiny, false},
-                                    {"huge", huge, true},
-                                    {"wide range", wide_range, true},
-                                    {"deficient", deficient, true},
-                                    {"zeros", zeros, true},
-                                    {"triangle", triangle, true},
-                                    {"Kahan", kahan, true},
-                                    {"Hilbert", hilbert, true},
-                                    {"special values", specials, false}};
+const factor_kind qr_kinds[QR_KINDS] = {{"random", random_numbers, true},
+                                        {"small integers", small_integers, true},
+                                        {"graded columns", graded_columns, true},
+                                        {"graded rows", graded_rows, true},
+                                        {"tiny", tiny, false},
+                                        {"huge", huge, true},
+                                        {"wide range", wide_range, true},
+                                        {"deficient", deficient, true},
+                                        {"zeros", zeros, true},
+                                        {"triangle", triangle, true},
+                                        {"Kahan", kahan, true},
+                                        {"Hilbert", hilbert, true},
+                                        {"special values", specials, false}};
 number *make_matrix(const matrix *x)
 {
     number *a = test_memory(elements_of(x) * sizeof *a);
-    source s = {x->seed, x};
-    int k = 0;
-    while (strcmp(qr_kinds[k].name, x->data) != 0) k++;
+    source s = {x->seed, x->seed, x->m, x->n};
+    kind *const next = find_kind(qr_kinds, x->data)->make;
     memset(a, POISON, elements_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->m; i++) {
             number *const to = &a[i + (int64_t)j * x->ld];
-            to->re = qr_kinds[k].make(&s, i, j);
-            to->im = x->is_complex ? qr_kinds[k].make(&s, i, j) : 0.0;
+            to->re = next(&s, i, j);
+            to->im = x->is_complex ? next(&s, i, j) : 0.0;
         }
     return a;
 }
@@ -235,12 +205,8 @@ bool is_same(number x, number y) { return is_same_part(x.re, y.re) && is_same_pa
 
 uint64_t hash_of(const matrix *like, const number *x, size_t count)
 {
-    uint64_t hash = 14695981039346656037u, bits;
     double *packed = pack(like, x, count);
-    for (size_t i = 0; i < count * parts_of(like); i++) {
-        memcpy(&bits, &packed[i], sizeof bits);
-        hash = (hash ^ bits) * 1099511628211u;
-    }
+    const uint64_t hash = hash_numbers(HASH_START, packed, count * parts_of(like));
     free(packed);
     return hash;
 }
