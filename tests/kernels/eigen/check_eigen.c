@@ -553,9 +553,3 @@ TEST(level_is_lapacks)
            worst.value);
     CHECK_AT_MOST(worst.own.departure, 2.0 * worst.lapack.departure, "more than LAPACK's");
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

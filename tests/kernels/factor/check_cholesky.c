@@ -200,9 +200,3 @@ TEST(repeated_calls_have_the_same_bits)
         free(a);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

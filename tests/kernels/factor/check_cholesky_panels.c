@@ -166,9 +166,3 @@ TEST(bits_are_the_same_everywhere)
         free(a);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

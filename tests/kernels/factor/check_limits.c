@@ -184,9 +184,3 @@ TEST(device_is_reset_between_two_calls)
         free(before);
     }
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

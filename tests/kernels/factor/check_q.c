@@ -213,9 +213,3 @@ TEST(bits_of_q_are_the_same_everywhere)
     if (test_is_brief()) return;
     check_hashes(true, 0xbea83ec95702e853, 0x00710cfdb0e1277d);
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

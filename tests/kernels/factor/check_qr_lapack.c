@@ -87,9 +87,3 @@ TEST(signs_and_scales_are_lapacks)
                 check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k], test_seed(),
                                        is_complex});
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

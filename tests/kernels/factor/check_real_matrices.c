@@ -431,9 +431,3 @@ TEST(matrix_market_files)
     if (all) closedir(all);
     if (count == 0) skip();
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}

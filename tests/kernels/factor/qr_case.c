@@ -190,6 +190,16 @@ factors run_factors(const matrix *x, const number *a, const td_engine *engine, b
     return f;
 }
 
+void check_padding(const matrix *x, const number *a, const factors *f)
+{
+    for (int j = 0; j < x->n; j++)
+        for (int i = x->m; i < x->ld; i++) {
+            const int64_t e = i + (int64_t)j * x->ld;
+            CHECK(f->a[e].re == a[e].re && (!x->is_complex || f->a[e].im == a[e].im),
+                  "%s: padding has changed", text_of(x));
+        }
+}
+
 void free_factors(factors *f)
 {
     free(f->a);

@@ -48,6 +48,9 @@ td_qr_cut cut_in_use(const td_problem *p);
 factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph);
 void free_factors(factors *f);
 
+/* What lies between the columns of A is there still. */
+void check_padding(const matrix *x, const number *a, const factors *f);
+
 bool is_same(number x, number y);
 uint64_t hash_of(const matrix *like, const number *x, size_t count);
 

@@ -227,9 +227,3 @@ TEST(somewhat_worse_lines_take_moduli)
           (int)counted.planes, (int)counted.repaired);
     free_operands(&x);
 }
-
-int main(void)
-{
-    device_require();
-    return test_run();
-}
