@@ -124,9 +124,11 @@ static bool run_shape(const table *out, const shape *s, double ceiling)
     const td_route_terms terms = {.device = td_traits_current()};
     td_route_case any;
     td_route_case_begin(&any, s->m, s->n, s->k, 1, &terms);
-    for (int i = 0; i < TD_ROUTE_ROWS && good; i++)
-        if (td_route_rows[i].stage == TD_STAGE_GEMM && td_route_serves(&td_route_rows[i], &any))
-            good = run_row(out, &td_route_rows[i], &panels, ceiling);
+    for (int i = 0; i < TD_ROUTE_ROWS && good; i++) {
+        any.row = &td_route_rows[i];
+        if (any.row->stage == TD_STAGE_GEMM && any.row->serves(&any))
+            good = run_row(out, any.row, &panels, ceiling);
+    }
 out:
     cudaFree(a);
     cudaFree(b);

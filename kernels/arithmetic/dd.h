@@ -8,8 +8,7 @@
 #include "float32.h"
 #include "order.h"
 
-/* td_dd, td_dd_add, td_dd_mul, td_dd_start, td_dd_accumulate, td_dd_flush,
- * td_dd_renormalise. */
+/* td_dd, td_dd_add, td_dd_mul, td_dd_flush, td_dd_renormalise. */
 #define PAIR            tandem_dd
 #define REAL            double
 #define PAIR_MAKE       td_dd

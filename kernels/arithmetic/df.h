@@ -6,8 +6,7 @@
 #include "float32.h"
 #include "order.h"
 
-/* td_df, td_df_add, td_df_mul, td_df_start, td_df_accumulate, td_df_flush,
- * td_df_renormalise. */
+/* td_df, td_df_add, td_df_mul, td_df_flush, td_df_renormalise. */
 #define PAIR            tandem_df
 #define REAL            float
 #define PAIR_MAKE       td_df
@@ -50,8 +49,16 @@ TD_BOTH double td_df_join(tandem_df a)
     return td_is_finite32(a.hi) ? td_add64((double)a.hi, (double)a.lo) : (double)a.hi;
 }
 
-/* True where td_df_axpby rounds nothing to a multiple of 2^-1074 before the end: then *r is its
- * result. */
+/* alpha sum 2^e + beta c; at most 2^-51 (|alpha sum 2^e| + |beta c|) + 2^-1075 from the exact
+ * value, unless it or sum 2^e overflows. With z = sum 2^e in binary64 it is fma(alpha, z, beta c),
+ * as cuBLAS rounds, except where that rounds to a multiple of 2^-1074 before the end: where z is
+ * subnormal, or beta c and the result are. There alpha z and beta c are computed 2^600 times
+ * larger, and only their sum is rounded to such a multiple. Nothing overflows then: |alpha z| < 4
+ * and |beta c| < 12; what becomes subnormal is a factor of a product below 2^-1500. NaN and
+ * infinities are those of fma(alpha, z, beta c). sum is finite and normalised; -2148 <= e <= 2046.
+ * c counts if beta is not 0.
+ *
+ * True where nothing is rounded to such a multiple before the end: then *r is the result. */
 TD_BOTH bool td_df_axpby_whole(double alpha, tandem_df sum, int e, double beta, double c, double *r)
 {
     const double whole = td_df_join(sum), z = td_scale64(whole, e);
@@ -63,7 +70,7 @@ TD_BOTH bool td_df_axpby_whole(double alpha, tandem_df sum, int e, double beta, 
     return !(z_is_cut || q_is_cut) || !(td_abs64(*r) < 8.0);
 }
 
-/* The result of td_df_axpby where td_df_axpby_whole is false. */
+/* The result where td_df_axpby_whole is false. */
 TD_BOTH double td_df_axpby_cut(double alpha, tandem_df sum, int e, double beta, double c)
 {
     const double whole = td_df_join(sum), z = td_scale64(whole, e);
@@ -74,21 +81,6 @@ TD_BOTH double td_df_axpby_cut(double alpha, tandem_df sum, int e, double beta, 
     const double t = td_abs64(beta) < 1.0 ? td_mul64(td_mul64(beta, 0x1p600), c)
                                           : td_mul64(beta, td_mul64(c, 0x1p600));
     return td_mul64(td_fma64(a, s, t), 0x1p-600);
-}
-
-/* alpha sum 2^e + beta c; at most 2^-51 (|alpha sum 2^e| + |beta c|) + 2^-1075 from the exact
- * value, unless it or sum 2^e overflows. With z = sum 2^e in binary64 it is fma(alpha, z, beta c),
- * as cuBLAS rounds, except where that rounds to a multiple of 2^-1074 before the end: where z is
- * subnormal, or beta c and the result are. There alpha z and beta c are computed 2^600 times
- * larger, and only their sum is rounded to such a multiple. Nothing overflows then: |alpha z| < 4
- * and |beta c| < 12; what becomes subnormal is a factor of a product below 2^-1500. NaN and
- * infinities are those of fma(alpha, z, beta c). sum is finite and normalised; -2148 <= e <= 2046.
- * c counts if beta is not 0. */
-TD_BOTH double td_df_axpby(double alpha, tandem_df sum, int e, double beta, double c)
-{
-    double r;
-    return td_df_axpby_whole(alpha, sum, e, beta, c, &r) ? r
-                                                         : td_df_axpby_cut(alpha, sum, e, beta, c);
 }
 
 #endif

@@ -54,24 +54,7 @@ TD_BOTH void td_ts_tail(float *mid, float *low, tandem_ts a, tandem_ts b)
     *low = td_fma(a.z, b.x, *low);
 }
 
-/* Adds a b to the running sum s of one block: s.x takes the rounded sum, s.y and s.z what is lost
- * at the first and at the second level. 41 operations. s stays unnormalised; over a block of 8
- * terms |error| <= 2131 v^3 sum |a b|, 2^-60.9; seen: 72 v^3 from a search for the worst block.
- * Blocks of 16 have 8655 and 322. */
-TD_BOTH void td_ts_accumulate(tandem_ts *s, tandem_ts a, tandem_ts b)
-{
-    float product_error, sum_error, e1, e2;
-    const float p = td_two_prod(a.x, b.x, &product_error);
-    s->x = td_two_sum(s->x, p, &sum_error);
-    s->y = td_two_sum(s->y, product_error, &e1);
-    s->y = td_two_sum(s->y, sum_error, &e2);
-    float low = td_add(e1, e2);
-    td_ts_tail(&s->y, &low, a, b);
-    s->z = td_add(s->z, low);
-}
-
-/* Sets *s to the first term a b of a block, to which td_ts_accumulate adds the others. 21
- * operations. */
+/* Sets *s to a b, unnormalised: the first term of a block. 21 operations. */
 TD_BOTH void td_ts_start(tandem_ts *s, tandem_ts a, tandem_ts b)
 {
     s->x = td_two_prod(a.x, b.x, &s->y);

@@ -104,7 +104,7 @@ struct format {
         for (int e = 0; e < rows * cols; e++) s.total[e] = td_ts(0.0f, 0.0f, 0.0f);
     }
 
-    /* td_ts_accumulate, or td_ts_start, for the rows of group g. */
+    /* td_ts_accumulate of tests/ref/terms.h, or td_ts_start, for the rows of group g. */
     template <bool first> TD_DEVICE void accumulate_group(sums &s, int g, const td_term<format> &t)
     {
         const float *a[components];

@@ -78,13 +78,6 @@ td_route_case td_route_case_of(const td_real_product *p, td_parameter parameter,
 
 /* ---- choosing ---- */
 
-bool td_route_serves(const td_route_row *row, const td_route_case *given)
-{
-    td_route_case c = *given;
-    c.row = row;
-    return row->serves(&c);
-}
-
 /* The first row that serves and costs least, of those whose bit `without` has not; NULL: there is
  * none. */
 static const td_route_row *cheapest(td_stage stage, const td_route_case *given, uint64_t without)

@@ -85,7 +85,7 @@ td_route_terms td_route_terms_of(const td_real_product *p, td_parameter paramete
     FIELD(int, planes)         /* of the int8 product */                                           \
     FIELD(td_route_terms, terms)                                                                   \
     FIELD(td_route, route) /* of the stages before; 0 where nothing is chosen yet */               \
-    FIELD(const struct td_route_row *, row) /* that is asked: see td_route_serves */
+    FIELD(const struct td_route_row *, row) /* that is asked */
 typedef struct {
 #define FIELD(type, name) type name;
     TD_ROUTE_CASE(FIELD)
@@ -122,9 +122,6 @@ td_route_case td_route_case_of(const td_real_product *p, td_parameter parameter,
 /* Sets what the int8 products of a pass are like (type, rows, depth and planes) by the other fields
  * of the case. */
 void td_route_set_product(td_route_case *c);
-
-/* True if the row's kernel can make such a part: asks the row with c->row set to it. */
-bool td_route_serves(const td_route_row *row, const td_route_case *c);
 
 /* The value of one stage: c->route has those before. If no row serves without those that c leaves
  * out, all rows count. */

@@ -74,10 +74,11 @@ void td_report_after_fork(bool is_child)
 
 void td_report_open(const td_options *o, const char *version)
 {
-    report.options = o;
-    report.version = version;
-    report.last = &report.first;
-    report.is_complete = is_forked = is_moved = false;
+    is_on = is_forked = is_moved = false;
+    td_records_free();
+    report = (td_report){.options = o, .version = version, .last = &report.first};
+    if (kept_stderr.copy > 0) close(kept_stderr.copy);
+    kept_stderr = (td_report_stderr){.copy = -1};
     said_error = 0;
     atomic_store(&due, 0);
     clock_gettime(CLOCK_REALTIME, &report.start);
@@ -305,13 +306,4 @@ void td_report_write_so_far(void)
     pthread_mutex_lock(&writing);
     if (!report.is_complete) write_and_put_off();
     pthread_mutex_unlock(&writing);
-}
-
-void td_report_close(void)
-{
-    is_on = false;
-    td_records_free();
-    report = (td_report){0};
-    if (kept_stderr.copy > 0) close(kept_stderr.copy);
-    kept_stderr = (td_report_stderr){.copy = -1};
 }

@@ -44,7 +44,8 @@ typedef struct td_record td_record; /* one line of the report; lives as long as 
 
 /* Starts the report that o asks for, if any, or the counts that TANDEM_VERIFY needs; o and
  * version (Tandem's) must stay valid. A file that cannot be written gets one line, and the
- * report stays off. Call once, before the other functions. */
+ * report stays off. Call before the other functions, and again to begin anew: the records of the
+ * report before are freed, and no other thread may use it meanwhile. */
 void td_report_open(const td_options *o, const char *version);
 
 /* Has calls counted from now on, though the options asked for no report: td_report_compose has the
@@ -122,9 +123,5 @@ void td_report_write(void);
 /* Round a fork(). A child counts for itself, from zero. */
 void td_report_before_fork(void);
 void td_report_after_fork(bool is_child);
-
-/* Turns the report off and frees all records. For tests; no other thread may use the report
- * meanwhile. */
-void td_report_close(void);
 
 #endif

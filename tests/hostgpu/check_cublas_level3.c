@@ -125,9 +125,8 @@ static void compare_all(const type *t, const char *what, int variant, const numb
         const number is = t->get(got, i);
 
         if (isnan(creal(want[i])) ? !isnan(creal(is)) : !(cabs(is - want[i]) <= 200 * t->unit))
-            fail_msg("seed %d: %s%s, variant %d, element %d is %g + %gi, not %g + %gi", SEED,
-                     t->name, what, variant, i, creal(is), cimag(is), creal(want[i]),
-                     cimag(want[i]));
+            fail_msg("%s%s, variant %d, element %d is %g + %gi, not %g + %gi", t->name, what,
+                     variant, i, creal(is), cimag(is), creal(want[i]), cimag(want[i]));
     }
 }
 
@@ -277,8 +276,7 @@ static void check_triangular(const type *t, int variant)
         multiply(CUBLAS_OP_N, CUBLAS_OP_N, M, N, N, 1, c, M, whole, N, 0, product);
     for (int i = 0; i < M * N; i++)
         if (!(cabs(product[i] - b[i]) <= 1e4 * t->unit))
-            fail_msg("seed %d: %strsm, variant %d, residual %g", SEED, t->name, variant,
-                     cabs(product[i] - b[i]));
+            fail_msg("%strsm, variant %d, residual %g", t->name, variant, cabs(product[i] - b[i]));
 }
 
 static void check_gemm(const type *t, int variant)

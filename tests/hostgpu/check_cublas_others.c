@@ -37,7 +37,7 @@ TEST(test_trsm)
                     sum += side == CUBLAS_SIDE_LEFT ? full[i + l * order] * x[l + j * M]
                                                     : x[i + l * M] * full[l + j * order];
                 if (!(fabs(sum - 2 * old[i + j * M]) <= 1e-12))
-                    fail_msg("seed %d: variant %d, residual(%d,%d) is %g", SEED, variant, i, j,
+                    fail_msg("variant %d, residual(%d,%d) is %g", variant, i, j,
                              sum - 2 * old[i + j * M]);
             }
         cudaFree(a);

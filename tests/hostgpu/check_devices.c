@@ -8,18 +8,7 @@
 #include "executor_kernels.h"
 #include "expect.h"
 
-#define DEVICE_BYTES ((size_t)64 << 20)
-
 enum { DEVICES = 3, COUNT = 100 };
-
-static size_t free_bytes(void)
-{
-    size_t available = 0, total = 0;
-
-    expect_success(cudaMemGetInfo(&available, &total));
-    assert_int_equal(total, DEVICE_BYTES);
-    return available;
-}
 
 static struct cudaPointerAttributes attributes_of(const void *pointer)
 {

@@ -1,18 +1,6 @@
 /* check_runtime.c - the stand-in for the CUDA runtime. */
 #include "expect.h"
 
-/* The test runs with HOSTGPU_MEMORY=64M. */
-#define DEVICE_BYTES ((size_t)64 << 20)
-
-static size_t free_bytes(void)
-{
-    size_t available = 0, total = 0;
-
-    expect_success(cudaMemGetInfo(&available, &total));
-    assert_int_equal(total, DEVICE_BYTES);
-    return available;
-}
-
 static enum cudaMemoryType type_of(const void *pointer)
 {
     struct cudaPointerAttributes attributes;

@@ -11,8 +11,6 @@
 #include "../support/random.h"
 #include "expect.h"
 
-enum { SEED = 20240607 };
-
 static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
 static cublasHandle_t handle;
 
@@ -33,9 +31,12 @@ static inline int destroy(void **state)
 
 /* ---- matrices in device memory, which the test reads and writes directly ---- */
 
-static uint64_t random_state = SEED;
-
-static inline double random_number(void) { return random_signed(&random_state); }
+static inline double random_number(void)
+{
+    static uint64_t state;
+    if (!state) state = test_seed();
+    return random_signed(&state);
+}
 
 static inline void *acquire(size_t bytes)
 {
@@ -106,9 +107,8 @@ static inline void compare(const shape *s, const double *a, const double *b, con
             if (i >= s->m) {
                 assert_memory_equal(&got[at], &old[at], sizeof got[at]);
             } else if (!agrees(got[at], want, (s->k + 3) * unit * size)) {
-                fail_msg("seed %d: %d%d %d x %d x %d, alpha %g, beta %g, C(%d,%d) is %a, not %a",
-                         SEED, s->op_a, s->op_b, s->m, s->n, s->k, s->alpha, s->beta, i, j, got[at],
-                         want);
+                fail_msg("%d%d %d x %d x %d, alpha %g, beta %g, C(%d,%d) is %a, not %a", s->op_a,
+                         s->op_b, s->m, s->n, s->k, s->alpha, s->beta, i, j, got[at], want);
             }
         }
 }

@@ -11,6 +11,7 @@
 
 #include <cusolverDn.h>
 
+#include "../support/random.h"
 #include "expect.h"
 
 #define expect_status(call, status) assert_int_equal((call), (status))
@@ -204,13 +205,12 @@ static inline number *at(const matrix *a, int i, int j)
     return &a->x[(size_t)i + (size_t)j * (size_t)a->rows];
 }
 
-static uint64_t random_state = 20240607;
-
 /* Short enough for binary32. */
 static inline long double random_number(void)
 {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (long double)(random_state >> 44) * 0x1p-19L - 1;
+    static test_random state;
+    if (!state.state) state = random_start(test_seed());
+    return (long double)(random_bits(&state) >> 44) * 0x1p-19L - 1;
 }
 
 static inline number number_of(long double re, long double im)

@@ -21,6 +21,17 @@
         assert_int_equal(cudaGetLastError(), cudaSuccess);                                         \
     } while (0)
 
+/* Free memory of a device of HOSTGPU_MEMORY=64M. */
+enum { DEVICE_BYTES = 64 << 20 };
+static inline size_t free_bytes(void)
+{
+    size_t available = 0, total = 0;
+
+    expect_success(cudaMemGetInfo(&available, &total));
+    assert_int_equal(total, DEVICE_BYTES);
+    return available;
+}
+
 /* stderr goes into a file from start_capture until end_capture, which gives the text; to be
  * freed. */
 typedef struct {

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../kernels/arithmetic/dd.h"
-#include "../../kernels/arithmetic/df.h"
-#include "../../kernels/arithmetic/ts.h"
+#include "terms.h"
 
 /* Lines are rows of op(A) or columns of op(B). */
 typedef struct {

@@ -50,7 +50,7 @@ TEST(one_large_eigenvalue)
 TEST(second_differences)
 {
     double a[N * N] = {0}, v[N], turned[N * N], half = 0.0;
-    test_random r = random_start(3);
+    test_random r = random_start(test_seed());
     for (int i = 0; i < N; i++) {
         a[i * (N + 1)] = 2.0;
         if (i > 0) a[i * N + i - 1] = a[(i - 1) * N + i] = -1.0;

@@ -14,7 +14,7 @@
 #include "fixed.h"
 #include "ref.h"
 
-enum { SEED = 31, M = 5, N = 4, MAX_K = 600, ROUNDS = 60 };
+enum { M = 5, N = 4, MAX_K = 600, ROUNDS = 60 };
 
 /* Any sum of products of three binary64 numbers is exact in so many bits. */
 enum { BITS = 6700 };
@@ -91,7 +91,7 @@ static void add_term(mpfr_t sum, mpfr_t term, double x, double y, double z)
 /* The whole range, subnormals and deep cancellation included. */
 TEST(fixed_numbers_are_exact)
 {
-    test_random r = random_start(SEED);
+    test_random r = random_start(test_seed());
     mpfr_t sum, inner, term;
     mpfr_inits2(BITS, sum, inner, term, (mpfr_ptr)0);
     for (int round = 0; round < 3000; round++) {
@@ -112,13 +112,13 @@ TEST(fixed_numbers_are_exact)
         add_term(sum, term, again, factor, 1.0);
         const long double got = fixed_value(&x);
         const double want = mpfr_get_d(sum, MPFR_RNDN);
-        CHECK(same_bits((double)got, want) || (want == 0.0 && got == 0.0L),
-              "round %d, seed %d: %a, not %a", round, SEED, (double)got, want);
+        CHECK(same_bits((double)got, want) || (want == 0.0 && got == 0.0L), "round %d: %a, not %a",
+              round, (double)got, want);
         mpfr_set_ld(inner, got, MPFR_RNDN);
         mpfr_sub(inner, inner, sum, MPFR_RNDN);
         mpfr_div(inner, inner, sum, MPFR_RNDN);
         CHECK(mpfr_zero_p(sum) || fabs(mpfr_get_d(inner, MPFR_RNDN)) < 0x1p-62,
-              "round %d, seed %d: %Lg is not that close", round, SEED, got);
+              "round %d: %Lg is not that close", round, got);
     }
     mpfr_clears(sum, inner, term, (mpfr_ptr)0);
 }
@@ -198,7 +198,7 @@ TEST(errors_equal_those_of_mpfr)
     static const double bounds[REF_FORMATS] = {0x1p-43, 0x1.001p-53, 0x1.001p-53, 0x1.001p-53};
     double worst[REF_FORMATS] = {0.0}, worst_ieee = 0.0;
     for (int round = 0; round < ROUNDS; round++) {
-        const uint64_t seed = (uint64_t)(SEED + round);
+        const uint64_t seed = test_seed();
         test_random r = random_start(seed);
         problem p;
         make(&p, random_int(&r, 1, MAX_K), &r, spreads[round % 5], scales[round % 3]);
@@ -227,8 +227,7 @@ TEST(errors_equal_those_of_mpfr)
 /* A matrix of a format, in the shape of one of binary64; its borders are zeros. */
 static void *split(const ref_format *format, const test_matrix *x)
 {
-    char *s = calloc(x->count, format->bytes);
-    CHECK(s, "no memory");
+    char *s = test_zeros(x->count, format->bytes);
     for (int64_t j = 0; j < x->cols; j++)
         for (int64_t i = 0; i < x->rows; i++)
             format->split(*matrix_at(x, i, j), s + (i + j * x->ld) * (int64_t)format->bytes);
@@ -271,7 +270,7 @@ TEST(typed_errors_equal_those_of_mpfr)
 {
     double worst[REF_FORMATS] = {0.0};
     for (int round = 0; round < ROUNDS; round++) {
-        test_random r = random_start((uint64_t)(SEED + round));
+        test_random r = random_start(test_seed());
         problem p;
         make(&p, random_int(&r, 1, MAX_K), &r, round % 10, 0);
         for (int f = 0; f < REF_FORMATS; f++) {
@@ -286,10 +285,10 @@ TEST(typed_errors_equal_those_of_mpfr)
                 double nearest;
                 const double got = ref_error_typed(&before, e % M, e / M, value);
                 const double want = exact_error(&before, e % M, e / M, value, &nearest);
-                CHECK_AT_MOST(fabs(got - want), want * 0x1p-50, "%s, element %d, seed %d: %a, %a",
-                              format->type, (int)e, SEED + round, got, want);
-                CHECK_AT_MOST(got, typed_bounds[f], "%s, element %d, seed %d", format->type, (int)e,
-                              SEED + round);
+                CHECK_AT_MOST(fabs(got - want), want * 0x1p-50, "%s, element %d, round %d: %a, %a",
+                              format->type, (int)e, round, got, want);
+                CHECK_AT_MOST(got, typed_bounds[f], "%s, element %d, round %d", format->type,
+                              (int)e, round);
                 worst[f] = fmax(worst[f], got);
             }
             clear_typed(&t);
@@ -304,7 +303,7 @@ TEST(typed_errors_equal_those_of_mpfr)
 /* Without scaling, alpha or beta, the mode and the product in its type are one. */
 TEST(typed_reference_agrees)
 {
-    test_random r = random_start(SEED);
+    test_random r = random_start(test_seed());
     problem p;
     make(&p, MAX_K, &r, 0, 0);
     for (int64_t l = 0; l < MAX_K;
@@ -334,10 +333,10 @@ TEST(typed_reference_agrees)
 /* Rows and columns that pad k with zeros, as the kernels do, change no bit. */
 static void check_zeros_past(int64_t k, const ref_format *format)
 {
-    test_random r = random_start(SEED);
+    test_random r = random_start(test_seed());
     problem p, q;
     make(&p, k, &r, 3, 0);
-    r = random_start(SEED + 1);
+    r = random_start(test_seed());
     make(&q, k + 32, &r, 3, 0);
     for (int64_t l = 0; l < k + 32; l++) {
         for (int64_t i = 0; i < M; i++)
@@ -362,7 +361,7 @@ TEST(zeros_past_k_change_nothing)
 /* One product is not 0, and the lines' largest elements have no part in it. */
 static void make_far(problem *p, int spread)
 {
-    test_random r = random_start(SEED);
+    test_random r = random_start(test_seed());
     make(p, 64, &r, 0, 0);
     for (int64_t l = 0; l < 64; l++) {
         *matrix_at(&p->a, 2, l) = l == 5 ? 1.0 : l == 7 ? ldexp(1.0, -spread / 2) : 0.0;
@@ -391,7 +390,7 @@ TEST(far_terms_are_repaired)
 /* The comparisons that tests of kernels use - bits, hash, error - see single bits. */
 TEST(planted_faults_are_seen)
 {
-    test_random r = random_start(SEED);
+    test_random r = random_start(test_seed());
     problem p;
     make(&p, 64, &r, 0, 0);
     ref_find("df")->product(&p.gemm);
@@ -433,7 +432,7 @@ TEST(planted_faults_of_types_are_seen)
 {
     for (int f = 0; f < REF_FORMATS; f++) {
         const ref_format *format = ref_formats[f];
-        test_random r = random_start(SEED);
+        test_random r = random_start(test_seed());
         problem p;
         make(&p, 1, &r, 0, 0);
         typed_problem t;
@@ -484,7 +483,7 @@ TEST(faithful_is_the_exact_product_rounded)
 {
     static const int spreads[] = {0, 5, 60, 400}, scales[] = {0, 250, -500};
     for (int round = 0; round < 24; round++) {
-        const uint64_t seed = SEED + (uint64_t)round;
+        const uint64_t seed = test_seed();
         test_random r = random_start(seed);
         problem p;
         make(&p, 1 + 7 * round, &r, spreads[round % 4], scales[round % 3]);

@@ -3,6 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "random.h"
 
 enum { TEXT_BYTES = 1024, MOST_TESTS = 64 };
 
@@ -89,6 +93,20 @@ char *test_read_file(const char *path)
     return text;
 }
 
+void *test_memory(size_t bytes)
+{
+    void *const p = malloc(bytes ? bytes : 1);
+    CHECK(p, "no memory");
+    return p;
+}
+
+void *test_zeros(size_t count, size_t bytes)
+{
+    void *const p = calloc(count ? count : 1, bytes);
+    CHECK(p, "no memory");
+    return p;
+}
+
 bool test_is_brief(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
@@ -105,9 +123,34 @@ bool test_takes(int i, int step)
     return i % step == 0 || test_is_brief() || test_takes_everything();
 }
 
+/* As TEST_SEED says; without it another one in each process. */
+static uint64_t seed_of_run(void)
+{
+    const char *const given = getenv("TEST_SEED");
+    if (given) return strtoull(given, NULL, 10);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    test_random mixed = random_start((uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec << 2 ^
+                                     (uint64_t)getpid() << 40);
+    return random_bits(&mixed) >> 33;
+}
+
+uint64_t test_seed(void)
+{
+    static bool is_drawn;
+    static test_random run;
+    if (!is_drawn) {
+        is_drawn = true;
+        run = random_start(seed_of_run());
+        test_note("TEST_SEED=%llu", (unsigned long long)run.state);
+        fflush(stdout); /* a test that crashes has said it, too */
+    }
+    return random_bits(&run) >> 33;
+}
+
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed)
 {
     if (argc > 1) *cases = atoi(argv[1]);
-    if (argc > 2) *first_seed = strtoull(argv[2], NULL, 10);
+    *first_seed = argc > 2 ? strtoull(argv[2], NULL, 10) : test_seed();
     test_note("%d cases from seed %llu", *cases, (unsigned long long)*first_seed);
 }

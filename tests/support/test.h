@@ -79,12 +79,20 @@ bool test_takes(int i, int step);
 /* One line on stdout, for results that somebody may want to follow over time. */
 __attribute__((format(printf, 1, 2))) void test_note(const char *format, ...);
 
-/* The arguments of a test of random cases, [CASES [SEED]], in the place of what is given; says what
- * will be run. */
+/* A seed for random numbers below 2^31, another one at each call and in each run. What the first
+ * call prints as TEST_SEED gives, in the environment, all seeds of a run again. */
+uint64_t test_seed(void);
+
+/* The arguments of a test of random cases, [CASES [SEED]]: CASES in the place of what is given, and
+ * without SEED a fresh one. Says what will be run. */
 void test_take_cases(int argc, char **argv, int *cases, uint64_t *first_seed);
 
 /* A file's first 64 KiB; valid until the next call. */
 char *test_read_file(const char *path);
+
+/* Memory as malloc gives it, and as calloc does; where there is none, the test fails. */
+void *test_memory(size_t bytes);
+void *test_zeros(size_t count, size_t bytes);
 
 /* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */
 const char *test_power(double x);

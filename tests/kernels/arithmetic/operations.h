@@ -1,13 +1,11 @@
-/* operations.h - the functions of kernels/arithmetic/float32.h, df.h, dd.h, ts.h and bench/paper.h
- * by number, from one kind of record to one kind of result: the same cases run on the host and in a
- * kernel, and the bits are compared. For C and CUDA C. */
+/* operations.h - the functions of kernels/arithmetic/float32.h, df.h, dd.h, ts.h, of
+ * tests/ref/terms.h and of bench/paper.h by number, from one kind of record to one kind of result:
+ * the same cases run on the host and in a kernel, and the bits are compared. For C and CUDA C. */
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
 
 #include "bench/paper.h"
-#include "kernels/arithmetic/dd.h"
-#include "kernels/arithmetic/df.h"
-#include "kernels/arithmetic/ts.h"
+#include "tests/ref/terms.h"
 
 /* X(function, kind of its arguments, their format): cases.c and numbers.h have kinds and
  * formats. */

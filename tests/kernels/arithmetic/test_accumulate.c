@@ -9,8 +9,6 @@
 #include "tests/support/bits.h"
 #include "sums.h"
 
-enum { SEED = 23 };
-
 /* pair_tmpl.h's bound for a block of b terms. */
 static double pair_block_bound(int b) { return 0.5 * b * b + 5.5 * b + 9.0; }
 
@@ -126,8 +124,8 @@ static void check_random_blocks(terms *t, kind which, test_random *r)
         const int length = lengths[round % 6];
         fill(t, length, which, r);
         const double error = error_of(t, length, sum_block(t, 0, length));
-        CHECK_AT_MOST(error, block_bound(t, length), "%s, %s, round %d, %d terms, seed %d",
-                      t->f->name, kind_names[which], round, length, SEED);
+        CHECK_AT_MOST(error, block_bound(t, length), "%s, %s, round %d, %d terms", t->f->name,
+                      kind_names[which], round, length);
         if (length == block) worst = fmax(worst, error);
     }
     test_note("%s block of %d, %s: worst %.2f = %s", t->f->name, block, kind_names[which], worst,
@@ -142,8 +140,8 @@ static void check_random_superblocks(terms *t, kind which, test_random *r)
         fill(t, count, which, r);
         const number sum = sum_superblock(t, 0, count);
         const double error = error_of(t, count, sum);
-        CHECK_AT_MOST(error, superblock_bound(t, count), "%s, %s, round %d, %d terms, seed %d",
-                      t->f->name, kind_names[which], round, count, SEED);
+        CHECK_AT_MOST(error, superblock_bound(t, count), "%s, %s, round %d, %d terms", t->f->name,
+                      kind_names[which], round, count);
         CHECK(is_normalised(t->f->format, sum.part), "%s: (%a, %a, %a)", t->f->name, sum.part[0],
               sum.part[1], sum.part[2]);
         worst = fmax(worst, error);
@@ -155,7 +153,7 @@ static void check_random_superblocks(terms *t, kind which, test_random *r)
 TEST(random_sums_keep_their_bounds)
 {
     for (int f = 0; f < ARITHMETICS; f++) {
-        test_random r = random_start(SEED);
+        test_random r = random_start(test_seed());
         terms_start(&all, &arithmetics[f]);
         for (kind which = 0; which < KINDS; which++) check_random_blocks(&all, which, &r);
         for (kind which = 0; which < KINDS; which++) check_random_superblocks(&all, which, &r);
@@ -177,7 +175,7 @@ TEST(constants_keep_their_bounds)
     enum { KNOWN = sizeof known / sizeof *known, ROUNDS = 300 };
     for (int f = 0; f < ARITHMETICS; f++) {
         const arithmetic *const which = &arithmetics[f];
-        test_random r = random_start(SEED);
+        test_random r = random_start(test_seed());
         double worst_block = 0.0, worst = 0.0;
         terms_start(&all, which);
         for (int round = 0; round < KNOWN + ROUNDS; round++) {
@@ -206,7 +204,7 @@ TEST(constants_keep_their_bounds)
 /* The first term's own function makes what td_df_accumulate makes of zeros. */
 TEST(starts_equal_accumulation_from_zero)
 {
-    test_random r = random_start(SEED);
+    test_random r = random_start(test_seed());
     for (int i = 0; i < 300000; i++) {
         const arithmetic *const f = &arithmetics[i % ARITHMETICS];
         number a, b;
@@ -244,7 +242,7 @@ TEST(renormalising_keeps_values)
     for (int f = 0; f < ARITHMETICS; f++) {
         const format_id format = arithmetics[f].format;
         const int parts = formats[format].parts;
-        test_random r = random_start(SEED);
+        test_random r = random_start(test_seed());
         terms_start(&all, &arithmetics[f]);
         for (int i = 0; i < 60000; i++) {
             number s = {{round_part(format, 0, random_uniform(&r) + 0.5)}};
@@ -300,8 +298,8 @@ static double search_block(terms *t, int start, int steps, test_random *r)
                 change_number(r, t->f->format, changed[n]->part);
         }
         const double error = error_of(t, t->f->block, sum_block(t, 0, t->f->block));
-        CHECK_AT_MOST(error, block_bound(t, t->f->block), "%s, start %d, step %d, seed %d",
-                      t->f->name, start, step, SEED);
+        CHECK_AT_MOST(error, block_bound(t, t->f->block), "%s, start %d, step %d", t->f->name,
+                      start, step);
         if (error >= worst)
             worst = error;
         else
@@ -310,13 +308,15 @@ static double search_block(terms *t, int start, int steps, test_random *r)
     return worst;
 }
 
+/* Four searches; more where these find no such block, as they do for one of some ten seeds. */
 TEST(no_search_breaks_the_bounds)
 {
+    enum { MOST = 40 };
     for (int f = 0; f < ARITHMETICS; f++) {
-        test_random r = random_start(SEED);
+        test_random r = random_start(test_seed());
         double worst = 0.0;
         terms_start(&all, &arithmetics[f]);
-        for (int start = 0; start < 4; start++)
+        for (int start = 0; start < 4 || (worst <= bounds[f].found && start < MOST); start++)
             worst = fmax(worst, search_block(&all, start, 6000, &r));
         test_note("%s: worst block found: %.2f = %s; the bound is %g", all.f->name, worst,
                   test_power(worst * all.f->unit), block_bound(&all, all.f->block));

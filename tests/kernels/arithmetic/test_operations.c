@@ -8,7 +8,7 @@
 #include "cases.h"
 #include "exact.h"
 
-enum { SEED = 21, RANDOM_CASES = 200000, SEARCH_STEPS = 20000 };
+enum { RANDOM_CASES = 200000, SEARCH_STEPS = 20000 };
 
 /* The exact value r of a function, and the bound on its error: sum (|a| + |b|), product |a b| or,
  * for a b + c, product |a b| + sum (|a b| + |c|). */
@@ -199,9 +199,9 @@ static void check_promise(const promise *p)
     state s;
     start(&s, p);
     if (p->hard) check_case(p->hard, &s);
-    cases_visit(p->which, SEED, test_cases(RANDOM_CASES), check_case, &s);
+    cases_visit(p->which, test_seed(), test_cases(RANDOM_CASES), check_case, &s);
     const double by_cases = s.worst;
-    search(&s, SEED);
+    search(&s, test_seed());
     const operation_in *in = &s.worst_in;
     test_note("%s: %ld cases, %ld overlap, worst %s, by search %s, bound %s, at (%a, %a, %a) "
               "(%a, %a, %a) (%a, %a, %a)",
@@ -227,7 +227,7 @@ TEST(planted_faults_are_seen)
     exact_init(x);
     exact_init(y);
     for (format_id f = DF; f < FORMAT_COUNT; f++) {
-        test_random r = random_start(SEED);
+        test_random r = random_start(test_seed());
         const int last = formats[f].parts - 1;
         double a[MAX_PARTS] = {0.0};
         do random_number(&r, f, 0, 0, a);

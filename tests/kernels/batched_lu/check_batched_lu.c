@@ -16,7 +16,6 @@
 #include "lu_residual.h"
 #include "lu_batch.h"
 
-static uint64_t seed = 20261122;
 static int step_of_orders = 1;
 static bool every_type;
 
@@ -33,8 +32,7 @@ static int *device_ints(const int *values, int count)
 static void compare_ints(const int *device, const int *wanted, int count, const char *what,
                          const lu_batch *s)
 {
-    int *given = malloc(((size_t)count + 1) * sizeof *given);
-    CHECK(given, "no memory");
+    int *given = test_memory(((size_t)count + 1) * sizeof *given);
     CHECK_CUDA(
         cudaMemcpy(given, device, ((size_t)count + 1) * sizeof *given, cudaMemcpyDeviceToHost));
     for (int i = 0; i < count; i++)
@@ -54,9 +52,8 @@ typedef struct {
 static factored factored_make(td_lu_type type, int n, int pad, int count, bool has_pivots)
 {
     factored f = {.a = lu_batch_make(type, n, n, pad, count), .has_pivots = has_pivots};
-    f.pivots = malloc((size_t)(n * count) * sizeof *f.pivots);
-    f.info = malloc((size_t)count * sizeof *f.info);
-    CHECK(f.pivots && f.info, "no memory");
+    f.pivots = test_memory((size_t)(n * count) * sizeof *f.pivots);
+    f.info = test_memory((size_t)count * sizeof *f.info);
     return f;
 }
 
@@ -75,7 +72,7 @@ static void factor_by_reference(factored *f)
 static factored factored_of_kind(td_lu_type type, int n, int pad, int count, lu_kind kind,
                                  bool has_pivots)
 {
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     factored f = factored_make(type, n, pad, count, has_pivots);
     for (int i = 0; i < count; i++) lu_fill(&f.a, i, kind, &random);
     factor_by_reference(&f);
@@ -136,7 +133,7 @@ static void check_vectors(td_lu_vectors p, lu_batch *given, const lu_batch *want
                           const char *kind)
 {
     char what[80];
-    void *const sides = malloc(given->bytes);
+    void *const sides = test_memory(given->bytes);
     memcpy(sides, given->host, given->bytes);
     for (int way = 0; way < ways_of(p.type); way++) {
         take_way(&p, way);
@@ -214,7 +211,7 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
 {
     char what[60];
     const int n = f->a.rows, count = f->a.count;
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     lu_batch given = lu_batch_make(f->a.type, n, vectors, 2, count);
     for (int i = 0; i < count; i++) lu_fill(&given, i, LU_RANDOM, &random);
     lu_batch_upload(&given);
@@ -305,7 +302,7 @@ TEST(large_factors)
 static factored factored_late(td_lu_type type, int n, lu_kind kind)
 {
     enum { COUNT = 9 };
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     factored f = factored_make(type, n, n % 2, COUNT, true);
     for (int i = 0; i < COUNT; i++) lu_fill(&f.a, i, LU_RANDOM, &random);
     for (int k = 0; k < 2; k++)
@@ -359,7 +356,7 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
                            bool on_device)
 {
     char what[40];
-    test_random random = random_start(seed++);
+    test_random random = random_start(test_seed());
     const td_lu_operation op = (td_lu_operation)(bits >> 3 & 3);
     const bool is_upper = bits & 1, is_unit = bits & 2, is_right = bits & 4;
     lu_batch a = make_triangles(type, n, is_upper, is_unit, &random);

@@ -45,8 +45,7 @@ typedef struct {
 static dense dense_zero(const lu_batch *s)
 {
     const size_t count = (size_t)s->rows * (size_t)s->rows;
-    dense x = {s->rows, s->type >= TD_LU_C, calloc(2 * count, sizeof *x.re), NULL};
-    CHECK(x.re, "no memory");
+    dense x = {s->rows, s->type >= TD_LU_C, test_zeros(2 * count, sizeof *x.re), NULL};
     x.im = x.re + count;
     return x;
 }
@@ -145,10 +144,9 @@ static residual of_lapack(const lu_batch *a)
 {
     int n = a->rows, info = 0, size = 64 * n;
     lu_batch x = lu_batch_copy(a);
-    int *pivots = malloc((size_t)n * sizeof *pivots);
-    void *work = malloc((size_t)size * x.number_bytes);
+    int *pivots = test_memory((size_t)n * sizeof *pivots);
+    void *work = test_memory((size_t)size * x.number_bytes);
     residual r = {0, NAN};
-    CHECK(pivots && work, "no memory");
     lapack[a->type].getrf(&n, &n, x.host, &x.ld, pivots, &info);
     r.factor = factor_residual(a, &x, pivots);
     if (info == 0) {
@@ -164,10 +162,9 @@ static residual of_lapack(const lu_batch *a)
 static residual of_kernels(const lu_batch *a)
 {
     const int n = a->rows;
-    int info = 0, *device = NULL, *pivots = malloc((size_t)n * sizeof *pivots);
+    int info = 0, *device = NULL, *pivots = test_memory((size_t)n * sizeof *pivots);
     lu_batch x = lu_batch_copy(a), inverse = lu_batch_make(a->type, n, n, 0, 1);
     residual r = {0, NAN};
-    CHECK(pivots, "no memory");
     CHECK_CUDA(cudaMalloc((void **)&device, (size_t)(n + 1) * sizeof *device));
     const td_lu_factors factors = {a->type, n, x.pointers, x.ld, device, device + n, 1, -1};
     CHECK_CUDA(td_lu_factor(&factors, NULL));

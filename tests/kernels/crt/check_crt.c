@@ -16,7 +16,7 @@
 #include "tests/kernels/support/device.h"
 
 static int cases = 300;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 /* C, masks and open tiles. */
 typedef struct {

@@ -38,13 +38,6 @@ static const char *text_of(const matrix *x)
 
 static size_t elements_of(const matrix *x) { return (size_t)x->ld * (size_t)x->n; }
 
-static void *allocate(size_t bytes)
-{
-    void *p = calloc(1, bytes ? bytes : 1);
-    CHECK(p, "no memory");
-    return p;
-}
-
 /* ---- data ---- */
 
 /* Sets the whole of a symmetric matrix, n x n. */
@@ -53,7 +46,8 @@ typedef void maker(test_random *r, int n, double *a);
 /* a <- H a H with a random reflector H, so often that all elements meet. */
 static void turn(test_random *r, int n, double *a)
 {
-    double *const v = allocate((size_t)n * sizeof *v), *const w = allocate((size_t)n * sizeof *w);
+    double *const v = test_zeros(1, (size_t)n * sizeof *v), *const w = test_zeros(1, (size_t)n *
+                                                                                         sizeof *w);
     for (int times = 0; times < 3; times++) {
         double squares = 0.0, product = 0.0;
         for (int i = 0; i < n; i++) v[i] = random_uniform(r) - 0.5, squares += v[i] * v[i];
@@ -199,7 +193,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /* The whole matrix, n x n. */
 static double *make(const matrix *x)
 {
-    double *a = allocate((size_t)x->n * (size_t)x->n * sizeof *a);
+    double *a = test_zeros(1, (size_t)x->n * (size_t)x->n * sizeof *a);
     test_random r = random_start(x->seed);
     int k = 0;
     while (strcmp(kinds[k].name, x->data) != 0) k++;
@@ -210,7 +204,7 @@ static double *make(const matrix *x)
 /* Its triangle; all else is NaN. */
 static double *store(const matrix *x, const double *a)
 {
-    double *stored = allocate(elements_of(x) * sizeof *stored);
+    double *stored = test_zeros(1, elements_of(x) * sizeof *stored);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->ld; i++) {
             const bool is_there = i < x->n && (x->triangle == TD_UPPER ? i <= j : i >= j);
@@ -254,9 +248,9 @@ static bool solve(const void *call, int n, float *a, float *values, float *work,
     const int reals = 1 + 6 * n + 2 * n * n, ints = 3 + 5 * n;
     const size_t bytes = (size_t)n * (size_t)n * sizeof *a;
     int found = 0;
-    float *host = allocate(bytes), *host_values = allocate((size_t)n * sizeof *values),
-          *reals_work = allocate((size_t)reals * sizeof *reals_work);
-    int *ints_work = allocate((size_t)ints * sizeof *ints_work);
+    float *host = test_zeros(1, bytes), *host_values = test_zeros(1, (size_t)n * sizeof *values),
+          *reals_work = test_zeros(1, (size_t)reals * sizeof *reals_work);
+    int *ints_work = test_zeros(1, (size_t)ints * sizeof *ints_work);
     test_random r = random_start(7);
     (void)call, (void)work, (void)elements, (void)values;
     CHECK_CUDA(cudaDeviceSynchronize());
@@ -305,7 +299,7 @@ static td_run_status enqueue(const matrix *x, void *a, void *values, void *info,
 static result run(const matrix *x, const double *stored, const td_engine *engine)
 {
     const size_t bytes = elements_of(x) * sizeof *stored, of_values = (size_t)x->n * sizeof(double);
-    result f = {.x = allocate(bytes), .values = allocate(of_values), .info = UNKNOWN};
+    result f = {.x = test_zeros(1, bytes), .values = test_zeros(1, of_values), .info = UNKNOWN};
     void *a = device_copy(stored, bytes), *values = device_copy(f.values, of_values),
          *info = device_copy(&f.info, sizeof f.info);
     f.status = enqueue(x, a, values, info, engine);
@@ -361,9 +355,9 @@ static quality quality_of(int n, const double *a, const double *x, int ld, const
 static double *solve_by_lapack(int n, double *a)
 {
     const int reals = 1 + 6 * n + 2 * n * n, ints = 3 + 5 * n;
-    double *values = allocate((size_t)n * sizeof *values),
-           *work = allocate((size_t)reals * sizeof *work);
-    int *ints_work = allocate((size_t)ints * sizeof *ints_work), info;
+    double *values = test_zeros(1, (size_t)n * sizeof *values),
+           *work = test_zeros(1, (size_t)reals * sizeof *work);
+    int *ints_work = test_zeros(1, (size_t)ints * sizeof *ints_work), info;
     dsyevd_("V", "L", &n, a, &n, values, work, &reals, ints_work, &ints, &info, 1, 1);
     CHECK(info == 0, "LAPACK's info is %d", info);
     free(work);
@@ -387,7 +381,7 @@ static void note(quality *all, const quality *one)
 static void check_quality(const matrix *x, const double *a, const result *f)
 {
     const size_t bytes = (size_t)x->n * (size_t)x->n * sizeof *a;
-    double *v = memcpy(allocate(bytes), a, bytes), *values = solve_by_lapack(x->n, v);
+    double *v = memcpy(test_zeros(1, bytes), a, bytes), *values = solve_by_lapack(x->n, v);
     const quality own = quality_of(x->n, a, f->x, x->ld, f->values),
                   lapack = quality_of(x->n, a, v, x->n, values);
     const double level = 1.5 * TD_EIGEN_LEVEL, ulp = DBL_TRUE_MIN;
@@ -430,18 +424,12 @@ static const td_engine *engine_of(int i)
 
 /* ---- tests ---- */
 
-static uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261129;
-    return seed = seed * 6364136223846793005u + 1;
-}
-
 TEST(all_orders)
 {
     const int step = test_is_brief() ? 9 : 1;
     for (int n = 1; n <= 70; n += step)
         check(&(matrix){n, n + n % 3, n % 2 ? TD_UPPER : TD_LOWER, kinds[n % KINDS].name,
-                        fresh_seed()},
+                        test_seed()},
               engine_of(n));
 }
 
@@ -453,7 +441,7 @@ TEST(all_kinds)
             if (test_takes((int)i + k, orders[i] > 100 ? 4 : 2) &&
                 (!test_is_brief() || (orders[i] < 65 && ((int)i + k) % 5 == 0)))
                 check(&(matrix){orders[i], orders[i] + k % 2, k % 3 ? TD_UPPER : TD_LOWER,
-                                kinds[k].name, fresh_seed()},
+                                kinds[k].name, test_seed()},
                       engine_of((int)i + k));
 }
 
@@ -465,7 +453,7 @@ TEST(large_orders)
             if ((!device_is_host() ||
                  (orders[i] < 300 && k % 5 == (int)i && test_takes(k / 5 + 1, 2))) &&
                 !test_is_brief())
-                check(&(matrix){orders[i], orders[i], TD_LOWER, kinds[k].name, fresh_seed()},
+                check(&(matrix){orders[i], orders[i], TD_LOWER, kinds[k].name, test_seed()},
                       engine_of((int)i + 2 * k));
 }
 
@@ -475,7 +463,7 @@ TEST(a_worse_beginning)
     planted = NEAR;
     for (int k = 0; k < KINDS; k += test_is_brief() ? 4 : 1)
         if (strcmp(kinds[k].name, "zero") != 0)
-            check(&(matrix){60, 61, TD_LOWER, kinds[k].name, fresh_seed()}, engine_of(k));
+            check(&(matrix){60, 61, TD_LOWER, kinds[k].name, test_seed()}, engine_of(k));
     planted = GOOD;
 }
 
@@ -504,7 +492,7 @@ TEST(what_is_not_refined_stays)
                   {ZEROS, TD_RUN_NOT_REFINED, "zeros"},
                   {NOT_NUMBERS, TD_RUN_NOT_REFINED, "not numbers"},
                   {BADLY_OFF, TD_RUN_NOT_REFINED, "badly off"}};
-    const matrix x = {50, 52, TD_UPPER, "random", fresh_seed()};
+    const matrix x = {50, 52, TD_UPPER, "random", test_seed()};
     double *a = make(&x), *stored = store(&x, a);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         planted = faults[i].planted;
@@ -521,7 +509,7 @@ TEST(not_finite)
     const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
     for (int i = 0; i < 3; i++)
         for (int u = 0; u < 2; u++) {
-            const matrix x = {40, 41, u ? TD_UPPER : TD_LOWER, "random", fresh_seed()};
+            const matrix x = {40, 41, u ? TD_UPPER : TD_LOWER, "random", test_seed()};
             double *a = make(&x), *stored = store(&x, a);
             stored[u ? 3 + 20 * 41 : 20 + 3 * 41] = bad[i];
             runs = 0;
@@ -536,7 +524,7 @@ TEST(not_finite)
 TEST(workspace_is_limited)
 {
     static const td_eigen_solver solver = {elements_for, solve, NULL};
-    const matrix x = {64, 64, TD_LOWER, "random", fresh_seed()};
+    const matrix x = {64, 64, TD_LOWER, "random", test_seed()};
     double *a = make(&x), values[64] = {0};
     int info = UNKNOWN;
     void *on_device[] = {device_copy(a, elements_of(&x) * sizeof *a),
@@ -564,10 +552,4 @@ TEST(level_is_lapacks)
            worst.own.residual, worst.lapack.residual, worst.own.departure, worst.lapack.departure,
            worst.value);
     CHECK_AT_MOST(worst.own.departure, 2.0 * worst.lapack.departure, "more than LAPACK's");
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

@@ -87,9 +87,8 @@ static bool is_made(const matrix *x, int info, int i, int j)
 static void check_bits(const matrix *x)
 {
     const size_t all = (size_t)x->n * (size_t)x->n;
-    const made m = {malloc(all * sizeof *m.l), malloc(all * sizeof *m.plain)};
+    const made m = {test_memory(all * sizeof *m.l), test_memory(all * sizeof *m.plain)};
     double *a = cholesky_matrix(x);
-    CHECK(m.l && m.plain, "no memory");
     const int info = factor(x, a, &m);
     factors f = cholesky_run(x, a, &td_engine_fp64);
     CHECK(f.info == info, "%s: info %d, not %d", cholesky_text(x), f.info, info);
@@ -112,7 +111,7 @@ TEST(all_orders_are_plain_chains)
     for (int n = 1; n <= 300; n += n < 34 ? 1 : step)
         for (int c = 0; c < (n < 70 || n % 3 == 0 ? 2 : 1); c++)
             check_bits(
-                &(matrix){n, n + n % 3, n % 2 ? TD_UPPER : TD_LOWER, "random", cholesky_seed(), c});
+                &(matrix){n, n + n % 3, n % 2 ? TD_UPPER : TD_LOWER, "random", test_seed(), c});
 }
 
 TEST(all_kinds_are_plain_chains)
@@ -124,7 +123,7 @@ TEST(all_kinds_are_plain_chains)
                 if (test_is_brief() ? (i + (size_t)k + (size_t)u) % 12 == 0
                                     : test_takes((int)i + k + u, 2))
                     check_bits(&(matrix){orders[i], orders[i] + k % 2, u % 2 ? TD_UPPER : TD_LOWER,
-                                         cholesky_kinds[k].name, cholesky_seed(), u >= 2});
+                                         cholesky_kinds[k].name, test_seed(), u >= 2});
 }
 
 /* Each column in turn has the first minor that is not positive. */
@@ -145,20 +144,19 @@ TEST(large_panels_are_plain_chains)
         if (!device_is_host() || orders[i] <= 511)
             for (int c = 0; c < (orders[i] <= 700 ? 2 : 1); c++)
                 check_bits(&(matrix){orders[i], orders[i] + 1, i % 2 ? TD_UPPER : TD_LOWER,
-                                     "random", cholesky_seed(), c});
+                                     "random", test_seed(), c});
 }
 
 /* A captured factorisation gives the bits of the plain one, at each launch of the graph. */
 TEST(graphs_give_the_same_bits)
 {
     const int n = 400;
-    const matrix x = {n, n, TD_LOWER, "random", cholesky_seed(), false};
+    const matrix x = {n, n, TD_LOWER, "random", test_seed(), false};
     const size_t bytes = reals_of(&x) * sizeof(double);
-    double *a = cholesky_matrix(&x), *found = malloc(bytes);
+    double *a = cholesky_matrix(&x), *found = test_memory(bytes);
     factors f = cholesky_run(&x, a, &td_engine_fp64);
     void *device_a = device_copy(a, bytes), *info = device_copy(&f.info, sizeof f.info);
     cudaStream_t stream;
-    CHECK(found, "no memory");
     CHECK_CUDA(cudaStreamCreate(&stream));
     CHECK_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     cholesky_enqueue(&x, device_a, info, &td_engine_fp64, stream);
@@ -188,7 +186,7 @@ TEST(repeated_calls_have_the_same_bits)
     for (size_t i = 0; i < 2 * sizeof orders / sizeof *orders; i++) {
         const int n = orders[i / 2];
         if (device_is_host() && n > 300) continue;
-        const matrix x = {n, n, i / 4 % 2 ? TD_UPPER : TD_LOWER, "random", 950 + i, i % 2};
+        const matrix x = {n, n, i / 4 % 2 ? TD_UPPER : TD_LOWER, "random", test_seed(), i % 2};
         double *a = cholesky_matrix(&x);
         factors first = cholesky_run(&x, a, &td_engine_fp64);
         for (int call = 1; call < calls; call++) {
@@ -201,10 +199,4 @@ TEST(repeated_calls_have_the_same_bits)
         free(first.a);
         free(a);
     }
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

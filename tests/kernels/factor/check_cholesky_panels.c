@@ -9,6 +9,7 @@
 
 #include "cholesky_case.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/hash.h"
 
 static const td_cholesky_cut usual = {0};
 
@@ -70,7 +71,7 @@ TEST(panels_have_small_residuals)
                                   orders[i] + k % 2,
                                   u % 2 ? TD_UPPER : TD_LOWER,
                                   cholesky_kinds[k].name,
-                                  cholesky_seed(),
+                                  test_seed(),
                                   u >= 2};
                 cholesky_cut = (td_cholesky_cut){64, i % 2 ? 64 : 128, .group = 1 << k % 3};
                 const td_engine *engine = engines[((size_t)k + i) % 3];
@@ -110,7 +111,7 @@ TEST(residuals_are_small)
             if (!cholesky_kinds[k].is_regular || (device_is_host() && orders[i] > 300)) continue;
             if (test_is_brief() && ((int)i + k) % 3) continue;
             check_residuals(&(matrix){orders[i], orders[i] + k % 2, k % 2 ? TD_UPPER : TD_LOWER,
-                                      cholesky_kinds[k].name, cholesky_seed(), (i + (size_t)k) % 2},
+                                      cholesky_kinds[k].name, test_seed(), (i + (size_t)k) % 2},
                             k % 4 == 3   ? NULL
                             : k % 4 == 1 ? &td_engine_ozaki2
                                          : &td_engine_fp64);
@@ -121,14 +122,10 @@ TEST(residuals_are_small)
 
 static uint64_t hash_of(const factors *f, const matrix *x)
 {
-    uint64_t hash = 14695981039346656037u, bits;
+    uint64_t hash = HASH_START;
     for (int j = 0; j < x->n; j++)
-        for (int i = j; i < x->n; i++) {
-            for (int part = 0; part < parts_of(x); part++) {
-                memcpy(&bits, &f->a[place_of(x, i, j) + (size_t)part], sizeof bits);
-                hash = (hash ^ bits) * 1099511628211u;
-            }
-        }
+        for (int i = j; i < x->n; i++)
+            hash = hash_numbers(hash, &f->a[place_of(x, i, j)], (size_t)parts_of(x));
     return hash;
 }
 
@@ -168,10 +165,4 @@ TEST(bits_are_the_same_everywhere)
         free(f.a);
         free(a);
     }
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

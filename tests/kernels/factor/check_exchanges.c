@@ -60,9 +60,8 @@ static exchange_data make_data(const exchange_case *c)
 {
     const size_t count = elements_of(c);
     uint64_t state = c->state;
-    exchange_data d = {malloc(count * sizeof *d.b), malloc(count * sizeof *d.made),
-                       malloc((size_t)c->rows * sizeof *d.pivots)};
-    CHECK(d.b && d.made && d.pivots, "no memory");
+    exchange_data d = {test_memory(count * sizeof *d.b), test_memory(count * sizeof *d.made),
+                       test_memory((size_t)c->rows * sizeof *d.pivots)};
     for (size_t e = 0; e < count; e++)
         d.b[e] =
             (int)(e % (size_t)c->ld) < c->rows ? drawn_number(&state, is_complex(c)) : (number)NAN;
@@ -72,8 +71,7 @@ static exchange_data make_data(const exchange_case *c)
 
 static void *upload_counted_pivots(const exchange_case *c, const int64_t *pivots)
 {
-    int64_t *counted = malloc((size_t)c->rows * sizeof *counted);
-    CHECK(counted, "no memory");
+    int64_t *counted = test_memory((size_t)c->rows * sizeof *counted);
     for (int i = 0; i < c->rows; i++) counted[i] = pivots[i] + c->before;
     void *device = upload_pivots(c->kind, counted, c->rows);
     free(counted);
@@ -119,7 +117,7 @@ static exchange_case case_of(int rows, int columns, int which, pattern of)
                            .ld = rows + which % 3,
                            .exchanges = rows,
                            .of = of,
-                           .state = next_seed()};
+                           .state = test_seed()};
 }
 
 TEST(few_exchanges_have_the_bits_of_a_loop)

@@ -47,9 +47,8 @@ static size_t numbers_of(const call *c)
 static double *make_matrix(const call *c)
 {
     const size_t parts = numbers_of(c) / N / N;
-    double *a = malloc(numbers_of(c) * sizeof *a);
+    double *a = test_memory(numbers_of(c) * sizeof *a);
     uint64_t state = 5;
-    CHECK(a, "no memory");
     for (size_t e = 0; e < numbers_of(c); e++) a[e] = random_signed(&state);
     for (size_t i = 0; i < N; i++) a[parts * (i + i * N)] += 2.0 * N;
     return a;
@@ -184,10 +183,4 @@ TEST(device_is_reset_between_two_calls)
         free(after);
         free(before);
     }
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "lib/cuda/device.h"
+#include "kinds.h"
 #include "lib/engines/factor/lu.h"
 #include "tests/kernels/support/device.h"
 #include "tests/support/bits.h"
-#include "tests/support/random.h"
+#include "tests/support/hash.h"
 
 enum { POISON = 0x7f };
 
@@ -21,11 +22,6 @@ static td_type type; /* that is tested */
 
 /* Real numbers of an element. */
 static int parts(void) { return type == TD_COMPLEX_BINARY64 ? 2 : 1; }
-
-/* An element; the imaginary part of a real one is 0. */
-typedef struct {
-    double re, im;
-} number;
 
 typedef enum { NO_PIVOTS, PIVOTS, WIDE_PIVOTS, PIVOT_KINDS } pivot_kind;
 
@@ -76,103 +72,57 @@ static const char *text_of(const matrix *x)
 
 /* ---- data ---- */
 
-typedef struct {
-    uint64_t state;
-    const matrix *of;
-} source;
-
-static double uniform(source *s) { return random_signed(&s->state); }
-
-static int whole(source *s, int least, int most)
-{
-    return random_signed_int(&s->state, least, most);
-}
-
-typedef double kind(source *s, int i, int j);
-
-static double random_numbers(source *s, int i, int j) { return (void)i, (void)j, uniform(s); }
-
-/* Pivots are chosen among equals, and zeros have signs. */
-static double small_integers(source *s, int i, int j)
-{
-    const int x = whole(s, -2, 2);
-    return (void)i, (void)j, x == 0 && uniform(s) < 0.0 ? -0.0 : (double)x;
-}
-
-static double graded(source *s, int i, int j)
-{
-    return (void)i, ldexp(uniform(s), 20 * (j % 100) - 1000 + whole(s, -40, 40));
-}
-
-static double tiny(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), -1060); }
-static double huge(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), 1010); }
-
 /* Two columns are alike, one is 0. */
 static double singular(source *s, int i, int j)
 {
     const double x = uniform(s);
-    return j == s->of->n / 2 ? 0.0 : j == s->of->n - 1 ? 1.0 + i : x;
+    return j == s->n / 2 ? 0.0 : j == s->n - 1 ? 1.0 + i : x;
 }
 
 /* Wilkinson's growth: U's last column doubles with every row. */
 static double wilkinson(source *s, int i, int j)
 {
-    return j == s->of->n - 1 || i == j ? 1.0 : i > j ? -1.0 : 0.0;
+    return j == s->n - 1 || i == j ? 1.0 : i > j ? -1.0 : 0.0;
 }
 
 static double toeplitz(source *s, int i, int j) { return (void)s, sin(1.0 + 3.0 * (i - j)); }
-static double hilbert(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + i + j); }
-
-static double dominant(source *s, int i, int j)
-{
-    const double x = uniform(s);
-    return i == j ? 4.0 * s->of->n : x;
-}
 
 /* A triangle whose rows are in another order. */
 static double permuted_triangle(source *s, int i, int j)
 {
-    const int row = (i * 7 + 3) % s->of->m;
+    const int row = (i * 7 + 3) % s->m;
     const double x = uniform(s);
     return row > j ? 0.0 : row == j ? 1.0 : x;
 }
 
 static double specials(source *s, int i, int j)
 {
-    const double of[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
-    return (void)i, (void)j, whole(s, 0, 60) == 0 ? of[whole(s, 0, 4)] : uniform(s);
+    return (void)i, (void)j, special_or(s, 60, uniform(s));
 }
 
-static const struct {
-    const char *name;
-    kind *make;
-    bool is_regular; /* residuals are judged */
-} kinds[] = {{"random", random_numbers, true},
-             {"small integers", small_integers, false},
-             {"graded", graded, true},
-             {"tiny", tiny, false},
-             {"huge", huge, true},
-             {"singular", singular, false},
-             {"Wilkinson", wilkinson, true},
-             {"Toeplitz", toeplitz, true},
-             {"Hilbert", hilbert, true},
-             {"dominant", dominant, true},
-             {"permuted", permuted_triangle, true},
-             {"special values", specials, false}};
+static const factor_kind kinds[] = {{"random", random_numbers, true},
+                                    {"small integers", small_integers, false},
+                                    {"graded", graded_columns, true},
+                                    {"tiny", tiny, false},
+                                    {"huge", huge, true},
+                                    {"singular", singular, false},
+                                    {"Wilkinson", wilkinson, true},
+                                    {"Toeplitz", toeplitz, true},
+                                    {"Hilbert", hilbert, true},
+                                    {"dominant", dominant, true},
+                                    {"permuted", permuted_triangle, true},
+                                    {"special values", specials, false}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static double *make(const matrix *x)
 {
-    double *a = malloc(reals_of(x) * sizeof *a);
-    source s = {x->seed, x};
-    int k = 0;
-    CHECK(a, "no memory");
-    while (strcmp(kinds[k].name, x->data) != 0) k++;
+    double *a = test_memory(reals_of(x) * sizeof *a);
+    source s = {x->seed, x->seed, x->m, x->n};
+    kind *const next = find_kind(kinds, x->data)->make;
     memset(a, POISON, reals_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->m; i++)
-            for (int part = 0; part < parts(); part++)
-                at(x, a, i, j)[part] = kinds[k].make(&s, i, j);
+            for (int part = 0; part < parts(); part++) at(x, a, i, j)[part] = next(&s, i, j);
     return a;
 }
 
@@ -296,10 +246,9 @@ static factors run(const matrix *x, const double *a, const td_engine *engine)
 {
     const size_t bytes = reals_of(x) * sizeof *a, count = (size_t)least_of(x);
     const size_t pivot_bytes = x->pivots == WIDE_PIVOTS ? sizeof(int64_t) : sizeof(int);
-    factors f = {malloc(bytes), x->pivots == NO_PIVOTS ? NULL : malloc(count * sizeof(int64_t)),
-                 -1};
-    int64_t *raw = malloc(count * sizeof *raw);
-    CHECK(f.a && raw, "no memory");
+    factors f = {test_memory(bytes),
+                 x->pivots == NO_PIVOTS ? NULL : test_memory(count * sizeof(int64_t)), -1};
+    int64_t *raw = test_memory(count * sizeof *raw);
     void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info),
          *device_pivots = f.pivots ? device_copy(raw, count * pivot_bytes) : NULL;
     const td_problem p = {.kind = TD_FACTOR_LU,
@@ -341,7 +290,7 @@ static void free_factors(factors *f)
 static void check_bits(const matrix *x)
 {
     double *a = make(x), *want = make(x);
-    int64_t *pivots = malloc((size_t)least_of(x) * sizeof *pivots);
+    int64_t *pivots = test_memory((size_t)least_of(x) * sizeof *pivots);
     const int info = factor(x, want, pivots);
     factors f = run(x, a, &td_engine_fp64);
     CHECK(f.info == info, "%s: info %d, not %d", text_of(x), f.info, info);
@@ -359,12 +308,6 @@ static void check_bits(const matrix *x)
     free(a);
 }
 
-static uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261128;
-    return seed = seed * 6364136223846793005u + 1;
-}
-
 TEST(panels_are_plain_chains)
 {
     const int rows[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 700};
@@ -377,7 +320,7 @@ TEST(panels_are_plain_chains)
                                         : test_takes((int)r / 2 + k + p, PIVOT_KINDS))
                         check_bits(&(matrix){rows[r], columns[c], rows[r] + (int)(c % 3),
                                              (pivot_kind)p, kinds[(r + c + (size_t)k) % KINDS].name,
-                                             fresh_seed(), 0, false});
+                                             test_seed(), 0, false});
 }
 
 /* Columns that no panel has are U's. */
@@ -389,7 +332,7 @@ TEST(wide_matrices_are_plain_chains)
             for (int k = 0; k < KINDS; k++)
                 if (kinds[k].is_regular && (!test_is_brief() || (r + c + (size_t)k) % 6 == 0))
                     check_bits(&(matrix){rows[r], columns[c], rows[r] + 1, PIVOTS, kinds[k].name,
-                                         fresh_seed(), 0, false});
+                                         test_seed(), 0, false});
 }
 
 /* More rows than blocks of small clusters have. */
@@ -400,7 +343,7 @@ TEST(tall_panels_are_plain_chains)
         for (int k = 0; k < (test_is_brief() ? 1 : KINDS); k += device_is_host() ? 4 : 1)
             if (!device_is_host() || rows[r] <= 4097)
                 check_bits(&(matrix){rows[r], k % 2 ? 64 : 51, rows[r] + k % 2, PIVOTS,
-                                     kinds[k].name, fresh_seed(), 0, false});
+                                     kinds[k].name, test_seed(), 0, false});
 }
 
 /* Leaves of eight real columns, or of four, which are half as wide as products' tiles; the host
@@ -411,8 +354,8 @@ TEST(taller_panels_are_plain_chains)
     for (int r = 0; r < (device_is_host() ? 1 : (int)(sizeof rows / sizeof *rows)); r++)
         for (int k = r % 2; k < KINDS; k += device_is_host() || test_is_brief() ? 6 : 3)
             check_bits(&(matrix){rows[r], r < 3 ? 40 : 23, rows[r] + k % 2,
-                                 (pivot_kind)((r + k) % PIVOT_KINDS), kinds[k].name, fresh_seed(),
-                                 0, false});
+                                 (pivot_kind)((r + k) % PIVOT_KINDS), kinds[k].name, test_seed(), 0,
+                                 false});
 }
 
 /* ---- residuals ---- */
@@ -469,7 +412,7 @@ TEST(residuals_are_small)
             if (!kinds[k].is_regular || (device_is_host() && n > 300)) continue;
             if (test_is_brief() && ((int)i + k) % 3) continue;
             check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                      fresh_seed(), 0, false},
+                                      test_seed(), 0, false},
                             k % 4 == 3 ? NULL : &td_engine_fp64);
         }
 }
@@ -483,7 +426,7 @@ static void check_cuts(int n, int turn, const int blocks[3], bool has_pieces, in
         const int m = k % 3 == 1 ? n + 70 : k % 3 == 2 ? n - 40 : n;
         if (!kinds[k].is_regular || (test_is_brief() && (turn + k) % brief)) continue;
         check_residuals(&(matrix){m, n, m + k % 2, k % 2 ? PIVOTS : WIDE_PIVOTS, kinds[k].name,
-                                  fresh_seed(), blocks[(turn + k) % 3], has_pieces},
+                                  test_seed(), blocks[(turn + k) % 3], has_pieces},
                         engines[k % 3]);
     }
 }
@@ -508,7 +451,7 @@ TEST(pieces_have_small_residuals)
 TEST(late_rows_have_small_residuals)
 {
     check_residuals(
-        &(matrix){480, 470, 481, PIVOTS, "random", fresh_seed(), .block = 384, .has_pieces = true},
+        &(matrix){480, 470, 481, PIVOTS, "random", test_seed(), .block = 384, .has_pieces = true},
         NULL);
 }
 
@@ -516,9 +459,9 @@ TEST(late_rows_have_small_residuals)
 TEST(pieces_have_the_same_pivots)
 {
     for (int k = 0; k < PIVOT_KINDS; k++) {
-        const matrix x = {300, 290, 301, (pivot_kind)k, "permuted", fresh_seed(), 0, true};
+        const matrix x = {300, 290, 301, (pivot_kind)k, "permuted", test_seed(), 0, true};
         double *a = make(&x), *want = make(&x);
-        int64_t *pivots = malloc((size_t)least_of(&x) * sizeof *pivots);
+        int64_t *pivots = test_memory((size_t)least_of(&x) * sizeof *pivots);
         const int info = factor(&x, want, pivots);
         factors f = run(&x, a, &td_engine_fp64);
         CHECK(f.info == info, "%s: info %d, not %d", text_of(&x), f.info, info);
@@ -537,21 +480,11 @@ TEST(large_matrices_have_small_residuals)
     const int sizes[][2] = {{9300, 9300}, {12000, 9300}, {9300, 12000}, {18000, 4300}};
     for (size_t i = 0; !device_is_host() && i < sizeof sizes / sizeof *sizes; i++)
         check_residuals(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], PIVOTS, "random",
-                                  fresh_seed(), 0, false},
+                                  test_seed(), 0, false},
                         i == 1 ? NULL : &td_engine_ozaki2);
 }
 
 /* ---- the same bits everywhere ---- */
-
-static uint64_t hash_of(const factors *f, size_t count)
-{
-    uint64_t hash = 14695981039346656037u, bits;
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&bits, &f->a[i], sizeof bits);
-        hash = (hash ^ bits) * 1099511628211u;
-    }
-    return hash;
-}
 
 TEST(bits_are_the_same_everywhere)
 {
@@ -574,7 +507,7 @@ TEST(bits_are_the_same_everywhere)
                           "random",    1 + i,       golden[i].block, golden[i].has_pieces};
         double *a = make(&x);
         factors f = run(&x, a, golden[i].engine);
-        const uint64_t hash = hash_of(&f, reals_of(&x));
+        const uint64_t hash = hash_numbers(HASH_START, f.a, reals_of(&x));
         CHECK(hash == (parts() == 2 ? golden[i].complex_hash : golden[i].hash), "%s: hash %016llx",
               text_of(&x), (unsigned long long)hash);
         free_factors(&f);

@@ -41,8 +41,7 @@ static number *run_q(const q_call *q, const matrix *x, const factors *f, const n
     const bool forms = q->kind == TD_FORM_Q;
     const size_t count = forms ? elements_of(x) : (size_t)ld * (size_t)q->n;
     int info = -1;
-    number *made = malloc(count * sizeof *made);
-    CHECK(made, "no memory");
+    number *made = test_memory(count * sizeof *made);
     void *device_a = put_numbers(x, f->a, elements_of(x)),
          *device_tau = put_numbers(x, f->tau, (size_t)q->k),
          *device_info = device_copy(&info, sizeof info),
@@ -89,8 +88,7 @@ static void check_formed(const matrix *x, const factors *f, int n, int k)
 {
     const q_call q = {.kind = TD_FORM_Q, .m = x->m, .n = n, .k = k};
     number *made = run_q(&q, x, f, NULL, 0, &td_engine_fp64);
-    quantity *column = malloc((size_t)x->m * sizeof *column);
-    CHECK(column, "no memory");
+    quantity *column = test_memory((size_t)x->m * sizeof *column);
     for (int j = 0; j < n; j += 1 + n / 20) {
         for (int i = 0; i < x->m; i++) column[i] = quantity_of((number){i == j, 0.0});
         apply_reflectors(x, f, k, false, column);
@@ -120,8 +118,7 @@ static void check_applied(const matrix *x, const factors *f, const q_call *q)
     const bool is_left = q->side == TD_LEFT;
     const matrix like = {q->m, q->n, q->m + 1, "random", 77, x->is_complex};
     number *c = make_matrix(&like), *made = run_q(q, x, f, c, like.ld, &td_engine_fp64);
-    quantity *vector = malloc((size_t)x->m * sizeof *vector);
-    CHECK(vector, "no memory");
+    quantity *vector = test_memory((size_t)x->m * sizeof *vector);
     for (int j = 0; j < (is_left ? q->n : q->m); j += 3) {
         const int64_t at = is_left ? (int64_t)j * like.ld : j, step = is_left ? 1 : like.ld;
         for (int i = 0; i < x->m; i++) vector[i] = quantity_of(c[at + i * step]);
@@ -163,7 +160,7 @@ TEST(q_is_what_reflectors_make)
             if (test_is_brief() && sizes[i][0] > 300) continue;
             const int halvings = test_is_brief() ? i > 2 : is_complex && i > 4,
                       m = sizes[i][0] >> halvings, n = sizes[i][1] * m / sizes[i][0];
-            check_q(&(matrix){m, n, m + 1, qr_kinds[i % 3].name, fresh_seed(), is_complex});
+            check_q(&(matrix){m, n, m + 1, qr_kinds[i % 3].name, test_seed(), is_complex});
         }
 }
 
@@ -171,7 +168,7 @@ TEST(q_is_what_reflectors_make)
 TEST(q_of_many_rows_is_what_reflectors_make)
 {
     for (int is_complex = 0; is_complex < (test_is_brief() ? 1 : 2); is_complex++)
-        check_q(&(matrix){17000, 37, 17001, "random", fresh_seed(), is_complex});
+        check_q(&(matrix){17000, 37, 17001, "random", test_seed(), is_complex});
 }
 
 /* Cuts as in check_qr.c; reflectors fill whole blocks, or leave some for the last one. */
@@ -184,7 +181,7 @@ TEST(blocks_of_reflectors_are_what_they_make)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             if ((c + i) % 3 == 0 || test_takes_everything())
                 check_q(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0] + 1, qr_kinds[i].name,
-                                  fresh_seed(), (c + i) % 2});
+                                  test_seed(), (c + i) % 2});
     }
     use_cut(NULL);
 }
@@ -215,10 +212,4 @@ TEST(bits_of_q_are_the_same_everywhere)
     check_hashes(false, 0xf442de3594ec35e9, 0xad9d96c4d0317233);
     if (test_is_brief()) return;
     check_hashes(true, 0xbea83ec95702e853, 0x00710cfdb0e1277d);
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

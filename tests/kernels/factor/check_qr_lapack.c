@@ -24,8 +24,7 @@ static void factor_by_lapack(const matrix *x, number *a, number *tau)
         zgeqrf_(&x->m, &x->n, a, &x->ld, tau, work, &count, &info);
         return;
     }
-    double *packed = malloc(elements_of(x) * sizeof *packed), own[LAPACK_COLUMNS];
-    CHECK(packed, "no memory");
+    double *packed = test_memory(elements_of(x) * sizeof *packed), own[LAPACK_COLUMNS];
     for (size_t e = 0; e < elements_of(x); e++) packed[e] = a[e].re;
     dgeqrf_(&x->m, &x->n, packed, &x->ld, own, &work->re, &count, &info);
     for (size_t e = 0; e < elements_of(x); e++) a[e].re = packed[e];
@@ -85,12 +84,6 @@ TEST(signs_and_scales_are_lapacks)
     for (size_t k = 0; k < (test_is_brief() ? 1 : sizeof names / sizeof *names); k++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int is_complex = 0; is_complex < 2; is_complex++)
-                check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k],
-                                       fresh_seed(), is_complex});
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
+                check_lapack(&(matrix){sizes[i][0], sizes[i][1], sizes[i][0], names[k], test_seed(),
+                                       is_complex});
 }

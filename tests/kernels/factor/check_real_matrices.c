@@ -32,8 +32,7 @@ typedef struct {
 
 static double *copy_of(const double *x, size_t count)
 {
-    double *made = malloc(count * sizeof *made);
-    CHECK(made, "no memory");
+    double *made = test_memory(count * sizeof *made);
     memcpy(made, x, count * sizeof *made);
     return made;
 }
@@ -103,8 +102,7 @@ static matrix make(int family, int side)
 {
     matrix x = {.n = side * side, .is_definite = families[family].is_definite};
     snprintf(x.name, sizeof x.name, "%s, %d x %d", families[family].name, side, side);
-    x.a = malloc(elements_of(&x) * sizeof *x.a);
-    CHECK(x.a, "no memory");
+    x.a = test_memory(elements_of(&x) * sizeof *x.a);
     for (int j = 0; j < x.n; j++)
         for (int i = 0; i < x.n; i++)
             x.a[(size_t)i + (size_t)j * (size_t)x.n] = families[family].of(side, i, j);
@@ -133,9 +131,8 @@ typedef struct {
 static factors begin(const matrix *x)
 {
     const size_t n = (size_t)x->n;
-    const factors f = {copy_of(x->a, n * n), calloc(n, sizeof *f.tau), calloc(n, sizeof *f.x),
-                       calloc(n, sizeof *f.pivots), 0};
-    CHECK(f.tau && f.x && f.pivots, "no memory");
+    const factors f = {copy_of(x->a, n * n), test_zeros(n, sizeof *f.tau),
+                       test_zeros(n, sizeof *f.x), test_zeros(n, sizeof *f.pivots), 0};
     return f;
 }
 
@@ -249,9 +246,7 @@ enum { WORK_COLUMNS = 64 };
 static double *work_of(const matrix *x, int *count)
 {
     *count = WORK_COLUMNS * x->n;
-    double *work = malloc((size_t)*count * sizeof *work);
-    CHECK(work, "no memory");
-    return work;
+    return test_memory((size_t)*count * sizeof(double));
 }
 
 static void lapack_qr(const matrix *x, factors *f, const td_engine *engine)
@@ -294,8 +289,7 @@ static long double off_product(const matrix *x, const double *b, const double *f
 {
     const size_t n = (size_t)x->n;
     long double sum = 0.0L;
-    long double *column = malloc(n * sizeof *column);
-    CHECK(column, "no memory");
+    long double *column = test_memory(n * sizeof *column);
     for (size_t j = 0; j < n; j++) {
         for (size_t i = 0; i < n; i++) column[i] = -(long double)b[i + j * n];
         for (size_t k = 0; k <= j; k++) {
@@ -436,10 +430,4 @@ TEST(matrix_market_files)
     }
     if (all) closedir(all);
     if (count == 0) skip();
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

@@ -13,6 +13,7 @@
 #include "lib/engines/factor/solution.h"
 #include "pivots.h"
 #include "tests/kernels/support/device.h"
+#include "tests/support/hash.h"
 #include "tests/support/random.h"
 
 typedef long double complex quantity;
@@ -61,10 +62,9 @@ static bool is_read(const system_case *c, int i, int j)
 static data make_data(const system_case *c)
 {
     const size_t of_a = (size_t)c->lda * (size_t)c->n, of_b = (size_t)c->ldb * (size_t)c->k;
-    data d = {calloc(of_a, sizeof *d.a), calloc(of_b + 1, sizeof *d.b),
-              calloc(of_a > of_b ? of_a : of_b, sizeof *d.x),
-              calloc((size_t)c->n, sizeof *d.pivots), -1};
-    CHECK(d.a && d.b && d.x && d.pivots, "no memory");
+    data d = {test_zeros(of_a, sizeof *d.a), test_zeros(of_b + 1, sizeof *d.b),
+              test_zeros(of_a > of_b ? of_a : of_b, sizeof *d.x),
+              test_zeros((size_t)c->n, sizeof *d.pivots), -1};
     uint64_t state = c->seed;
     for (size_t e = 0; e < of_a; e++) {
         const int i = (int)(e % (size_t)c->lda), j = (int)(e / (size_t)c->lda);
@@ -155,9 +155,8 @@ static number element(const system_case *c, const data *d, factor *of, int i, in
 /* y <- F y, and the same of absolute values. */
 static void apply(const system_case *c, const data *d, factor *of, quantity *y, long double *size)
 {
-    quantity *made = calloc((size_t)c->n, sizeof *made);
-    long double *sizes = calloc((size_t)c->n, sizeof *sizes);
-    CHECK(made && sizes, "no memory");
+    quantity *made = test_zeros((size_t)c->n, sizeof *made);
+    long double *sizes = test_zeros((size_t)c->n, sizeof *sizes);
     for (int j = 0; j < c->n; j++)
         for (int i = 0; i < c->n; i++) {
             const number x = element(c, d, of, i, j);
@@ -176,10 +175,9 @@ static void check_residual(const system_case *c, const data *d, const number *x,
 {
     const bool is_as_is = c->op == TD_OP_N, has_pivots = c->kind == TD_LU_SOLVE && c->pivots;
     const double most = (is_complex(c) ? 8.0 : 2.0) * (c->n + 40.0) * 0x1p-53;
-    quantity *y = malloc((size_t)c->n * sizeof *y);
-    long double *size = malloc((size_t)c->n * sizeof *size);
-    number *made = malloc((size_t)c->n * sizeof *made);
-    CHECK(y && size && made, "no memory");
+    quantity *y = test_memory((size_t)c->n * sizeof *y);
+    long double *size = test_memory((size_t)c->n * sizeof *size);
+    number *made = test_memory((size_t)c->n * sizeof *made);
     memcpy(made, x, (size_t)c->n * sizeof *made);
     if (has_pivots && is_as_is) exchange_rows(d->pivots, c->n, false, wanted);
     if (has_pivots && !is_as_is) exchange_rows(d->pivots, c->n, false, made);
@@ -218,9 +216,8 @@ static void check_solution(const system_case *c)
 static void check_inverse(const system_case *c)
 {
     data d = make_data(c);
-    number *column = malloc((size_t)c->n * sizeof *column),
-           *unit = calloc((size_t)c->n, sizeof *unit);
-    CHECK(column && unit, "no memory");
+    number *column = test_memory((size_t)c->n * sizeof *column),
+           *unit = test_zeros((size_t)c->n, sizeof *unit);
     run(c, &d);
     CHECK(d.info == 0, "%s: info %d", text_of(c), d.info);
     for (int j = 0; j < c->n; j++) {
@@ -262,7 +259,7 @@ TEST(lu_factors_solve)
                                    n + 2 * more,
                                    (pivot_kind)(which / 6),
                                    which % 4 == 3 ? &td_engine_ozaki2 : &td_engine_fp64,
-                                   next_seed()};
+                                   test_seed()};
             check_solution(&c);
         }
 }
@@ -285,7 +282,7 @@ TEST(cholesky_factors_solve_and_invert)
                              n + 2 * more,
                              NO_PIVOTS,
                              which & 4 ? &td_engine_ozaki2 : &td_engine_fp64,
-                             next_seed()};
+                             test_seed()};
             check_solution(&c);
             c.kind = TD_CHOLESKY_INVERT;
             c.k = 0;
@@ -298,7 +295,7 @@ TEST(large_factors_invert)
 {
     const int n = 1100;
     system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,    TD_LOWER, n, 0, n + 1, 1,
-                     NO_PIVOTS,          &td_engine_fp64, next_seed()};
+                     NO_PIVOTS,          &td_engine_fp64, test_seed()};
     if (!test_is_brief()) check_inverse(&c);
     c.triangle = TD_UPPER;
     c.n = c.lda = test_is_brief() ? 270 : 530;
@@ -321,7 +318,7 @@ TEST(memory_has_a_limit)
                                100,
                                is_solve ? PIVOTS : NO_PIVOTS,
                                &td_engine_fp64,
-                               next_seed()};
+                               test_seed()};
         data d = make_data(&c);
         const td_run_status status = run_within(1000, &c, &d);
         CHECK(status == TD_RUN_NO_MEMORY && d.info == -1, "status %d, info %d", (int)status,
@@ -338,7 +335,7 @@ TEST(info_is_the_first_zero)
     for (int first = 0; first < 300; first = (test_is_brief() ? 40 : 3) * first + 1) {
         const system_case c = {
             TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,    TD_UPPER, 300, 0, 300, 1,
-            NO_PIVOTS,          &td_engine_fp64,  next_seed()};
+            NO_PIVOTS,          &td_engine_fp64,  test_seed()};
         data d = make_data(&c);
         d.a[first * 301] = -0.0;
         d.a[299 * 301] = 0.0;
@@ -352,7 +349,7 @@ TEST(info_is_the_first_zero)
 TEST(singular_factors_give_what_is_no_number)
 {
     const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,         4,
-                           70,          70,          PIVOTS,  &td_engine_fp64, next_seed()};
+                           70,          70,          PIVOTS,  &td_engine_fp64, test_seed()};
     data d = make_data(&c);
     d.a[69 * 71] = 0.0;
     run(&c, &d);
@@ -362,17 +359,6 @@ TEST(singular_factors_give_what_is_no_number)
     run(&c, &d);
     for (int i = 0; i < 69; i++) CHECK(isnan(creal(d.x[70 + i])), "row %d", i);
     free_data(&d);
-}
-
-static uint64_t hash_of(const number *x, size_t count)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < 2 * count; i++) {
-        uint64_t bits;
-        memcpy(&bits, (const double *)x + i, sizeof bits);
-        hash = (hash ^ bits) * 1099511628211u;
-    }
-    return hash;
 }
 
 /* A solution, and an inverse of more products than one. */
@@ -389,7 +375,8 @@ TEST(bits_are_the_same_everywhere)
     run(&inverse, &y);
     for (size_t e = 0; e < 600 * 600; e++)
         if (e % 600 < e / 600) y.x[e] = 0.0;
-    const uint64_t hashes[] = {hash_of(x.x, 200 * 9), hash_of(y.x, 600 * 600)};
+    const uint64_t hashes[] = {hash_numbers(HASH_START, (const double *)x.x, 2 * 200 * 9),
+                               hash_numbers(HASH_START, (const double *)y.x, 2 * 600 * 600)};
     CHECK(hashes[0] == 0xaef4fd4fe9b28048 && hashes[1] == 0x29f2f22e22f4300d,
           "hashes %016llx and %016llx", (unsigned long long)hashes[0],
           (unsigned long long)hashes[1]);

@@ -7,7 +7,6 @@
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/device.h"
-#include "tests/support/random.h"
 #include "tests/support/test.h"
 
 const char *cholesky_text(const matrix *x)
@@ -21,36 +20,22 @@ const char *cholesky_text(const matrix *x)
 
 /* ---- data ---- */
 
-static double uniform(source *s) { return random_signed(&s->state); }
-
-static int whole(source *s, int least, int most)
-{
-    return random_signed_int(&s->state, least, most);
-}
-
 /* Symmetric random numbers below a diagonal that dominates just enough. */
-static double random_numbers(source *s, int i, int j)
+static double regular(source *s, int i, int j)
 {
     const double x = uniform(s);
-    return i == j ? 2.0 * sqrt(1.0 + s->of->n) + x : x;
-}
-
-static double dominant(source *s, int i, int j)
-{
-    const double x = uniform(s);
-    return i == j ? 4.0 * s->of->n : x;
+    return i == j ? 2.0 * sqrt(1.0 + s->n) + x : x;
 }
 
 /* Rows and columns have scales of their own, over 600 powers of two. */
 static double graded(source *s, int i, int j)
 {
-    return ldexp(random_numbers(s, i, j), 3 * (i % 100) + 3 * (j % 100) - 300);
+    return ldexp(regular(s, i, j), 3 * (i % 100) + 3 * (j % 100) - 300);
 }
 
-static double tiny(source *s, int i, int j) { return ldexp(random_numbers(s, i, j), -1030); }
-static double small(source *s, int i, int j) { return 1e-300 * random_numbers(s, i, j); }
-static double huge(source *s, int i, int j) { return 1e300 * random_numbers(s, i, j); }
-static double hilbert(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + i + j); }
+static double subnormal(source *s, int i, int j) { return ldexp(regular(s, i, j), -1030); }
+static double small(source *s, int i, int j) { return 1e-300 * regular(s, i, j); }
+static double large(source *s, int i, int j) { return 1e300 * regular(s, i, j); }
 
 /* Not positive from the eighth or so column on. */
 static double steep_hilbert(source *s, int i, int j)
@@ -64,55 +49,43 @@ static double least_of(source *s, int i, int j) { return (void)s, 1.0 + (i < j ?
 /* One pivot is 0 or negative. */
 static double indefinite(source *s, int i, int j)
 {
-    const int bad = (int)(s->of->seed % (uint64_t)s->of->n);
-    const double x = random_numbers(s, i, j);
-    return i == bad && j == bad ? (s->of->seed % 3 ? -1.0 : 0.0) : x;
+    const int bad = (int)(s->seed % (uint64_t)s->n);
+    const double x = regular(s, i, j);
+    return i == bad && j == bad ? (s->seed % 3 ? -1.0 : 0.0) : x;
 }
-
-static double zeros(source *s, int i, int j) { return (void)s, (void)i, (void)j, 0.0; }
 
 static double specials(source *s, int i, int j)
 {
-    const double of[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
-    const double x = random_numbers(s, i, j);
-    return whole(s, 0, 2 * s->of->n) == 0 ? of[whole(s, 0, 4)] : x;
+    return special_or(s, 2 * s->n, regular(s, i, j));
 }
 
-const cholesky_kind cholesky_kinds[CHOLESKY_KINDS] = {{"random", random_numbers, true},
-                                                      {"dominant", dominant, true},
-                                                      {"graded", graded, true},
-                                                      {"tiny", tiny, false},
-                                                      {"small", small, true},
-                                                      {"huge", huge, true},
-                                                      {"Hilbert", hilbert, false},
-                                                      {"steep Hilbert", steep_hilbert, false},
-                                                      {"Toeplitz", toeplitz, true},
-                                                      {"least", least_of, true},
-                                                      {"indefinite", indefinite, false},
-                                                      {"zeros", zeros, false},
-                                                      {"special values", specials, false}};
+const factor_kind cholesky_kinds[CHOLESKY_KINDS] = {{"random", regular, true},
+                                                    {"dominant", dominant, true},
+                                                    {"graded", graded, true},
+                                                    {"tiny", subnormal, false},
+                                                    {"small", small, true},
+                                                    {"huge", large, true},
+                                                    {"Hilbert", hilbert, false},
+                                                    {"steep Hilbert", steep_hilbert, false},
+                                                    {"Toeplitz", toeplitz, true},
+                                                    {"least", least_of, true},
+                                                    {"indefinite", indefinite, false},
+                                                    {"zeros", zeros, false},
+                                                    {"special values", specials, false}};
 
 double *cholesky_matrix(const matrix *x)
 {
-    double *a = malloc(reals_of(x) * sizeof *a);
-    source s = {x->seed, x};
-    int k = 0;
-    CHECK(a, "no memory");
-    while (strcmp(cholesky_kinds[k].name, x->data) != 0) k++;
+    double *a = test_memory(reals_of(x) * sizeof *a);
+    source s = {x->seed, x->seed, x->n, x->n};
+    kind *const next = find_kind(cholesky_kinds, x->data)->make;
     for (size_t e = 0; e < reals_of(x); e++) a[e] = (double)NAN;
     for (int j = 0; j < x->n; j++)
         for (int i = j; i < x->n; i++) {
-            const double size = cholesky_kinds[k].make(&s, i, j),
-                         angle = i == j ? 0.0 : 0.7 * (i - j);
+            const double size = next(&s, i, j), angle = i == j ? 0.0 : 0.7 * (i - j);
             const number turned = {size * cos(angle), i == j ? (double)NAN : size * sin(angle)};
             put(x, a, place_of(x, i, j), x->is_complex ? turned : (number){size, 0.0});
         }
     return a;
-}
-uint64_t cholesky_seed(void)
-{
-    static uint64_t seed = 20261128;
-    return seed = seed * 6364136223846793005u + 1;
 }
 
 /* ---- the device ---- */
@@ -141,8 +114,7 @@ void cholesky_enqueue(const matrix *x, void *a, void *info, const td_engine *eng
 factors cholesky_run(const matrix *x, const double *a, const td_engine *engine)
 {
     const size_t bytes = reals_of(x) * sizeof *a;
-    factors f = {malloc(bytes), -1};
-    CHECK(f.a, "no memory");
+    factors f = {test_memory(bytes), -1};
     void *device_a = device_copy(a, bytes), *device_info = device_copy(&f.info, sizeof f.info);
     cholesky_enqueue(x, device_a, device_info, engine, NULL);
     CHECK_CUDA(cudaDeviceSynchronize());

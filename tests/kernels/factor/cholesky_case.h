@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kinds.h"
 #include "lib/engines/factor/cholesky.h"
 
 typedef struct {
@@ -38,11 +39,6 @@ static inline size_t place_of(const matrix *x, int row, int column)
     return place * (size_t)parts_of(x);
 }
 
-/* A number; of a real one `im` is 0. */
-typedef struct {
-    double re, im;
-} number;
-
 static inline number get(const matrix *x, const double *a, size_t place)
 {
     return (number){a[place], x->is_complex ? a[place + 1] : 0.0};
@@ -54,30 +50,13 @@ static inline void put(const matrix *x, double *a, size_t place, number value)
     if (x->is_complex) a[place + 1] = value.im;
 }
 
-/* Where a kind's numbers come from. */
-typedef struct {
-    uint64_t state;
-    const matrix *of;
-} source;
-
-/* An element of a row and a column that is not behind it. */
-typedef double kind(source *s, int i, int j);
-
-typedef struct {
-    const char *name;
-    kind *make;
-    bool is_regular; /* residuals are judged */
-} cholesky_kind;
-
+/* Their elements are not behind the diagonal. */
 enum { CHOLESKY_KINDS = 13 };
-extern const cholesky_kind cholesky_kinds[CHOLESKY_KINDS];
+extern const factor_kind cholesky_kinds[CHOLESKY_KINDS];
 
 /* One triangle; all else is poison, which is NaN, as is what a diagonal has beside its real part.
  * Of complex matrices rows and columns are turned, each by an angle of its own. */
 double *cholesky_matrix(const matrix *x);
-
-/* Another one at each call. */
-uint64_t cholesky_seed(void);
 
 typedef struct {
     double *a;

@@ -13,18 +13,11 @@ number drawn_number(uint64_t *state, bool is_complex)
     return is_complex ? re + im * I : re;
 }
 
-uint64_t next_seed(void)
-{
-    static uint64_t seed = 20261129;
-    return seed = seed * 2862933555777941757u + 3037000493u;
-}
-
 bool is_same_number(number x, number y) { return memcmp(&x, &y, sizeof x) == 0; }
 
 void *upload_pivots(pivot_kind kind, const int64_t *pivots, int n)
 {
-    int *narrow = malloc((size_t)n * sizeof *narrow);
-    CHECK(narrow, "no memory");
+    int *narrow = test_memory((size_t)n * sizeof *narrow);
     for (int i = 0; i < n; i++) narrow[i] = (int)pivots[i];
     void *device = kind == NO_PIVOTS ? NULL
                    : kind == PIVOTS  ? device_copy(narrow, (size_t)n * sizeof *narrow)

@@ -12,9 +12,6 @@ typedef enum { NO_PIVOTS, PIVOTS, WIDE_PIVOTS, PIVOT_KINDS } pivot_kind;
 /* Uniform in [-1, 1), or in that square. */
 number drawn_number(uint64_t *state, bool is_complex);
 
-/* Another one at each call. */
-uint64_t next_seed(void);
-
 bool is_same_number(number x, number y);
 
 /* Where element (i, j) is. */

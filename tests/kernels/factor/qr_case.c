@@ -7,7 +7,7 @@
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/device.h"
-#include "tests/support/random.h"
+#include "tests/support/hash.h"
 #include "tests/support/test.h"
 
 enum { POISON = 0x7f };
@@ -25,35 +25,11 @@ const char *text_of(const matrix *x)
 
 /* ---- data ---- */
 
-static double uniform(source *s) { return random_signed(&s->state); }
-
-static int whole(source *s, int least, int most)
-{
-    return random_signed_int(&s->state, least, most);
-}
-
-static double random_numbers(source *s, int i, int j) { return (void)i, (void)j, uniform(s); }
-
-/* Columns that end early, and zeros with signs. */
-static double small_integers(source *s, int i, int j)
-{
-    const int x = whole(s, -2, 2);
-    return (void)i, (void)j, x == 0 && uniform(s) < 0.0 ? -0.0 : (double)x;
-}
-
-static double graded_columns(source *s, int i, int j)
-{
-    return (void)i, ldexp(uniform(s), 20 * (j % 100) - 1000 + whole(s, -40, 40));
-}
-
 /* Rows down to where no square of an element is left. */
 static double graded_rows(source *s, int i, int j)
 {
     return (void)j, ldexp(uniform(s), -20 * (i % 50));
 }
-
-static double tiny(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), -1060); }
-static double huge(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), 1010); }
 
 /* 1e-300 to 1e300 in every column. */
 static double wide_range(source *s, int i, int j)
@@ -67,10 +43,8 @@ static double deficient(source *s, int i, int j)
     double sum = 0.0;
     (void)s;
     for (int l = 0; l < 3; l++) sum += sin(1.0 + i * (l + 1)) * cos(2.0 + j * (l + 2));
-    return j == s->of->n / 2 ? 0.0 : sum;
+    return j == s->n / 2 ? 0.0 : sum;
 }
-
-static double zeros(source *s, int i, int j) { return (void)s, (void)i, (void)j, 0.0; }
 
 /* R already: there is nothing to reflect. */
 static double triangle(source *s, int i, int j)
@@ -85,48 +59,37 @@ static double kahan(source *s, int i, int j)
     return (void)s, i > j ? 0.0 : pow(sin(1.2), i) * (i == j ? 1.0 : -cos(1.2));
 }
 
-static double hilbert(source *s, int i, int j) { return (void)s, 1.0 / (1.0 + i + j); }
-
 static double specials(source *s, int i, int j)
 {
-    const double of[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0.0, -0.0};
-    return (void)i, (void)j, whole(s, 0, 400) == 0 ? of[whole(s, 0, 4)] : uniform(s);
+    return (void)i, (void)j, special_or(s, 400, uniform(s));
 }
 
-const qr_kind qr_kinds[QR_KINDS] = {{"random", random_numbers, true},
-                                    {"small integers", small_integers, true},
-                                    {"graded columns", graded_columns, true},
-                                    {"graded rows", graded_rows, true},
-                                    {"tiny", tiny, false},
-                                    {"huge", huge, true},
-                                    {"wide range", wide_range, true},
-                                    {"deficient", deficient, true},
-                                    {"zeros", zeros, true},
-                                    {"triangle", triangle, true},
-                                    {"Kahan", kahan, true},
-                                    {"Hilbert", hilbert, true},
-                                    {"special values", specials, false}};
+const factor_kind qr_kinds[QR_KINDS] = {{"random", random_numbers, true},
+                                        {"small integers", small_integers, true},
+                                        {"graded columns", graded_columns, true},
+                                        {"graded rows", graded_rows, true},
+                                        {"tiny", tiny, false},
+                                        {"huge", huge, true},
+                                        {"wide range", wide_range, true},
+                                        {"deficient", deficient, true},
+                                        {"zeros", zeros, true},
+                                        {"triangle", triangle, true},
+                                        {"Kahan", kahan, true},
+                                        {"Hilbert", hilbert, true},
+                                        {"special values", specials, false}};
 number *make_matrix(const matrix *x)
 {
-    number *a = malloc(elements_of(x) * sizeof *a);
-    source s = {x->seed, x};
-    int k = 0;
-    CHECK(a, "no memory");
-    while (strcmp(qr_kinds[k].name, x->data) != 0) k++;
+    number *a = test_memory(elements_of(x) * sizeof *a);
+    source s = {x->seed, x->seed, x->m, x->n};
+    kind *const next = find_kind(qr_kinds, x->data)->make;
     memset(a, POISON, elements_of(x) * sizeof *a);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->m; i++) {
             number *const to = &a[i + (int64_t)j * x->ld];
-            to->re = qr_kinds[k].make(&s, i, j);
-            to->im = x->is_complex ? qr_kinds[k].make(&s, i, j) : 0.0;
+            to->re = next(&s, i, j);
+            to->im = x->is_complex ? next(&s, i, j) : 0.0;
         }
     return a;
-}
-
-uint64_t fresh_seed(void)
-{
-    static uint64_t seed = 20261128;
-    return seed = seed * 6364136223846793005u + 1;
 }
 
 /* ---- the device ---- */
@@ -139,8 +102,7 @@ static size_t parts_of(const matrix *x) { return x->is_complex ? 2 : 1; }
 static double *pack(const matrix *like, const number *x, size_t count)
 {
     const size_t parts = parts_of(like);
-    double *packed = malloc((count * parts + 1) * sizeof *packed);
-    CHECK(packed, "no memory");
+    double *packed = test_memory((count * parts + 1) * sizeof *packed);
     for (size_t i = 0; i < count; i++) {
         packed[i * parts] = x[i].re;
         if (like->is_complex) packed[i * parts + 1] = x[i].im;
@@ -159,8 +121,7 @@ void *put_numbers(const matrix *like, const number *x, size_t count)
 void get_numbers(const matrix *like, number *x, const void *device, size_t count)
 {
     const size_t parts = parts_of(like);
-    double *packed = malloc((count * parts + 1) * sizeof *packed);
-    CHECK(packed, "no memory");
+    double *packed = test_memory((count * parts + 1) * sizeof *packed);
     device_fetch(packed, device, count * parts * sizeof *packed);
     for (size_t i = 0; i < count; i++)
         x[i] = (number){packed[i * parts], like->is_complex ? packed[i * parts + 1] : 0.0};
@@ -201,8 +162,8 @@ static void factor_in_stream(const matrix *x, td_problem p, const td_engine *eng
 factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph)
 {
     const size_t count = (size_t)least_of(x);
-    factors f = {malloc(elements_of(x) * sizeof *a), malloc((count + 1) * sizeof *f.tau), -1};
-    CHECK(f.a && f.tau, "no memory");
+    factors f = {test_memory(elements_of(x) * sizeof *a), test_memory((count + 1) * sizeof *f.tau),
+                 -1};
     memset(f.tau, POISON, (count + 1) * sizeof *f.tau);
     const number poison = {f.tau[count].re, x->is_complex ? f.tau[count].im : 0.0};
     void *device_a = put_numbers(x, a, elements_of(x)),
@@ -229,6 +190,16 @@ factors run_factors(const matrix *x, const number *a, const td_engine *engine, b
     return f;
 }
 
+void check_padding(const matrix *x, const number *a, const factors *f)
+{
+    for (int j = 0; j < x->n; j++)
+        for (int i = x->m; i < x->ld; i++) {
+            const int64_t e = i + (int64_t)j * x->ld;
+            CHECK(f->a[e].re == a[e].re && (!x->is_complex || f->a[e].im == a[e].im),
+                  "%s: padding has changed", text_of(x));
+        }
+}
+
 void free_factors(factors *f)
 {
     free(f->a);
@@ -244,12 +215,8 @@ bool is_same(number x, number y) { return is_same_part(x.re, y.re) && is_same_pa
 
 uint64_t hash_of(const matrix *like, const number *x, size_t count)
 {
-    uint64_t hash = 14695981039346656037u, bits;
     double *packed = pack(like, x, count);
-    for (size_t i = 0; i < count * parts_of(like); i++) {
-        memcpy(&bits, &packed[i], sizeof bits);
-        hash = (hash ^ bits) * 1099511628211u;
-    }
+    const uint64_t hash = hash_numbers(HASH_START, packed, count * parts_of(like));
     free(packed);
     return hash;
 }

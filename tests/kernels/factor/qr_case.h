@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kinds.h"
 #include "lib/engines/factor/qr.h"
 #include "lib/routine/qr_steps.h"
 
@@ -17,27 +18,8 @@ typedef struct {
     bool is_complex;
 } matrix;
 
-/* An element: of a real matrix im is 0, and not on the device. */
-typedef struct {
-    double re, im;
-} number;
-
-/* Where a kind's numbers come from. */
-typedef struct {
-    uint64_t state;
-    const matrix *of;
-} source;
-
-typedef double kind(source *s, int i, int j);
-
-typedef struct {
-    const char *name;
-    kind *make;
-    bool is_regular; /* residuals are judged */
-} qr_kind;
-
 enum { QR_KINDS = 13 };
-extern const qr_kind qr_kinds[QR_KINDS];
+extern const factor_kind qr_kinds[QR_KINDS];
 
 int least_of(const matrix *x);
 size_t elements_of(const matrix *x);
@@ -48,10 +30,7 @@ const char *text_of(const matrix *x);
 /* The matrix, with what lies between its columns. */
 number *make_matrix(const matrix *x);
 
-/* Another one at each call. */
-uint64_t fresh_seed(void);
-
-/* To the device, and back. */
+/* To the device, which has no imaginary parts of real numbers, and back. */
 void *put_numbers(const matrix *like, const number *x, size_t count);
 void get_numbers(const matrix *like, number *x, const void *device, size_t count);
 td_type type_of(const matrix *x);
@@ -68,6 +47,9 @@ td_qr_cut cut_in_use(const td_problem *p);
 /* By the device, at once or in a graph. */
 factors run_factors(const matrix *x, const number *a, const td_engine *engine, bool in_graph);
 void free_factors(factors *f);
+
+/* What lies between the columns of A is there still. */
+void check_padding(const matrix *x, const number *a, const factors *f);
 
 bool is_same(number x, number y);
 uint64_t hash_of(const matrix *like, const number *x, size_t count);

@@ -27,7 +27,7 @@ static const int moduli[TD_MAX_MODULI] = {TD_MODULI},
                  complex_moduli[TD_MOST_COMPLEX_MODULI] = {TD_COMPLEX_MODULI};
 
 static int cases = 200;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 enum { MEMBERS = 2, GUARD = 256, POISON = 0x5a };
 

@@ -57,9 +57,8 @@ static double number_of(const factors *f, int i, int j, double x)
 static double *make_matrix(const factors *f)
 {
     const int parts = parts_of(f->type);
-    double *a = malloc(bytes_of(f));
+    double *a = test_memory(bytes_of(f));
     uint64_t state = (uint64_t)(f->m * 100 + f->n);
-    CHECK(a, "no memory");
     for (int i = 0; i < f->ld * f->n * parts; i++) {
         const int e = i / parts;
         a[i] = number_of(f, e % f->ld, e / f->ld, random_signed(&state));
@@ -81,8 +80,7 @@ static number element_of(const factors *f, const double *a, int i, int j)
 /* Which row of A each row of the factors is. */
 static int *rows_of(const factors *f, const void *pivots)
 {
-    int *rows = malloc((size_t)f->m * sizeof *rows);
-    CHECK(rows, "no memory");
+    int *rows = test_memory((size_t)f->m * sizeof *rows);
     for (int i = 0; i < f->m; i++) rows[i] = i;
     for (int i = 0; i < least_of(f) && f->pivots != NONE; i++) {
         const int other =
@@ -163,10 +161,9 @@ static const char *text_of(const factors *f)
 static td_sample_counts verify(const factors *f, const meanwhile *then, errors *want,
                                td_promise *promise)
 {
-    double *const a = make_matrix(f), *const lu = malloc(bytes_of(f));
-    void *const pivots = calloc((size_t)least_of(f), sizeof(int64_t));
+    double *const a = make_matrix(f), *const lu = test_memory(bytes_of(f));
+    void *const pivots = test_zeros((size_t)least_of(f), sizeof(int64_t));
     const td_problem p = call_of(f, a);
-    CHECK(lu && pivots, "no memory");
     const td_sample_counts counts = sampled_run(&p, then, promise);
     CHECK_CUDA(cudaMemcpy(lu, p.a.data, bytes_of(f), cudaMemcpyDeviceToHost));
     if (p.pivots)

@@ -16,7 +16,7 @@
 #include "sampled.h"
 
 static int cases = 20;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 /* ---- what errors are ---- */
 

@@ -56,13 +56,6 @@ typedef struct {
     td_problem call;
 } operands;
 
-static void *checked_malloc(size_t bytes)
-{
-    void *p = malloc(bytes);
-    CHECK(p, "no memory");
-    return p;
-}
-
 static operands make_operands(const form *f)
 {
     operands x = {.f = f, .parts = f->type == TD_COMPLEX_BINARY64 ? 2 : 1};
@@ -70,7 +63,7 @@ static operands make_operands(const form *f)
     test_random r = random_start(5);
     for (int o = 0; o < 3; o++) {
         x.count[o] = size[o] * x.parts * f->batch;
-        x.host[o] = checked_malloc((size_t)x.count[o] * sizeof(double));
+        x.host[o] = test_memory((size_t)x.count[o] * sizeof(double));
         for (int64_t i = 0; i < x.count[o]; i++) x.host[o][i] = random_normal(&r);
         x.device[o] = device_copy(x.host[o], (size_t)x.count[o] * sizeof(double));
     }
@@ -150,7 +143,7 @@ static td_counters run_probed(const operands *x)
 
 static double *result_of(const operands *x)
 {
-    double *const c = checked_malloc((size_t)x->count[2] * sizeof(double));
+    double *const c = test_memory((size_t)x->count[2] * sizeof(double));
     device_fetch(c, x->device[2], (size_t)x->count[2] * sizeof(double));
     return c;
 }
@@ -233,10 +226,4 @@ TEST(somewhat_worse_lines_take_moduli)
     CHECK(counted.planes > 14 && counted.repaired == 0, "%d moduli, %d elements repaired",
           (int)counted.planes, (int)counted.repaired);
     free_operands(&x);
-}
-
-int main(void)
-{
-    device_require();
-    return test_run();
 }

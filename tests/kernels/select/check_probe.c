@@ -54,13 +54,6 @@ static double *number_at(const operands *x, int which, int member, int64_t line,
            at % parts;
 }
 
-static void *checked_malloc(size_t bytes)
-{
-    void *p = malloc(bytes);
-    CHECK(p, "no memory");
-    return p;
-}
-
 /* What is between the matrices' columns, and behind them, is NaN. */
 static operands make_operands(const form *f)
 {
@@ -71,7 +64,7 @@ static operands make_operands(const form *f)
         x.rows[which] = goes_along_columns ? f->k : f->lines[which];
         x.ld[which] = x.rows[which] + 3;
         x.stride[which] = x.ld[which] * columns + 5;
-        x.host[which] = checked_malloc(numbers_of(&x, which) * sizeof(double));
+        x.host[which] = test_memory(numbers_of(&x, which) * sizeof(double));
         memset(x.host[which], POISON, numbers_of(&x, which) * sizeof(double));
         CHECK_CUDA(cudaMalloc((void **)&x.device[which], numbers_of(&x, which) * sizeof(double)));
         CHECK_CUDA(cudaMalloc((void **)&x.array[which], (size_t)f->batch * sizeof(void *)));

@@ -55,13 +55,6 @@ static const char *text_of(const slices_case *c)
 
 static int lines_of(const slices_case *c, int o) { return o ? c->n : c->m; }
 
-static void *allocate(size_t count, size_t bytes)
-{
-    void *p = calloc(count ? count : 1, bytes);
-    CHECK(p, "no memory");
-    return p;
-}
-
 /* What the lines of a slice hold, for 64 of them at a time: a tile may be of two kinds, or more. */
 typedef enum { ZERO, FULL, TO_THE_LIMIT, ONE_LINE_BEYOND, ONE_DIGIT, KINDS } slice_kind;
 
@@ -104,8 +97,8 @@ static operand operand_make(test_random *r, const slices_case *c, int o)
     const int lines = lines_of(c, o), slices = c->slices * c->batch;
     operand x = {.lists = (size_t)slices * (size_t)lines};
     x.digits = x.lists * (size_t)c->k;
-    x.digit = allocate(x.digits, sizeof *x.digit);
-    x.count = allocate(x.lists, sizeof *x.count);
+    x.digit = test_zeros(x.digits, sizeof *x.digit);
+    x.count = test_zeros(x.lists, sizeof *x.count);
     for (int slice = 0; slice < slices; slice++) {
         slice_kind kind = ZERO;
         for (int line = 0; line < lines; line++) {
@@ -116,7 +109,7 @@ static operand operand_make(test_random *r, const slices_case *c, int o)
         }
     }
     const size_t places = x.lists * (size_t)c->capacity;
-    int32_t *poison = allocate(places > x.lists ? places : x.lists, sizeof *poison);
+    int32_t *poison = test_zeros(places > x.lists ? places : x.lists, sizeof *poison);
     memset(poison, 0x7f, x.lists * sizeof *poison);
     x.device_digit = device_copy(x.digit, x.digits * sizeof *x.digit);
     x.device_count = device_copy(poison, x.lists * sizeof *poison);
@@ -132,12 +125,12 @@ static slices_data slices_make(const slices_case *c, uint64_t seed)
     slices_data d = {.of = *c};
     for (int o = 0; o < 2; o++) d.operand[o] = operand_make(&r, c, o);
     d.sums = (size_t)c->slices * (size_t)c->batch * (size_t)c->m * (size_t)c->n;
-    d.sum = allocate(d.sums, sizeof *d.sum);
+    d.sum = test_zeros(d.sums, sizeof *d.sum);
     for (size_t i = 0; i < d.sums; i++)
         d.sum[i] = c->accumulate ? random_int(&r, -1000000, 1000000) : (double)NAN;
     d.device_sum = device_copy(d.sum, d.sums * sizeof *d.sum);
     const size_t members = (size_t)c->batch;
-    d.choice = allocate(members, sizeof *d.choice);
+    d.choice = test_zeros(members, sizeof *d.choice);
     for (size_t z = 0; z < members; z++)
         d.choice[z].parameter = random_int(&r, 0, 2) ? c->slices : random_int(&r, 2, c->slices);
     d.device_choice = device_copy(d.choice, members * sizeof *d.choice);
@@ -184,7 +177,8 @@ static void check_lists(const slices_data *d, int o)
     const slices_case *c = &d->of;
     const operand *x = &d->operand[o];
     const size_t places = x->lists * (size_t)c->capacity;
-    int32_t *count = allocate(x->lists, sizeof *count), *where = allocate(places, sizeof *where);
+    int32_t *count = test_zeros(x->lists, sizeof *count),
+            *where = test_zeros(places, sizeof *where);
     CHECK_CUDA(
         cudaMemcpy(count, x->device_count, x->lists * sizeof *count, cudaMemcpyDeviceToHost));
     CHECK_CUDA(cudaMemcpy(where, x->device_where, places * sizeof *where, cudaMemcpyDeviceToHost));
@@ -237,7 +231,7 @@ static void add_pair(const slices_data *d, int z, int a, int b)
 static void check_sums(const slices_data *d)
 {
     const slices_case *c = &d->of;
-    double *got = allocate(d->sums, sizeof *got);
+    double *got = test_zeros(d->sums, sizeof *got);
     CHECK_CUDA(cudaMemcpy(got, d->device_sum, d->sums * sizeof *got, cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < d->sums && !c->accumulate; i++) d->sum[i] = 0.0;
     for (int z = 0; z < c->batch; z++)

@@ -225,8 +225,7 @@ static long double size_of(ref_number x) { return fabsl(creall(x)) + fabsl(cimag
 /* The solution X, vector after vector. */
 static ref_number *vectors_of(const triangular *of, const test_matrix *x)
 {
-    ref_number *const all = calloc((size_t)(of->order * of->vectors) + 1, sizeof *all);
-    CHECK(all, "no memory");
+    ref_number *const all = test_zeros((size_t)(of->order * of->vectors) + 1, sizeof *all);
     for (int64_t v = 0; v < of->vectors; v++)
         for (int64_t j = 0; j < of->order; j++) all[v * of->order + j] = system_vector(of, x, j, v);
     return all;
@@ -235,9 +234,7 @@ static ref_number *vectors_of(const triangular *of, const test_matrix *x)
 /* Room for a row of the triangle. */
 static ref_number *row_of(const triangular *of)
 {
-    ref_number *const row = calloc((size_t)of->order + 1, sizeof *row);
-    CHECK(row, "no memory");
-    return row;
+    return test_zeros((size_t)of->order + 1, sizeof(ref_number));
 }
 
 /* |alpha b - a x| / (|alpha b| + |a| |x|) for the first `count` elements of a row and a vector. */

@@ -357,7 +357,7 @@ static folded_case make_case(uint64_t seed)
 }
 
 static int cases = 60;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 TEST(random_products)
 {

@@ -15,7 +15,7 @@
 #include "eigen_case.h"
 
 static int cases = 300;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 /* The bounds of one case; status says whether there are any. */
 typedef struct {
@@ -227,13 +227,18 @@ TEST(no_bound_is_wrong)
             CHECK(f.status == TANDEM_OK, "%s: %s", c.name, tandem_last_message());
             count(&tame, &f, c.n);
         }
+        if (c.is_apart) {
+            tally own = {0};
+            count(&own, &f, c.n);
+            CHECK(own.separated == c.n, "%s: %d are separated", c.name, own.separated);
+        }
         check_variation(&c, &f, s, i, &r);
         ref_spectrum_free(s);
     }
     test_note("%d proven, %d refused; %d of %d eigenvalues separated (tame ones: %d of %d)",
               all.found, all.refused, all.separated, all.eigenvalues, tame.separated,
               tame.eigenvalues);
-    CHECK(tame.found > 0 && 2 * tame.separated > tame.eigenvalues, "most are separated");
+    CHECK(tame.found > 0, "no case was tame");
 }
 
 /* ---- exact eigenpairs ---- */
@@ -467,7 +472,7 @@ TEST(norms_are_bounds)
     enum { ROWS = 77, COLS = 9 };
     static double m[(ROWS + 1) * COLS];
     td_norm norm[COLS], *on;
-    test_random r = random_start(7);
+    test_random r = random_start(test_seed());
     for (int j = 0; j < COLS; j++)
         for (int i = 0; i < ROWS + 1; i++)
             m[i + (ROWS + 1) * j] =

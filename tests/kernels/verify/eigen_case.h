@@ -16,6 +16,10 @@ typedef struct {
     char name[96];
     int n;
     bool has_b, is_tame; /* tame: a bound must be found for LAPACK's eigenpairs */
+    /* Bounds must separate all eigenvalues. Random numbers repel them: that a gap is below d times
+     * the mean one, where errors are 1e-12 of it, has a probability of some n d^2, or n d between
+     * the smallest of two signs. */
+    bool is_apart;
     double a[EIGEN_MOST * EIGEN_MOST], b[EIGEN_MOST * EIGEN_MOST];
     double x[EIGEN_MOST * EIGEN_MOST], d[EIGEN_MOST];
     int bits; /* of the reference */

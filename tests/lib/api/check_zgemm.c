@@ -50,8 +50,7 @@ static double value(test_random *r)
 /* What is not to be read is NaN. */
 static number *make_matrix(test_random *r, int64_t rows, int64_t columns, int64_t ld, bool is_read)
 {
-    number *x = malloc((size_t)(ld * columns + 1) * sizeof *x);
-    CHECK(x, "no memory");
+    number *x = test_memory((size_t)(ld * columns + 1) * sizeof *x);
     for (int64_t e = 0; e < ld * columns; e++)
         x[e] = is_read && e % ld < rows ? (number){value(r), value(r)} : (number){NAN, NAN};
     return x;
@@ -108,13 +107,12 @@ static number *compute(const product *p)
     const int64_t columns_a = p->op_a == TANDEM_OP_N ? p->k : p->m,
                   columns_b = p->op_b == TANDEM_OP_N ? p->n : p->k, count = p->ldc * p->n;
     number *a = upload(p->a, p->lda * columns_a), *b = upload(p->b, p->ldb * columns_b),
-           *c = upload(p->c, count), *result = malloc((size_t)(count + 1) * sizeof *result);
+           *c = upload(p->c, count), *result = test_memory((size_t)(count + 1) * sizeof *result);
     const tandem_status status =
         tandem_zgemm(tested->name, p->op_a, p->op_b, p->m, p->n, p->k, p->alpha, a, p->lda, b,
                      p->ldb, p->beta, c, p->ldc, NULL);
     CHECK(status == TANDEM_OK, "%s: %s", text_of(p), tandem_last_message());
     CHECK_CUDA(cudaDeviceSynchronize());
-    CHECK(result, "no memory");
     CHECK_CUDA(cudaMemcpy(result, c, (size_t)count * sizeof *c, cudaMemcpyDeviceToHost));
     device_free(a);
     device_free(b);
@@ -128,9 +126,8 @@ static number *compute(const product *p)
 static void define(const product *p, double alpha, double beta, number *c)
 {
     const int64_t m = 2 * p->m, k = 2 * p->k;
-    double *a = malloc((size_t)(m * k + 1) * sizeof *a),
-           *b = malloc((size_t)(k * p->n + 1) * sizeof *b);
-    CHECK(a && b, "no memory");
+    double *a = test_memory((size_t)(m * k + 1) * sizeof *a),
+           *b = test_memory((size_t)(k * p->n + 1) * sizeof *b);
     for (int64_t l = 0; l < p->k; l++)
         for (int64_t i = 0; i < p->m; i++) {
             const number e = element(p->a, p->op_a, p->lda, i, l);
@@ -155,8 +152,7 @@ static void define(const product *p, double alpha, double beta, number *c)
 static number *copy_of_c(const product *p)
 {
     const size_t bytes = (size_t)(p->ldc * p->n) * sizeof(number);
-    number *c = malloc(bytes + 1);
-    CHECK(c, "no memory");
+    number *c = test_memory(bytes + 1);
     memcpy(c, p->c, bytes);
     return c;
 }

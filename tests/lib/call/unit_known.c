@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "lib/call/known.h"
 #include "tests/lib/support/predicted.h"
@@ -126,9 +125,7 @@ TEST(what_is_known_is_what_the_policy_says)
     models[0] = model_of(H200);
     models[1] = model_of(RTX4090);
     static td_options options[2];
-    const uint64_t seed = (uint64_t)time(NULL);
-    from = random_start(seed);
-    test_note("random calls from seed %llu", (unsigned long long)seed);
+    from = random_start(test_seed());
     options[0] = options[1] = options_of_auto();
     set_option(&options[1], TD_OPTION_STRATEGY, "adaptive");
     for (int i = 0; i < 4000; i++) {

@@ -18,7 +18,7 @@
 #include "tests/kernels/support/routine.h"
 
 static int cases = 120;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 /* ---- cases ---- */
 

@@ -20,7 +20,7 @@
 enum { MOST_TOLD = 16 };
 
 static int cases = 60;
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 /* What is told of a C whose columns are so many bytes apart in device memory, all of whose columns
  * before `done` are kept as they were then. */
@@ -42,8 +42,7 @@ static void hear(td_progress *progress, int64_t done)
     CHECK(done > 0 && done <= l->columns && (done == l->columns || done % progress->columns == 0),
           "told of %lld columns of %lld", (long long)done, (long long)l->columns);
     CHECK(l->times == 0 || done > l->done[l->times - 1], "told of no more columns than before");
-    char *const kept = malloc(bytes);
-    CHECK(kept, "no memory");
+    char *const kept = test_memory(bytes);
     CHECK_CUDA(cudaMemcpy(kept, l->c, bytes, cudaMemcpyDeviceToHost));
     l->done[l->times] = done;
     l->kept[l->times++] = kept;
@@ -63,8 +62,7 @@ static listener listen(const td_product *p, int64_t columns)
  * something was told. */
 static int check_kept(const listener *l, const char *text)
 {
-    char *const column = malloc(l->row_bytes);
-    CHECK(column, "no memory");
+    char *const column = test_memory(l->row_bytes);
     for (int64_t j = 0; l->times > 0 && j < l->done[l->times - 1]; j++) {
         const size_t at = (size_t)j * l->column_bytes;
         CHECK_CUDA(cudaMemcpy(column, l->c + at, l->row_bytes, cudaMemcpyDeviceToHost));
@@ -198,10 +196,10 @@ TEST(strips_change_no_bit)
         if (test_is_brief() && d % 5 != 4 && d != 20) continue; /* the second mode has 4 and 20 */
         const int number = d % MODES ? 0 : (d / MODES) % MODES; /* mostly the first */
         const way how = {.mode = modes[number], .limit = d % 3 == 2 ? 1 << 18 : 0};
-        const product of =
-            product_varied(distributions[d].name, random_int(&r, 1, 150), random_int(&r, 65, 300),
-                           random_int(&r, 1, 200), (int)random_int(&r, 0, 1000));
-        told[number] += check_product(&how, &of, TD_TILE * random_int(&r, 1, 3));
+        const int columns = TD_TILE * random_int(&r, 1, 3), m = random_int(&r, 1, 150),
+                  n = random_int(&r, columns + 1, 300), k = random_int(&r, 1, 200);
+        const product of = product_varied(distributions[d].name, m, n, k, random_int(&r, 0, 1000));
+        told[number] += check_product(&how, &of, columns);
     }
     CHECK(told[0] > 0 && told[1] > 0, "no strips");
     CHECK(told[2] == 0 && told[3] == 0, "strips of a mode that has none");

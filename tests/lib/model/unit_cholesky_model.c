@@ -171,25 +171,12 @@ TEST(native_times_grow)
 /* Ways have a time on cards that were measured, which grows with the matrix. */
 TEST(ways_differ_by_their_products)
 {
-    td_way_forecast by_way[TD_MOST_WAYS], larger[TD_MOST_WAYS];
-    int count;
-    (void)td_ways(&count);
-    for (const td_card *card = td_cards; card->name[0]; card++)
-        for (int64_t order = TD_CHOLESKY_LEAST_ORDER; order < 20000; order = 3 * order + 70) {
-            td_model model;
-            td_model_make(&model, card);
-            const td_problem p = factors(TD_BINARY64, order, TD_LOWER),
-                             q = factors(TD_BINARY64, 2 * order, TD_LOWER),
-                             z = factors(TD_COMPLEX_BINARY64, order, TD_LOWER);
-            td_model_predict_cholesky(&model, &p, by_way);
-            td_model_predict_cholesky(&model, &q, larger);
-            assert_true(by_way[0].seconds > 0.0);
-            const bool is_measured = card->major == 9 || card->major == 10;
-            assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, is_measured);
-            for (int i = 1; i < count; i++)
-                assert_true(larger[i].seconds < 0.0 || larger[i].seconds > by_way[i].seconds);
-            td_model_predict_cholesky(&model, &z, by_way);
-            assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, is_measured);
+    for (int64_t order = TD_CHOLESKY_LEAST_ORDER; order < 20000; order = 3 * order + 70)
+        for (int is_complex = 0; is_complex < 2; is_complex++) {
+            const td_type type = is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64;
+            const td_problem p = factors(type, order, TD_LOWER),
+                             larger = factors(type, 2 * order, TD_LOWER);
+            expect_ways(td_model_predict_cholesky, &p, &larger, true);
         }
 }
 

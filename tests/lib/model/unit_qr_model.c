@@ -31,6 +31,12 @@ static td_problem complex_square(td_kind kind, int64_t order)
 static const td_kind kinds[] = {TD_FACTOR_QR, TD_FORM_Q, TD_APPLY_Q};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+/* Real and complex, of every kind: k is below 2 KINDS. */
+static td_problem any_square(int k, int64_t order)
+{
+    return k % 2 ? complex_square(kinds[k / 2], order) : square(kinds[k / 2], order);
+}
+
 /* Orders between those of the table lie between their neighbours. */
 TEST(native_times_grow_with_the_order)
 {
@@ -40,8 +46,7 @@ TEST(native_times_grow_with_the_order)
             td_model_make(&model, card);
             double before = 0.0;
             for (int64_t order = 1; order < 40000; order = order * 5 / 4 + 1) {
-                const td_problem p =
-                    k % 2 ? complex_square(kinds[k / 2], order) : square(kinds[k / 2], order);
+                const td_problem p = any_square(k, order);
                 const double seconds = td_model_native_qr(&model, &p);
                 assert_true(seconds > before);
                 before = seconds;
@@ -52,29 +57,12 @@ TEST(native_times_grow_with_the_order)
 /* Ways have a time where panels have one, which grows with the matrix. */
 TEST(ways_differ_by_their_products)
 {
-    td_way_forecast by_way[TD_MOST_WAYS], larger[TD_MOST_WAYS];
-    int count;
-    (void)td_ways(&count);
     for (int k = 0; k < 2 * KINDS; k++)
-        for (const td_card *card = td_cards; card->name[0]; card++)
-            for (int64_t order = 1; order < 20000; order = 3 * order + 70) {
-                td_model model;
-                td_model_make(&model, card);
-                const td_kind kind = kinds[k / 2];
-                const td_problem p = k % 2 ? complex_square(kind, order) : square(kind, order),
-                                 q = k % 2 ? complex_square(kind, 2 * order)
-                                           : square(kind, 2 * order);
-                td_model_predict_qr(&model, &p, by_way);
-                td_model_predict_qr(&model, &q, larger);
-                const bool has_panels = card->major == 9 || card->major == 10,
-                           fits = order >= TD_QR_LEAST_ORDER && order <= TD_QR_MOST_ROWS;
-                assert_true(by_way[0].seconds > 0.0);
-                assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, has_panels && fits);
-                for (int i = 1; i < count; i++) {
-                    assert_true(has_panels || by_way[i].seconds < 0.0);
-                    assert_true(larger[i].seconds < 0.0 || larger[i].seconds > by_way[i].seconds);
-                }
-            }
+        for (int64_t order = 1; order < 20000; order = 3 * order + 70) {
+            const td_problem p = any_square(k, order), larger = any_square(k, 2 * order);
+            expect_ways(td_model_predict_qr, &p, &larger,
+                        order >= TD_QR_LEAST_ORDER && order <= TD_QR_MOST_ROWS);
+        }
 }
 
 /* Complex columns count twice, and Q has the widest panels. Where there are blocks they may be
@@ -215,9 +203,7 @@ TEST(auto_makes_reflectors_where_they_gain)
     td_options o = options_of_auto();
     const td_model slow = model_of(RTX4090), fast = model_of(H200);
     for (int k = 0; k < 2 * KINDS; k++) {
-        const td_kind kind = kinds[k / 2];
-        const td_problem large = k % 2 ? complex_square(kind, 8192) : square(kind, 8192),
-                         small = k % 2 ? complex_square(kind, 64) : square(kind, 64);
+        const td_problem large = any_square(k, 8192), small = any_square(k, 64);
         const td_decision d = decide_call(&o, &large, &fast);
         assert_null(d.reason);
         assert_string_equal(d.text, k % 2 ? "ozaki2" : "dgemm"); /* by blocks */
@@ -234,8 +220,7 @@ TEST(auto_makes_reflectors_of_many_rows)
     const td_model model = model_of(H200);
     for (int k = 0; k < 2 * KINDS; k++)
         for (int64_t order = 20000; order <= TD_QR_MOST_ROWS; order = order * 6 / 5) {
-            const td_problem p =
-                k % 2 ? complex_square(kinds[k / 2], order) : square(kinds[k / 2], order);
+            const td_problem p = any_square(k, order);
             const td_decision d = decide_call(&o, &p, &model);
             assert_null(d.reason);
             assert_string_equal(d.text, "ozaki2");

@@ -29,7 +29,6 @@ int set_up(void **state)
 int tear_down(void **state)
 {
     (void)state;
-    td_report_close();
     remove_folder(report_folder);
     return 0;
 }

@@ -148,7 +148,6 @@ TEST(unjudged_elements_are_counted)
             assert_non_null(strstr(text, "       1        7"));
             assert_non_null(strstr(text, "       0        3"));
         }
-        td_report_close();
     }
     assert_true(holds("[c[\"verified\"] and (c[\"verified\"][\"elements\"], "
                       "c[\"verified\"][\"outside\"], c[\"verified\"][\"unjudged\"]) "

@@ -71,7 +71,6 @@ TEST(an_empty_report_replaces_nothing)
     write_text(report_path, "");
     with_cublas(td_report_write);
     assert_true(holds("r[\"calls\"] == []"));
-    td_report_close();
 
     unlink(report_path);
     open_report(report_path);
@@ -278,7 +277,6 @@ TEST(reports_of_other_runs)
     call(1, NULL);
     td_report_write();
     assert_true(holds("r[\"pid\"] > 0"));
-    td_report_close();
 
     open_report(report_path);
     call(1, NULL);
@@ -461,7 +459,6 @@ TEST(the_table_goes_to_stderr)
     td_report_write();
     assert_non_null(strstr(capture_end(&lines), "made no call"));
     assert_int_equal(lines, 1);
-    td_report_close();
 
     capture_begin();
     open_report("-");
@@ -494,7 +491,6 @@ TEST(the_table_goes_where_stderr_led)
         const char *text = capture_end(&lines);
         assert_non_null(strstr(text, "1234"));
         assert_string_equal(read_text(report_path), "data");
-        td_report_close();
     }
 }
 

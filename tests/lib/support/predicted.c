@@ -50,3 +50,23 @@ td_options options_of_auto(void)
     set_option(&o, TD_OPTION_MODE, "auto");
     return o;
 }
+
+void expect_ways(predictor *predict, const td_problem *p, const td_problem *larger, bool fits)
+{
+    td_way_forecast by_way[TD_MOST_WAYS], of_larger[TD_MOST_WAYS];
+    int count;
+    (void)td_ways(&count);
+    for (const td_card *card = td_cards; card->name[0]; card++) {
+        const bool has_panels = card->major == 9 || card->major == 10;
+        td_model model;
+        td_model_make(&model, card);
+        predict(&model, p, by_way);
+        predict(&model, larger, of_larger);
+        assert_true(by_way[0].seconds > 0.0);
+        assert_int_equal(by_way[td_way_of_binary64()].seconds > 0.0, has_panels && fits);
+        for (int i = 1; i < count; i++) {
+            assert_true(has_panels || by_way[i].seconds < 0.0);
+            assert_true(of_larger[i].seconds < 0.0 || of_larger[i].seconds > by_way[i].seconds);
+        }
+    }
+}

@@ -25,4 +25,11 @@ td_model model_of(const char *card);
 td_options options_of_auto(void);
 void set_option(td_options *o, td_option_id id, const char *text);
 
+/* A model of factorisations: sets the time of every way, which is negative where nobody knows. */
+typedef void predictor(const td_model *model, const td_problem *p, td_way_forecast *by_way);
+
+/* Of every card cuSOLVER's time is known; of those that have panels that of binary64 if the matrix
+ * fits these, and of others none. A time grows from p to the larger problem. */
+void expect_ways(predictor *predict, const td_problem *p, const td_problem *larger, bool fits);
+
 #endif
