@@ -55,6 +55,7 @@ static const struct {
     [TD_RUN_NO_CUBLAS] = {td_reason_cublas, NULL},
     [TD_RUN_NO_STREAM] = {td_reason_refused, NULL},
     [TD_RUN_UNREACHABLE] = {td_reason_operand, NULL},
+    [TD_RUN_UNALIGNED] = {td_reason_unaligned, NULL},
     [TD_RUN_NOT_REFINED] = {td_reason_refined, NULL},
     [TD_RUN_FAILED] = {td_reason_launch, "the device refused a kernel, or cuBLAS a product"},
 };
