@@ -250,9 +250,11 @@ static bool asks_for_invariance(const readers *r, cublasLtMatmulDesc_t from)
 }
 
 /* Why a product has to stay native; NULL: it has not. */
-static const char *refusal_of(const readers *r, cublasLtMatmulDesc_t from, const operands *x)
+static const char *refusal_of(const readers *r, cublasLtMatmulDesc_t from, const operands *x,
+                              const td_problem *p)
 {
     const layout *c = &x->of_c, *d = &x->of_d;
+    if (!x->c && p->beta.device) return td_reason_invalid; /* unless that beta is 0 */
     if (x->c == x->d && (c->ld != d->ld || c->stride != d->stride || c->order != d->order))
         return td_reason_layout;
     if (d->batch > 1 && (read_stride(r, from, ALPHA_BATCH_STRIDE) != 0 ||
@@ -336,7 +338,7 @@ TD_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle,
     p.enqueued_by = algo ? algo : &no_algorithm;
     p.enqueued_by_bytes = sizeof *algo;
     td_call call;
-    if (!begin(refusal_of(&r, computeDesc, &x), &p, &call)) return td_wrap_status(&call);
+    if (!begin(refusal_of(&r, computeDesc, &x, &p), &p, &call)) return td_wrap_status(&call);
     const cublasStatus_t status = run_original(&given, stream);
     td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);
     return status;

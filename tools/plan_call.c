@@ -190,6 +190,14 @@ static td_entry entry_of(const td_routine *of)
     return (td_entry)entry;
 }
 
+/* K as it was given, or the terms of the call's sums where the routine has no K. */
+static int64_t shown_k(const td_question *q, int64_t terms)
+{
+    if (q->is_lowered) return q->product.k;
+    const bool has_reflectors = td_kind_has_reflectors(q->called->kind);
+    return has_reflectors && td_kinds[q->called->kind].has_k ? q->called->k : terms;
+}
+
 planned plan_call(const plan_routine *r, const td_problem *called, const td_model *model)
 {
     planned of = {.routine = r};
@@ -199,7 +207,7 @@ planned plan_call(const plan_routine *r, const td_problem *called, const td_mode
     td_ask(entry_of(r->of), called, &of.question);
     const td_question *q = &of.question;
     of.terms = q->method->terms(q);
-    of.k = q->is_lowered ? q->product.k : of.terms;
+    of.k = shown_k(q, of.terms);
     if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
     if (td_kind_is_by_factors(called->kind) && r->kind->has_k) of.question.product.n = called->k;
     q->method->predict(model, q, by_way);

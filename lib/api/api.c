@@ -159,7 +159,8 @@ static tandem_status status_of(td_run_status run)
     case TD_RUN_UNREACHABLE:
         return td_fail(TANDEM_LAUNCH_FAILED,
                        "the current device cannot reach all of a, b, c and scalars");
-    case TD_RUN_NO_PANELS: /* of factorisations alone */
+    case TD_RUN_NO_PANELS: /* of factorisations alone, or of these and solves */
+    case TD_RUN_UNALIGNED:
     case TD_RUN_NOT_REFINED:
     case TD_RUN_FAILED:
     case TD_RUN_BROKEN:

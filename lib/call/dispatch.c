@@ -7,6 +7,7 @@
 #include "known.h"
 #include "../verify/failures.h"
 #include "rules.h"
+#include "scope.h"
 #include "../routine/lower.h"
 #include "process.h"
 
@@ -55,6 +56,7 @@ static const struct {
     [TD_RUN_NO_CUBLAS] = {td_reason_cublas, NULL},
     [TD_RUN_NO_STREAM] = {td_reason_refused, NULL},
     [TD_RUN_UNREACHABLE] = {td_reason_operand, NULL},
+    [TD_RUN_UNALIGNED] = {td_reason_unaligned, NULL},
     [TD_RUN_NOT_REFINED] = {td_reason_refined, NULL},
     [TD_RUN_FAILED] = {td_reason_launch, "the device refused a kernel, or cuBLAS a product"},
 };
@@ -105,35 +107,44 @@ static td_call emulate(const td_options *o, const td_question *q, const td_decis
 /* ---- rules ---- */
 
 static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it has faults */
+static const td_options *with_rules; /* what was in force when they were read */
 
 void td_dispatch_open(const td_options *o)
 {
     (void)td_failures_open(o);
     if (!o->rules.text[0]) return;
     rules = td_rules_read(o->rules.text, o);
+    with_rules = o;
     if (rules)
         td_rules_warn_unused(rules, o->rules.text);
     else
         td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
 }
 
-/* The options for one call; NULL if there are rules with faults. */
-static const td_options *options_of_call(const td_options *o, const td_question *q)
+/* The options for one call: those in force, whose mode a rule may replace. NULL if there are rules
+ * with faults. A rule's own options have all else as it was at the start: they also count where
+ * there is no memory for others. */
+static const td_options *options_of_call(const td_options *in_force, const td_question *q,
+                                         bool *is_by_rule)
 {
-    if (!o->rules.text[0]) return o;
+    *is_by_rule = false;
+    if (!in_force->rules.text[0]) return in_force;
     if (!rules) return NULL;
     const td_site *site = td_rules_ask_caller(rules) ? td_site_find(q->called->caller) : NULL;
-    const td_options *found = td_rules_find(rules, q->entry, q->called, site);
-    return found ? found : o;
+    const td_options *found = td_rules_find(rules, q->entry, q->called, site), *now = NULL;
+    if (!found) return in_force;
+    *is_by_rule = true;
+    if (in_force != with_rules) now = td_scope_in_mode(in_force, found->mode.text);
+    return now ? now : found;
 }
 
 /* What runs a call, and whether that is a rule's word. */
-static td_decision decide(const td_options *in_force, const td_options *o, const td_question *q,
+static td_decision decide(const td_options *o, bool is_by_rule, const td_question *q,
                           const td_device *device)
 {
     const td_model *model = device ? td_device_model(device->ordinal) : NULL;
     td_decision d = model ? td_known_decide(o, q, model) : td_policy_decide(o, q, model);
-    if (o == in_force) return d;
+    if (!is_by_rule) return d;
     if (d.reason == td_reason_mode) d.reason = td_reason_rule;
     if (d.engine && !d.choice) d.choice = td_choice_rule;
     return d;
@@ -163,10 +174,11 @@ td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const
     td_decision known;
     if (is_known_native(in_force, entry, p, &known)) return known;
     td_ask(entry, p, &q);
-    const td_options *o = options_of_call(in_force, &q);
+    bool is_by_rule;
+    const td_options *o = options_of_call(in_force, &q, &is_by_rule);
     if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
-    const td_decision decision = decide(in_force, o, &q, device);
+    const td_decision decision = decide(o, is_by_rule, &q, device);
     if (decision.engine && !device) return td_policy_native(td_reason_device);
     return td_adaptive_forgo(&decision);
 }
@@ -199,13 +211,14 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     td_question q;
     td_ask(entry, p, &q);
     td_process_watch_exit();
-    const td_options *o = options_of_call(in_force, &q);
+    bool is_by_rule;
+    const td_options *o = options_of_call(in_force, &q, &is_by_rule);
     if (!o) return td_dispatch_refuse(&q, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
-    td_decision decision = decide(in_force, o, &q, device);
+    td_decision decision = decide(o, is_by_rule, &q, device);
     if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream)) {
         q.lacks_branch = true;
-        decision = decide(in_force, o, &q, device);
+        decision = decide(o, is_by_rule, &q, device);
     }
     if (!decision.engine) return keep_native(&q, &decision);
     if (!device) device = td_device_current();

@@ -59,11 +59,15 @@ typedef struct {
 } known_change;
 
 enum { KNOWN_CHANGES = 4 };
+typedef struct {
+    known_change known[KNOWN_CHANGES];
+    unsigned oldest; /* of the known changes, which is overwritten next */
+} changes;
+
 static _Thread_local struct {
     const td_options *region[TD_SCOPES_DEEP];
     int depth;
-    known_change known[KNOWN_CHANGES];
-    unsigned oldest; /* of the known changes, which is overwritten next */
+    changes regions, modes; /* by td_scope_push, and by td_scope_in_mode */
 } own;
 
 const td_options *td_scope_of_thread(void)
@@ -77,19 +81,32 @@ const td_options *td_scope_of_process(const td_options *from_start)
     return o ? o : from_start;
 }
 
-static const td_options *recall(const td_options *from, const char *settings)
+static const td_options *recall(const changes *c, const td_options *from, const char *settings)
 {
     for (int i = 0; i < KNOWN_CHANGES; i++)
-        if (own.known[i].from == from && strcmp(own.known[i].settings, settings) == 0)
-            return own.known[i].to;
+        if (c->known[i].from == from && strcmp(c->known[i].settings, settings) == 0)
+            return c->known[i].to;
     return NULL;
 }
 
-static void remember(const td_options *from, const char *settings, const td_options *to)
+static void remember(changes *c, const td_options *from, const char *settings, const td_options *to)
 {
-    known_change *place = &own.known[own.oldest++ % KNOWN_CHANGES];
+    known_change *place = &c->known[c->oldest++ % KNOWN_CHANGES];
     *place = (known_change){.from = from, .to = to};
     strcpy(place->settings, settings);
+}
+
+/* As change(), for which the lock is taken only if the change is not known. */
+static td_scope_status change_again(changes *c, const td_options *from, const char *settings,
+                                    const td_options **changed, char why[TD_WHY_BYTES])
+{
+    *changed = recall(c, from, settings);
+    if (*changed) return TD_SCOPE_DONE;
+    pthread_mutex_lock(&td_scope_lock);
+    const td_scope_status status = change(from, settings, changed, why);
+    pthread_mutex_unlock(&td_scope_lock);
+    if (status == TD_SCOPE_DONE) remember(c, from, settings, *changed);
+    return status;
 }
 
 td_scope_status td_scope_push(const td_options *from_start, const char *settings,
@@ -102,16 +119,16 @@ td_scope_status td_scope_push(const td_options *from_start, const char *settings
     }
     const td_options *of_thread = td_scope_of_thread(),
                      *from = of_thread ? of_thread : td_scope_of_process(from_start);
-    *now = recall(from, settings);
-    if (!*now) {
-        pthread_mutex_lock(&td_scope_lock);
-        const td_scope_status status = change(from, settings, now, why);
-        pthread_mutex_unlock(&td_scope_lock);
-        if (status != TD_SCOPE_DONE) return status;
-        remember(from, settings, *now);
-    }
-    own.region[own.depth++] = *now;
-    return TD_SCOPE_DONE;
+    const td_scope_status status = change_again(&own.regions, from, settings, now, why);
+    if (status == TD_SCOPE_DONE) own.region[own.depth++] = *now;
+    return status;
+}
+
+const td_options *td_scope_in_mode(const td_options *o, const char *mode)
+{
+    char why[TD_WHY_BYTES];
+    const td_options *changed = NULL;
+    return change_again(&own.modes, o, mode, &changed, why) == TD_SCOPE_DONE ? changed : NULL;
 }
 
 td_scope_status td_scope_pop(char why[TD_WHY_BYTES])

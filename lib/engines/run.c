@@ -17,7 +17,27 @@ static td_run_status check(td_memory (*describe)(const void *), const void *of, 
     return error == cudaErrorIllegalAddress ? TD_RUN_UNREACHABLE : TD_RUN_NO_STREAM;
 }
 
-td_run_status td_engine_check(const td_problem *p) { return check(memory_of_call, p, p->stream); }
+static bool is_aligned(const void *address, int64_t bytes)
+{
+    return (uintptr_t)address % (uintptr_t)bytes == 0;
+}
+
+/* Complex numbers of the host may lie at any multiple of 8 bytes, as C and Fortran align them. */
+static bool are_numbers_aligned(const td_memory *memory)
+{
+    bool are = is_aligned(memory->written.matrix.data, memory->element_bytes) &&
+               is_aligned(memory->alpha, memory->alpha_bytes);
+    for (size_t i = 0; i < sizeof memory->read / sizeof *memory->read; i++)
+        are = are && is_aligned(memory->read[i].matrix.data, memory->element_bytes);
+    return are;
+}
+
+td_run_status td_engine_check(const td_problem *p)
+{
+    const td_memory memory = td_problem_memory(p);
+    if (!are_numbers_aligned(&memory)) return TD_RUN_UNALIGNED;
+    return check(memory_of_call, p, p->stream);
+}
 
 static td_run_status run(const td_engine *engine, const td_product *p, td_parameter parameter,
                          td_device *device, size_t workspace_limit, td_counters *counters)

@@ -24,7 +24,7 @@ const char *td_file_reason(int error)
 {
     switch (error) {
     case ENXIO:
-        return "nobody reads the pipe";
+        return "nobody reads the pipe, or there is no such device";
     case ETIMEDOUT:
         return "its reader takes nothing";
     case ENOLINK:

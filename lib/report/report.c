@@ -293,10 +293,10 @@ static bool is_long(void)
 static void write_and_put_off(void)
 {
     const int64_t before = milliseconds_of(CLOCK_MONOTONIC);
-    const bool is_written = compose_and_write(false);
+    const bool is_written = !file.is_stream && compose_and_write(false);
     const int64_t after = milliseconds_of(CLOCK_MONOTONIC);
     if (!is_written)
-        put_off(INT64_MAX); /* it is tried again at the end alone */
+        put_off(INT64_MAX); /* it is tried again at the end alone; a stream gets one report */
     else if (is_long())
         put_off(after + (after - before) + 1);
 }

@@ -42,13 +42,13 @@ bool td_report_file_open(td_report_file *file, const td_file_name *name)
 {
     *file = (td_report_file){0};
     if (!td_file_name_path(name, file->path)) return false;
-    file->is_in_place = is_descriptor(file->path);
+    file->is_in_place = file->is_stream = is_descriptor(file->path);
     if (!file->is_in_place && !resolve(file->path)) return false;
 
     struct stat old;
     const bool exists = stat(file->path, &old) == 0;
     if (exists && S_ISDIR(old.st_mode)) return fail(EISDIR);
-    if (exists && !S_ISREG(old.st_mode)) file->is_in_place = true;
+    if (exists && !S_ISREG(old.st_mode)) file->is_in_place = file->is_stream = true;
     if (!file->is_in_place) {
         if (exists && access(file->path, W_OK) != 0) return false;
         if (td_file_can_replace(file->path, exists ? &old : NULL)) return true;

@@ -15,6 +15,7 @@ const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";
 const char td_reason_refused[] = "stream refused";
 const char td_reason_operand[] = "operand out of reach";
+const char td_reason_unaligned[] = "complex numbers that 16 bytes do not align";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
 const char td_reason_worst[] = "finding out that data are bad costs too much";

@@ -13,6 +13,7 @@ typedef enum {
     TD_RUN_NO_CUBLAS,    /* the mode needs one for itself */
     TD_RUN_NO_STREAM,    /* the stream is none, or its capture has failed */
     TD_RUN_UNREACHABLE,  /* the device cannot reach an operand */
+    TD_RUN_UNALIGNED,    /* kernels load numbers whole, and those of an operand are not aligned */
     TD_RUN_NOT_REFINED,  /* what was made from binary32 is not as good as native's result */
     TD_RUN_FAILED        /* the device refused a kernel, or cuBLAS a product */
 } td_run_status;

@@ -7,13 +7,21 @@ from typing import Any, Optional
 from . import _launcher
 
 
+# Routines without their first letter that have no size M, and that have no size K.
+_WITHOUT_M = ("syrk", "syrkx", "syr2k", "herk", "herkx", "her2k", "potrf", "potri", "potrs",
+              "getrs", "syevd")
+_WITHOUT_K = ("symm", "hemm", "trmm", "trsm", "getrf", "geqrf", "potrf", "potri", "syevd")
+
+
 def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[str] = None,
          batch: int = 1, device: Optional[str] = None) -> dict[str, Any]:
     """What a product takes in every mode, by prediction, and which one mode "auto" would take.
 
     m, n, k: C is m x n, and k the terms of a sum.
-    routine: "dgemm", "zgemm", or another that `tandem plan --help` lists with its sizes: for those
-       with two sizes only these are handed on (n, k of dsyrk; m, n of dtrsm).
+    routine: "dgemm", "zgemm", or another that `tandem plan --help` lists with its sizes: those that
+       it lacks count for nothing. It has n and k of dsyrk, m and n of dtrsm and dgetrf, n of dpotrf
+       and dsyevd; of dgetrs and dpotrs n is the order, k the right-hand sides, and of dormqr and
+       dorgqr k the reflectors.
     accuracy: as TANDEM_ACCURACY; batch: so many products in one call.
     device: the name of another device, such as "NVIDIA H200"; None: the first one of this machine.
 
@@ -21,9 +29,11 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
     predicted seconds of each; times of a GPU that was not calibrated follow from its properties.
     Raises ValueError, which names the argument and what is allowed.
     """
-    routine_of_two = routine[1:] in ("syrk", "syrkx", "syr2k", "herk", "herkx", "her2k")
-    one_side = routine[1:] in ("symm", "hemm", "trmm", "trsm")
-    sizes = (n, k) if routine_of_two else (m, n) if one_side else (m, n, k)
+    sizes = [n]
+    if routine[1:] not in _WITHOUT_M:
+        sizes.insert(0, m)
+    if routine[1:] not in _WITHOUT_K:
+        sizes.append(k)
     options = [f"--routine={routine}"]
     if batch != 1:
         options.append(f"--batch={batch}")

@@ -66,6 +66,16 @@ def disable() -> None:
     _library.call("tandem_detach")
 
 
+def _of_process() -> bytes:
+    """The settings of the process, which count for a thread that is in no region: a new one."""
+    words: list[str] = []
+    thread = threading.Thread(
+        target=lambda: words.extend(f"{name}={get(name)}" for name in OPTIONS))
+    thread.start()
+    thread.join()
+    return " ".join(words).encode()
+
+
 @contextlib.contextmanager
 def mode(mode: Optional[str] = None, *, everywhere: bool = False, **options: Any) -> Iterator[None]:
     """A region in which other options count, for cuBLAS calls of this thread.
@@ -94,7 +104,7 @@ def mode(mode: Optional[str] = None, *, everywhere: bool = False, **options: Any
             if threading.get_ident() == thread:
                 _library.call("tandem_pop")
         return
-    before = " ".join(f"{name}={get(name)}" for name in OPTIONS).encode()
+    before = _of_process()
     _library.call("tandem_set", settings)
     try:
         yield

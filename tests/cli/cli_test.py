@@ -325,6 +325,10 @@ class Commands(Case):
             self.assertEqual(chosen, mode, arguments)
         self.assertRegex(self.shown('plan', *h200, 'dgeqrf', 3000, 2000),
                          r'^factors: +3000 x 2000 x 3000 \(m, n, k\), batch 1\n')
+        self.assertRegex(self.shown('plan', *h200, 'dormqr', 300, 200, 70),
+                         r'^of Q: +300 x 200 x 70 \(m, n, k\), op N, batch 1\n')
+        self.assertEqual(
+            json.loads(self.shown('plan', '--json', *h200, 'zungqr', 300, 200, 70))['k'], 70)
         self.assert_refused(self.tandem('plan', '--routine', 'dorgqr', 8, 8), 2, 'K is missing')
         for sizes in (('dorgqr', 8, 9, 1), ('dorgqr', 9, 8, 9), ('dormqr', 8, 20, 9),
                       ('zunmqr', 20, 8, 9, '--side', 'R', '--op', 'C')):

@@ -21,7 +21,7 @@ PRODUCTS = 195  # of client_lt.c
 COMPLEX, CONJUGATES = 50, 22  # of lt_complex.c
 EMULATED = "the call asks for cuBLAS's own emulation"
 REFUSED = ("C is D in another layout", "a scalar for each member", "batch invariance is asked for",
-           EMULATED)
+           EMULATED, "invalid arguments")
 # A program whose calls all come from one place, libffi's: of functions of either library, whose
 # handle is not there.
 ONE_PLACE = """import ctypes, sys
@@ -29,20 +29,26 @@ program = ctypes.CDLL(None)
 for name in sys.argv[1:]:
     print(name, getattr(program, name)(*[None] * 16))
 """
-# A product of 2 x 2 matrices whose C is NULL, for each beta.
+# A product of 2 x 2 matrices whose C is NULL, for each beta, with scalars on the host (0) or on the
+# device (1).
 NO_C = """import ctypes as ct, sys
 program, null, two = ct.CDLL(None), ct.c_void_p(), ct.c_uint64(2)
-numbers, alpha = (ct.c_double * 4)(1, 2, 3, 4), ct.c_double(1)
-handle, operation, layout, a, d = (ct.c_void_p() for _ in range(5))
+numbers, place = (ct.c_double * 4)(1, 2, 3, 4), ct.c_int(int(sys.argv[1]))
+handle, operation, layout, a, d, there = (ct.c_void_p() for _ in range(6))
 print(program.cublasLtCreate(ct.byref(handle)),
       program.cublasLtMatmulDescCreate(ct.byref(operation), 70, 1),
-      program.cublasLtMatrixLayoutCreate(ct.byref(layout), 1, two, two, ct.c_int64(2)))
+      program.cublasLtMatmulDescSetAttribute(operation, 2, ct.byref(place), ct.c_size_t(4)),
+      program.cublasLtMatrixLayoutCreate(ct.byref(layout), 1, two, two, ct.c_int64(2)),
+      program.cudaMalloc(ct.byref(there), ct.c_size_t(16)))
 for x in (a, d):
     print(program.cudaMalloc(ct.byref(x), ct.c_size_t(32)),
           program.cudaMemcpy(x, numbers, ct.c_size_t(32), 1))
-for beta in map(float, sys.argv[1:]):
-    print(beta, program.cublasLtMatmul(handle, operation, ct.byref(alpha), a, layout, a, layout,
-          ct.byref(ct.c_double(beta)), null, layout, d, layout, null, null, ct.c_size_t(0), null))
+for beta in map(float, sys.argv[2:]):
+    scalars = (ct.c_double * 2)(1, beta)
+    program.cudaMemcpy(there, scalars, ct.c_size_t(16), 1)
+    at = there.value if place else ct.addressof(scalars)
+    print(beta, program.cublasLtMatmul(handle, operation, ct.c_void_p(at), a, layout, a, layout,
+          ct.c_void_p(at + 8), null, layout, d, layout, null, null, ct.c_size_t(0), null))
     print(program.cudaMemcpy(numbers, d, ct.c_size_t(32), 2), *numbers)
 """
 
@@ -102,13 +108,14 @@ class Lt(unittest.TestCase):
     @unittest.skipIf("MESON_EXE_WRAPPER" in os.environ, "Python is for another processor")
     def test_without_c(self):
         """Which only a beta of 0 allows."""
-        plain, df = (
-            subprocess.run([sys.executable, "-c", NO_C, "0", "1", "nan"], capture_output=True,
-                           env=preloading(tandem, {"TANDEM_MODE": "df"}), text=True, check=True)
-            for tandem in (False, True))
-        self.assertIn("0.0 0\n0 7.0 10.0 15.0 22.0\n1.0 ", plain.stdout)
-        self.assertNotIn("1.0 0\n", plain.stdout)
-        self.assertEqual((plain.stdout, plain.stderr), (df.stdout, df.stderr))
+        for place in "01":
+            plain, df = (subprocess.run([sys.executable, "-c", NO_C, place, "0", "1", "nan"],
+                                        capture_output=True, text=True, check=True,
+                                        env=preloading(tandem, {"TANDEM_MODE": "df"}))
+                         for tandem in (False, True))
+            self.assertIn("0.0 0\n0 7.0 10.0 15.0 22.0\n1.0 ", plain.stdout)
+            self.assertNotIn("1.0 0\n", plain.stdout)
+            self.assertEqual((plain.stdout, plain.stderr), (df.stdout, df.stderr))
 
     def test_cublaslt_alone_is_right(self):
         self.assert_ran(self.plain)

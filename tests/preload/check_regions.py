@@ -10,8 +10,12 @@ instrumented for races: what several threads do runs alone, once.
 import os
 import subprocess
 import sys
+import tempfile
 
 client, library, hostgpu = sys.argv[1:4]
+rules = tempfile.NamedTemporaryFile("w", suffix=".rules")
+rules.write("function=cublasGemmEx -> df\n")
+rules.flush()
 
 
 def run(test, late, is_preloaded, *, mode="native", **variables):
@@ -36,6 +40,7 @@ def run_all(linked, unlinked):
             yield run(test, linked, is_preloaded)
     for is_preloaded in (False, True):
         yield run("answered", linked, is_preloaded, TANDEM_ENTRY="gemm_ex,emulated")
+        yield run("ruled", linked, is_preloaded, TANDEM_RULES=rules.name)
         yield run("by_environment", linked, is_preloaded, CUBLAS_EMULATE_DOUBLE_PRECISION="1")
     # What the environment says counts until something else is set.
     yield run("process", linked, False, mode="ts")

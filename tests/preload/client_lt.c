@@ -330,7 +330,7 @@ static void run_all(void)
         w.place = (place_of_c)(i / 32 % 3);
         w.is_row_c = w.place != IN_PLACE && i & 8 ? !w.is_row_d : w.is_row_d;
         w.members = i / 96 ? MEMBERS : 1;
-        w.on_device = i / 2 % 2 != i / 96;
+        w.on_device = w.place != NOWHERE && i / 2 % 2 != i / 96;
         snprintf(name, sizeof name, "product of %c%c%c%c %c%c, %s, %d, scalars on the %s",
                  w.is_row_a ? 'r' : 'c', w.is_row_b ? 'r' : 'c', w.is_row_c ? 'r' : 'c',
                  w.is_row_d ? 'r' : 'c', w.op_a == TANDEM_OP_N ? 'N' : 'T',
@@ -369,6 +369,10 @@ static void run_refused(void)
     w = ordinary;
     w.compute = (cublasComputeType_t)EMULATED_FIXEDPOINT;
     run("refused: the call asks for cuBLAS's own emulation", &w);
+    w = ordinary;
+    w.place = NOWHERE; /* which is invalid unless the beta in device memory is 0 */
+    w.on_device = true;
+    run("refused: invalid arguments", &w);
 }
 
 /* Calls that stay native, whether cublasLt makes them or not. */

@@ -284,15 +284,46 @@ static int counted(const char *what)
     return count;
 }
 
-/* A product whose type of computation asks cuBLAS to emulate. */
-static result multiply_asking(const worker *w)
+static result multiply_typed(const worker *w, cublasComputeType_t computations)
 {
     const double one = 1.0, zero = 0.0;
     poison(w);
     CUBLAS(cublasGemmEx(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w->a, CUDA_R_64F, M,
-                        w->b, CUDA_R_64F, K, &zero, w->c, CUDA_R_64F, M,
-                        CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, CUBLAS_GEMM_DEFAULT));
+                        w->b, CUDA_R_64F, K, &zero, w->c, CUDA_R_64F, M, computations,
+                        CUBLAS_GEMM_DEFAULT));
     return take(w);
+}
+
+/* A product whose type of computation asks cuBLAS to emulate. */
+static result multiply_asking(const worker *w)
+{
+    return multiply_typed(w, CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT);
+}
+
+/* With TANDEM_RULES that give cublasGemmEx mode df: the rule names the mode in a region, too, and
+ * all else is the region's, or the process's. */
+static void ruled(void)
+{
+    worker w = start();
+    OK(tandem.count());
+    REQUIRE(is(multiply_typed(&w, CUBLAS_COMPUTE_64F), &df));
+    REQUIRE(counted("\"elements\": ") == -1);
+    OK(tandem.push("ts verify=sample:7"));
+    REQUIRE(is(multiply_typed(&w, CUBLAS_COMPUTE_64F), &df));
+    REQUIRE(counted("\"elements\": ") == 7);
+    REQUIRE(is(multiply(&w), &ts));
+    OK(tandem.pop());
+    REQUIRE(is(multiply_typed(&w, CUBLAS_COMPUTE_64F), &df));
+    REQUIRE(counted("\"elements\": ") == 7);
+    OK(tandem.push("df verify=sample:5")); /* the rule's own mode */
+    REQUIRE(is(multiply_typed(&w, CUBLAS_COMPUTE_64F), &df));
+    REQUIRE(counted("\"choice\": \"a rule of TANDEM_RULES\"") == 0);
+    REQUIRE(counted("\"elements\": ") == 12);
+    OK(tandem.pop());
+    OK(tandem.set("verify=sample:3"));
+    REQUIRE(is(multiply_typed(&w, CUBLAS_COMPUTE_64F), &df));
+    REQUIRE(counted("\"elements\": ") == 15);
+    stop(&w);
 }
 
 /* A call that asks cuBLAS to emulate stays cuBLAS's, and the report says so; so does one that the
@@ -525,6 +556,7 @@ int main(int count, char **arguments)
                  {"emulated", emulated, NULL},
                  {"remembered", remembered, NULL},
                  {"answered", answered, NULL},
+                 {"ruled", ruled, NULL},
                  {"by_environment", by_environment, NULL},
                  {"later", NULL, later},
                  {"before", NULL, before},

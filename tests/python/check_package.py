@@ -117,6 +117,10 @@ def check_enable(linked):
         thread.join()
         assert is_same(other[0], df)
     assert is_same(linked.multiply(), native)
+    before = tandem.get()
+    with tandem.mode("ts"), tandem.mode("df", everywhere=True):
+        expect(tandem.get(), "ts")
+    expect(tandem.get(), before)
 
 
 def check_tasks(_linked):
@@ -487,7 +491,15 @@ def check_machine(_):
     from tandem import _launcher
     told = tandem.plan(4096, 4096, 4096, device="NVIDIA GeForce RTX 4090")
     assert told["auto"]["mode"] != "native" and told["m"] == 4096, told["auto"]
-    assert tandem.plan(0, 512, 512, routine="dsyrk")["routine"] == "dsyrk"
+    with raises(ValueError, "allowed: dgemm, "):
+        tandem.plan(1, 2, 3, routine="none")
+    refused = subprocess.run([tandem._launcher.LAUNCHER, "plan", "--routine", "none"],
+                             capture_output=True, text=True, check=False).stderr
+    routines = refused.split("allowed: ")[1].split()
+    assert len(routines) > 30, routines
+    for routine in (name.rstrip(",") for name in routines):
+        assert tandem.plan(64, 48, 32, routine=routine)["routine"] == routine
+    expect([tandem.plan(64, 48, 32, routine="dormqr")[size] for size in "mnk"], [64, 48, 32])
     with raises(ValueError, "routine"):
         tandem.plan(1, 2, 3, routine="dgemmm")
     with raises(ValueError, "m"):

@@ -98,6 +98,23 @@ static void equal_settings_are_one_value(void **state)
     }
 }
 
+static void another_mode_leaves_all_else(void **state)
+{
+    char why[TD_WHY_BYTES], text[TD_SETTINGS_BYTES];
+    (void)state;
+    assert_int_equal(push("slices:7 verify=sample:9 accuracy=30", why), TD_SCOPE_DONE);
+    const td_options *now = in_force(), *other = td_scope_in_mode(now, "df");
+    assert_non_null(other);
+    td_options_print_settings(other, text);
+    assert_string_equal(text, "mode=df accuracy=30 strategy=auto workspace=auto verify=sample:9");
+    assert_ptr_equal(td_scope_in_mode(now, "df"), other);
+    assert_ptr_equal(td_scope_in_mode(now, "slices:7"), now);
+    assert_ptr_equal(in_force(), now);
+    assert_null(td_scope_in_mode(now, "dff"));
+    assert_int_equal(td_scope_pop(why), TD_SCOPE_DONE);
+    assert_ptr_equal(td_scope_in_mode(&from_start, "native")->mode.engine, from_start.mode.engine);
+}
+
 static void *look(void *seen)
 {
     *(const td_options **)seen = in_force();
@@ -159,6 +176,7 @@ int main(void)
         cmocka_unit_test(regions_lie_in_one_another),
         cmocka_unit_test(what_is_malformed_changes_nothing),
         cmocka_unit_test(equal_settings_are_one_value),
+        cmocka_unit_test(another_mode_leaves_all_else),
         cmocka_unit_test(a_region_is_of_its_thread),
         cmocka_unit_test(there_is_an_end_to_depth_and_to_values),
     };
