@@ -1,7 +1,8 @@
 /* test_pairs.cpp - X from its residues by pairs of moduli (../../../kernels/crt/exact_pairs.h), for
  * every number of moduli of both sets, against MPFR: the constants, the bounds that make sums
  * exact, and X rounded once: of any size, halfway between two numbers and beside that at every bit,
- * the largest. */
+ * the largest. Of the first look (../../../kernels/crt/pairs.h): what it is sure of is X rounded, and
+ * it is sure of nearly all numbers that are not small. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,12 +14,13 @@
 #include "tests/support/bits.h"
 extern "C" {
 #include "tests/support/random.h"
+#include "tests/support/test.h"
 }
 
 namespace
 {
 
-enum { SEED = 63, ROUNDS = 4000, PRECISION = 512 };
+enum { ROUNDS = 4000, PRECISION = 512 };
 
 struct moduli_of_case {
     bool is_complex;
@@ -29,7 +31,7 @@ struct moduli_of_case {
     int pair_count() const { return (count + 1) / 2; }
 };
 
-[[noreturn]] void fail(const moduli_of_case &c, const char *what, int where)
+[[noreturn]] void stop(const moduli_of_case &c, const char *what, int where)
 {
     std::printf("%d moduli%s: %s is wrong, number %d\n", c.count, c.is_complex ? ", complex" : "",
                 what, where);
@@ -38,7 +40,7 @@ struct moduli_of_case {
 
 void check(const moduli_of_case &c, bool is_right, const char *what, int where)
 {
-    if (!is_right) fail(c, what, where);
+    if (!is_right) stop(c, what, where);
 }
 
 struct real {
@@ -268,9 +270,9 @@ double rounded(const number &x)
     return x.is_negative && size != 0.0 ? -size : size;
 }
 
-void check_rounding(const moduli_of_case &c)
+void check_rounding(const moduli_of_case &c, uint64_t seed)
 {
-    test_random r = random_start(SEED + (uint64_t)c.count);
+    test_random r = random_start(seed + (uint64_t)c.count);
     for (int round = 0; round < ROUNDS; round++) {
         residue_words words;
         double want[TD_SUBTILE], got[TD_SUBTILE];
@@ -282,22 +284,112 @@ void check_rounding(const moduli_of_case &c)
         td_round_quad_exactly(c.pairs(), c.count, words, got);
         for (int e = 0; e < TD_SUBTILE; e++) {
             if (bits_of(got[e]) == bits_of(want[e])) continue;
-            std::printf("%a, not %a, seed %d\n", got[e], want[e], SEED);
-            fail(c, "X", round);
+            std::printf("%a, not %a, seed %llu\n", got[e], want[e], (unsigned long long)seed);
+            stop(c, "X", round);
         }
     }
+}
+
+/* ---- the first look ---- */
+
+/* The largest magnitude of a residue that products have, and of a byte. */
+int most_of_product(uint32_t p) { return 5 * p / 8 < 127 ? (int)(5 * p / 8) : 127; }
+
+/* A number within most_of_product that is `residue` modulo p. */
+int any_representative(test_random *r, uint32_t residue, uint32_t p)
+{
+    const int most = most_of_product(p), up = (int)residue, down = up - (int)p;
+    if (up > most || (down >= -most && random_int(r, 0, 1))) return down;
+    return up;
+}
+
+/* Residues of four elements as the first look has them: of real products those of residue_words, of
+ * complex ones those of Z+ and Z- of two numbers, whose parts are the elements. */
+template <class set> struct first_words {
+    enum { PAIRS = (set::count + 1) / 2, WORDS = td_residue_words<set>() };
+    uint32_t word[WORDS] = {};
+
+    void put_byte(int w, int byte, int value) { word[w] |= (uint32_t)(uint8_t)value << (8 * byte); }
+    void put(test_random *r, const moduli_of_case &c, const number (&x)[TD_SUBTILE])
+    {
+        for (int t = 0; t < c.count; t++) {
+            const uint32_t p = c.modulus(t), half = (p + 1) / 2;
+            const uint32_t *const all = c.is_complex ? td_complex_moduli : td_moduli;
+            const uint32_t factor = td_inverse(all, c.count, t);
+            if (!c.is_complex) {
+                for (int e = 0; e < TD_SUBTILE; e++)
+                    put_byte(t, e, any_representative(r, modulo(x[e], p) * factor % p, p));
+                continue;
+            }
+            for (int e = 0; e < 2; e++) {
+                const uint32_t re = modulo(x[2 * e], p) * factor % p * half % p,
+                               im = modulo(x[2 * e + 1], p) * factor % p * half % p *
+                                    td_root_of_minus_1(p) % p;
+                put_byte(t / 2 * 2, 2 * e + t % 2, any_representative(r, (re + im) % p, p));
+                put_byte(t / 2 * 2 + 1, 2 * e + t % 2, any_representative(r, (re + p - im) % p, p));
+            }
+        }
+    }
+};
+
+/* A number whose magnitude is between 2^(t - 20) and 2^(t - 2). */
+number any_usual(test_random *r, int t)
+{
+    const int bits = t - random_int(r, 2, 20);
+    number x = {{}, random_int(r, 0, 1) != 0};
+    for (int b = 0; b < bits; b++)
+        if (b == bits - 1 || random_int(r, 0, 1)) x.limb[b / 32] |= 1u << b % 32;
+    return x;
+}
+
+template <class set> void check_first_look(uint64_t seed)
+{
+    const moduli_of_case c = {set::is_complex, set::count};
+    const uint32_t no_scale[TD_SUBTILE] = {};
+    test_random r = random_start(seed + (uint64_t)set::count);
+    int sure = 0, usual = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        const bool is_usual = round % 2;
+        number x[TD_SUBTILE];
+        double got[TD_SUBTILE];
+        bool is_sure[TD_SUBTILE];
+        first_words<set> words;
+        for (number &one : x)
+            one = is_usual ? any_usual(&r, td_pairs_in_memory<set>().bits)
+                           : any_number(&r, c, random_int(&r, 0, 3));
+        words.put(&r, c, x);
+        td_round_quad<set>(words.word, no_scale, 0, got, is_sure);
+        for (int e = 0; e < TD_SUBTILE; e++) {
+            usual += is_usual;
+            sure += is_usual && is_sure[e];
+            if (!is_sure[e] || got[e] == rounded(x[e])) continue;
+            std::printf("%a, not %a, seed %llu\n", got[e], rounded(x[e]), (unsigned long long)seed);
+            stop(c, "the first look", round);
+        }
+    }
+    if (sure < usual / 10 * 9) std::printf("sure of %d of %d\n", sure, usual);
+    check(c, sure >= usual / 10 * 9, "how often the first look is sure", 0);
+}
+
+template <int least, int most, bool is_complex> void check_first_looks(uint64_t seed)
+{
+    check_first_look<td_first_moduli<least, is_complex>>(seed);
+    if constexpr (least < most) check_first_looks<least + 1, most, is_complex>(seed);
 }
 
 } // namespace
 
 int main()
 {
+    const uint64_t seed = test_seed();
+    check_first_looks<TD_LEAST_PAIRED, TD_EXACT_MODULI, false>(seed);
+    check_first_looks<TD_LEAST_PAIRED, TD_MOST_COMPLEX_MODULI, true>(seed);
     for (int is_complex = 0; is_complex < 2; is_complex++)
         for (int count = TD_MIN_MODULI; count <= TD_MOST_ANY; count++) {
             const moduli_of_case c = {is_complex != 0, count};
             check_constants(c);
             check_bounds(c);
-            check_rounding(c);
+            check_rounding(c, seed);
         }
     return 0;
 }
