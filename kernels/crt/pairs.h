@@ -1,7 +1,7 @@
 /* pairs.h - X from its residues by binary64 arithmetic, for devices that have much of it: rounded
  * as the whole numbers of crt.cu would be, or not at all.
  *
- * Two moduli p, p' at a time: y is that of pair_words.h, |y| < 2^16, and X = sum of y M - Q P, M =
+ * Two moduli p, p' at a time: y is that of pair_sums.h, |y| < 2^16, and X = sum of y M - Q P, M =
  * P / (2^s p p'). y + BIAS is put together in the upper half of a binary64 of exponent 17. With
  * 2^t >= P and g = 2^(t - 47), M = high + low, high a multiple of g:
  *   sums of (y + BIAS) high stay below 2^6 2^t = 2^53 g, so they are exact, and so is what is left
@@ -22,7 +22,7 @@
 
 #include "../measure/line.h"
 #include "../view/target.h"
-#include "pair_words.h"
+#include "pair_sums.h"
 
 struct td_pair {
     uint32_t weights; /* 8 2^s p' and 8 2^s p */

@@ -1,8 +1,8 @@
 /* test_pairs.cpp - X from its residues by pairs of moduli (../../../kernels/crt/exact_pairs.h), for
  * every number of moduli of both sets, against MPFR: the constants, the bounds that make sums
  * exact, and X rounded once: of any size, halfway between two numbers and beside that at every bit,
- * the largest. Of the first look (../../../kernels/crt/pairs.h): what it is sure of is X rounded, and
- * it is sure of nearly all numbers that are not small. */
+ * the largest. Of the first look (../../../kernels/crt/pairs.h): what it is sure of is X rounded,
+ * and it is sure of nearly all numbers that are not small. */
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

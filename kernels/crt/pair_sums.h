@@ -1,4 +1,4 @@
-/* pair_words.h - y of a pair of moduli p, p' from the residues r, r' of four elements: y = 2^s (r p'
+/* pair_sums.h - y of a pair of moduli p, p' from the residues r, r' of four elements, y = 2^s (r p'
  * + r' p), as a word that becomes the upper half of a binary64 number. For pairs.h and
  * exact_pairs.h.
  *
@@ -13,8 +13,8 @@
  *   (crt.h);
  *   y of Im is 2^s (-j (u - v) p' - j' (u' - v') p), less the multiple of 2^s p p' that leaves the
  *   rest nearest to 0. */
-#ifndef TD_PAIR_WORDS_H
-#define TD_PAIR_WORDS_H
+#ifndef TD_PAIR_SUMS_H
+#define TD_PAIR_SUMS_H
 
 #include "../residue/tables_complex.h"
 #include "../view/target.h"
@@ -42,8 +42,8 @@ static constexpr td_moduli_of_pair td_moduli_of(bool is_complex, int moduli, int
     return {set[2 * pair], is_one ? 1 : set[2 * pair + 1], is_one};
 }
 
-/* What y is made of: bytes of real products; residues of Re or Im that are nearest to 0; sums of two
- * residues of complex products, which are within 5 p / 8 of 0. */
+/* What y is made of: bytes of real products; residues of Re or Im that are nearest to 0; sums of
+ * two residues of complex products, which are within 5 p / 8 of 0. */
 enum td_pair_kind { TD_PAIR_OF_BYTES, TD_PAIR_OF_PARTS, TD_PAIR_OF_SUMS };
 
 /* The largest magnitude of what stands for a residue modulo p. */
