@@ -81,8 +81,8 @@ struct td_pair_format {
         EACH_ELEMENT v[i * cols + j] = pair_of(s.hi[i][j], s.lo[i][j]);
     }
 
-    /* td_df_accumulate, or td_dd_accumulate, of tests/ref/terms.h for rows i0 .. i0 + group_rows - 1
-     * and all columns, in lock step; _start for the first term of a block. */
+    /* td_df_accumulate, or td_dd_accumulate, of tests/ref/terms.h for all columns and the rows from
+     * i0 to i0 + group_rows - 1, in lock step; _start for the first term of a block. */
     template <bool first>
     TD_DEVICE void accumulate_group(sums &s, int i0, const td_term<td_pair_format> &x)
     {

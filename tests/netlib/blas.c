@@ -14,19 +14,9 @@ static cublasHandle_t handle(void)
 
 /* ---- options ---- */
 
-static cublasOperation_t op(const char *letter)
-{
-    return is(letter, 'N') ? CUBLAS_OP_N : is(letter, 'T') ? CUBLAS_OP_T : CUBLAS_OP_C;
-}
-
 static cublasSideMode_t side(const char *letter)
 {
     return is(letter, 'L') ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
-}
-
-static cublasFillMode_t fill(const char *letter)
-{
-    return is(letter, 'L') ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
 }
 
 static cublasDiagType_t diag(const char *letter)
@@ -53,8 +43,8 @@ static cublasDiagType_t diag(const char *letter)
                      db = PUT_OP(op_b, b, *k, *n, *ldb, number),                                   \
                      dc = put(c, *m, *n, *ldc, sizeof *c);                                         \
         get(dc, #function,                                                                         \
-            function(handle(), op(op_a), op(op_b), *m, *n, *k, alpha, da.device, *lda, db.device,  \
-                     *ldb, beta, dc.device, *ldc));                                                \
+            function(handle(), operation_of(op_a), operation_of(op_b), *m, *n, *k, alpha,          \
+                     da.device, *lda, db.device, *ldb, beta, dc.device, *ldc));                    \
         drop(da);                                                                                  \
         drop(db);                                                                                  \
     }
@@ -71,7 +61,7 @@ static cublasDiagType_t diag(const char *letter)
         const matrix da = put(a, order, order, *lda, sizeof *a),                                   \
                      db = put(b, *m, *n, *ldb, sizeof *b), dc = put(c, *m, *n, *ldc, sizeof *c);   \
         get(dc, #function,                                                                         \
-            function(handle(), side(a_side), fill(uplo), *m, *n, alpha, da.device, *lda,           \
+            function(handle(), side(a_side), fill_of(uplo), *m, *n, alpha, da.device, *lda,        \
                      db.device, *ldb, beta, dc.device, *ldc));                                     \
         drop(da);                                                                                  \
         drop(db);                                                                                  \
@@ -88,8 +78,8 @@ static cublasDiagType_t diag(const char *letter)
         const matrix da = PUT_OP(trans, a, *n, *k, *lda, number),                                  \
                      dc = put(c, *n, *n, *ldc, sizeof *c);                                         \
         get(dc, #function,                                                                         \
-            function(handle(), fill(uplo), op(trans), *n, *k, alpha, da.device, *lda, beta,        \
-                     dc.device, *ldc));                                                            \
+            function(handle(), fill_of(uplo), operation_of(trans), *n, *k, alpha, da.device, *lda, \
+                     beta, dc.device, *ldc));                                                      \
         drop(da);                                                                                  \
     }
 
@@ -105,8 +95,8 @@ static cublasDiagType_t diag(const char *letter)
                      db = PUT_OP(trans, b, *n, *k, *ldb, number),                                  \
                      dc = put(c, *n, *n, *ldc, sizeof *c);                                         \
         get(dc, #function,                                                                         \
-            function(handle(), fill(uplo), op(trans), *n, *k, alpha, da.device, *lda, db.device,   \
-                     *ldb, beta, dc.device, *ldc));                                                \
+            function(handle(), fill_of(uplo), operation_of(trans), *n, *k, alpha, da.device, *lda, \
+                     db.device, *ldb, beta, dc.device, *ldc));                                     \
         drop(da);                                                                                  \
         drop(db);                                                                                  \
     }
@@ -124,8 +114,8 @@ static cublasDiagType_t diag(const char *letter)
         const matrix da = put(a, order, order, *lda, sizeof *a),                                   \
                      db = put(b, *m, *n, *ldb, sizeof *b);                                         \
         get(db, #function,                                                                         \
-            function(handle(), side(a_side), fill(uplo), op(trans), diag(unit), *m, *n, alpha,     \
-                     da.device, *lda, db.device, *ldb __VA_ARGS__));                               \
+            function(handle(), side(a_side), fill_of(uplo), operation_of(trans), diag(unit), *m,   \
+                     *n, alpha, da.device, *lda, db.device, *ldb __VA_ARGS__));                    \
         drop(da);                                                                                  \
     }
 #define AND_IN_PLACE , db.device, *ldb

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 static inline void fail(const char *what, int status)
@@ -53,5 +54,15 @@ static inline void get(matrix x, const char *function, int status)
 
 /* Options are letters of either case. */
 static inline bool is(const char *letter, char upper) { return (*letter & ~0x20) == upper; }
+
+static inline cublasOperation_t operation_of(const char *letter)
+{
+    return is(letter, 'N') ? CUBLAS_OP_N : is(letter, 'T') ? CUBLAS_OP_T : CUBLAS_OP_C;
+}
+
+static inline cublasFillMode_t fill_of(const char *letter)
+{
+    return is(letter, 'L') ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+}
 
 #endif

@@ -78,16 +78,6 @@ static int call(const char *function, cusolverStatus_t status)
 
 /* ---- linear equations ---- */
 
-static cublasFillMode_t fill(const char *letter)
-{
-    return is(letter, 'L') ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
-}
-
-static cublasOperation_t operation(const char *letter)
-{
-    return is(letter, 'N') ? CUBLAS_OP_N : is(letter, 'T') ? CUBLAS_OP_T : CUBLAS_OP_C;
-}
-
 #define DEFINE_LU(name, LETTER, number)                                                            \
     void name##getrf_(const int *m, const int *n, number *a, const int *lda, int *pivots,          \
                       int *info);                                                                  \
@@ -120,8 +110,8 @@ static cublasOperation_t operation(const char *letter)
                      dp = put(pivots, *n, 1, *n, sizeof(int)),                                     \
                      db = put(b, *n, *nrhs, *ldb, sizeof *b);                                      \
         const extras x = make_extras(0);                                                           \
-        CALL(cusolverDn##LETTER##getrs, operation(trans), *n, *nrhs, da.device, *lda, dp.device,   \
-             db.device, *ldb, x.info);                                                             \
+        CALL(cusolverDn##LETTER##getrs, operation_of(trans), *n, *nrhs, da.device, *lda,           \
+             dp.device, db.device, *ldb, x.info);                                                  \
         get(db, #name "getrs", 0);                                                                 \
         drop(da);                                                                                  \
         drop(dp);                                                                                  \
@@ -142,9 +132,10 @@ DEFINE_LU(z, Z, cuDoubleComplex)
         *info = 0;                                                                                 \
         if (*n == 0) return;                                                                       \
         const matrix da = put(a, *n, *n, *lda, sizeof *a);                                         \
-        CALL(cusolverDn##LETTER##routine##_bufferSize, fill(uplo), *n, da.device, *lda, &numbers); \
+        CALL(cusolverDn##LETTER##routine##_bufferSize, fill_of(uplo), *n, da.device, *lda,         \
+             &numbers);                                                                            \
         const extras x = make_extras(numbers);                                                     \
-        CALL(cusolverDn##LETTER##routine, fill(uplo), *n, da.device, *lda, x.work, numbers,        \
+        CALL(cusolverDn##LETTER##routine, fill_of(uplo), *n, da.device, *lda, x.work, numbers,     \
              x.info);                                                                              \
         get(da, #name #routine, 0);                                                                \
         *info = end_extras(x);                                                                     \
@@ -164,8 +155,8 @@ DEFINE_LU(z, Z, cuDoubleComplex)
         const matrix da = put(a, *n, *n, *lda, sizeof *a),                                         \
                      db = put(b, *n, *nrhs, *ldb, sizeof *b);                                      \
         const extras x = make_extras(0);                                                           \
-        CALL(cusolverDn##LETTER##potrs, fill(uplo), *n, *nrhs, da.device, *lda, db.device, *ldb,   \
-             x.info);                                                                              \
+        CALL(cusolverDn##LETTER##potrs, fill_of(uplo), *n, *nrhs, da.device, *lda, db.device,      \
+             *ldb, x.info);                                                                        \
         get(db, #name "potrs", 0);                                                                 \
         drop(da);                                                                                  \
         *info = end_extras(x);                                                                     \
@@ -235,7 +226,7 @@ static bool is_question(const int *lwork, void *work, int needed, int *info)
                          info, side_length, trans_length)                                          \
         const bool is_left = is(side, 'L');                                                        \
         const cublasSideMode_t at = is_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;                \
-        const cublasOperation_t op = operation(trans);                                             \
+        const cublasOperation_t op = operation_of(trans);                                          \
         int numbers;                                                                               \
         if (is_question(lwork, work, is_left ? *n : *m, info) || *m == 0 || *n == 0 || *k == 0)    \
             return;                                                                                \

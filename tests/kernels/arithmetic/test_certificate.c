@@ -1,5 +1,5 @@
-/* test_certificate.c - td_exact_axpby against MPFR: results that it certifies are correctly rounded,
- * up to the limit of what it can know, and few others are refused. */
+/* test_certificate.c - td_exact_axpby against MPFR: results that it certifies are correctly
+ * rounded, up to the limit of what it can know, and few others are refused. */
 #include "tests/support/test.h"
 
 #include <float.h>

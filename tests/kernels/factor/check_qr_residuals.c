@@ -1,6 +1,6 @@
-/* check_qr_residuals.c - QR factors of matrices of all sizes, by every cut and engine: what they and
- * their reflectors leave of A, and of Q'Q, is below what LAPACK's tests allow. Memory around the
- * matrix stays as it was. */
+/* check_qr_residuals.c - QR factors of matrices of all sizes, by every cut and engine: what they
+ * and their reflectors leave of A, and of Q'Q, is below what LAPACK's tests allow. Memory around
+ * the matrix stays as it was. */
 #include "tests/support/test.h"
 
 #include <stdlib.h>
