@@ -21,8 +21,8 @@ static bool can_measure(const td_problem *p, const td_device *device)
 /* True if what is kept of the call, before anything else looks at its operands, is there. */
 static bool are_operands_there(const td_question *q, const td_product *product)
 {
-    const td_run_status status = q->method->has_residuals ? td_engine_check(q->called)
-                                                          : td_engine_check_product(product);
+    const td_run_status status =
+        q->method->has_residuals ? td_engine_check(q->called) : td_engine_check_product(product);
     return status == TD_RUN_DONE || status == TD_RUN_UNALIGNED;
 }
 
