@@ -36,8 +36,8 @@ td_scope_status td_scope_push(const td_options *from_start, const char *settings
                               char why[TD_WHY_BYTES], const td_options **now);
 td_scope_status td_scope_pop(char why[TD_WHY_BYTES]);
 
-/* What is in force, *o, with another mode, as `tandem modes` lists them, and all else as it is. NULL
- * without memory, or after more different values than TD_SCOPES_DIFFERENT. */
+/* What is in force, *o, with another of the modes that `tandem modes` lists, and all else as it is.
+ * NULL without memory, or after more different values than TD_SCOPES_DIFFERENT. */
 const td_options *td_scope_in_mode(const td_options *o, const char *mode);
 
 /* Held while new options are published; a fork takes it. */

@@ -13,6 +13,10 @@
  * anything is written. Whether the matrices of an array of pointers are aligned is not known. */
 td_run_status td_engine_check(const td_problem *p);
 
+/* TD_RUN_DONE if all operands of a product are there, else TD_RUN_UNREACHABLE or
+ * TD_RUN_NO_STREAM. */
+td_run_status td_engine_check_product(const td_product *p);
+
 /* engine->run, after engine->prepare at the first product of its way in a context. */
 td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);

@@ -39,6 +39,11 @@ td_run_status td_engine_check(const td_problem *p)
     return check(memory_of_call, p, p->stream);
 }
 
+td_run_status td_engine_check_product(const td_product *p)
+{
+    return check(memory_of_product, p, p->stream);
+}
+
 static td_run_status run(const td_engine *engine, const td_product *p, td_parameter parameter,
                          td_device *device, size_t workspace_limit, td_counters *counters)
 {
@@ -73,7 +78,7 @@ td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_par
 {
     if (engine->prepare && !td_device_load(device, engine->prepare, parameter.is_other_way))
         return TD_RUN_FAILED;
-    const td_run_status status = check(memory_of_product, p, p->stream);
+    const td_run_status status = td_engine_check_product(p);
     if (status != TD_RUN_DONE) return status;
     td_route_log(engine, p, parameter);
     return (td_moves_result(p) ? td_move_and_run : td_engine_run_in_place)(

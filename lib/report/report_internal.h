@@ -110,8 +110,8 @@ typedef struct {
     /* written without a temporary file: a device, another user's file, or the folder is closed */
     bool is_in_place;
 
-    /* It is a pipe, a device or an open descriptor's: what is written follows what was written before,
-     * and replaces nothing. */
+    /* It is a pipe, a device or an open descriptor's: what is written follows what was written
+     * before, and replaces nothing. */
     bool is_stream;
     /* Of a process that shares the name with others (td_report_file_share). */
     char run[TD_RUN_BYTES]; /* "": it does not */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "../routine/real.h"
+#include "../engines/engine.h"
 #include "../engines/tiler.h"
 #include "failures.h"
 
@@ -15,6 +16,14 @@ static bool can_measure(const td_problem *p, const td_device *device)
     const void *written = result->array ? (const void *)result->array : result->data;
     return (p->type == TD_BINARY64 || p->type == TD_COMPLEX_BINARY64) && td_problem_is_valid(p) &&
            !td_problem_is_empty(p) && td_device_reaches(device, written);
+}
+
+/* True if what is kept of the call, before anything else looks at its operands, is there. */
+static bool are_operands_there(const td_question *q, const td_product *product)
+{
+    const td_run_status status =
+        q->method->has_residuals ? td_engine_check(q->called) : td_engine_check_product(product);
+    return status == TD_RUN_DONE || status == TD_RUN_UNALIGNED;
 }
 
 /* Places that are to be measured; 0: none, or more than can be numbered. */
@@ -155,7 +164,9 @@ void td_sampling_begin(td_sampling *s, const td_options *o, const td_question *q
     const bool is_product =
         method && method->sample && can_measure(p, device) && method->sample(q, &product);
     const int64_t count = is_product ? count_of(o, &product) : 0;
-    if (count == 0 || !td_device_load(device, td_sample_prepare, 0)) return;
+    if (count == 0 || !are_operands_there(q, &product) ||
+        !td_device_load(device, td_sample_prepare, 0))
+        return;
     s->sample = sample_of(&product, method->has_residuals, count);
     set_factors(&s->sample, p);
     s->sample.bound = promise->bound;

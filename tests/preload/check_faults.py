@@ -57,13 +57,13 @@ class Faults(unittest.TestCase):
                 self.assertEqual((process.returncode, process.stdout, said(process)),
                                  (0, "right\n", []), process.stderr)
 
-    def check_same(self, way, modes=MODES):
+    def check_same(self, way, modes=MODES, **variables):
         """The same statuses as without Tandem."""
         plain = run(way, mode="")
         self.assertEqual(plain.returncode, 0, plain.stderr)
         for mode in modes:
-            with self.subTest(way=way, mode=mode):
-                process = run(way, mode=mode)
+            with self.subTest(way=way, mode=mode, **variables):
+                process = run(way, mode=mode, **variables)
                 self.assertEqual(process.stdout, plain.stdout, process.stderr)
                 self.assertEqual(process.returncode, 0, process.stderr)
 
@@ -130,9 +130,11 @@ class Faults(unittest.TestCase):
 
     def test_operands_that_are_not_there(self):
         self.check_same("operands")
+        self.check_same("operands", ["native", "df"], TANDEM_VERIFY="sample:3")
 
     def test_batches_with_members_that_are_not_there(self):
         self.check_same("batch")
+        self.check_same("batch", ["native", "df"], TANDEM_VERIFY="sample:3")
 
     def test_pivots_that_are_not_there(self):
         self.check_same("pivots", ["native", "df"])

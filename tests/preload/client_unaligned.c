@@ -121,10 +121,9 @@ static void call(const routine *r, operand moved, numbers *made)
     for (int i = 0; i < N; i++) order[i] = i + 1;
     REQUIRE(!cudaMemcpy(pivots, order, sizeof order, cudaMemcpyHostToDevice));
     REQUIRE(!cudaMemset(info, 0, sizeof *info));
-    const places at = {put(on->a, given.a, N * N, moved == A),
-                       put(on->b, given.b, N * K, moved == B),
-                       put(on->tau, given.tau, N, moved == TAU),
-                       put(on->alpha, given.alpha, 1, moved == ALPHA)};
+    const places at = {
+        put(on->a, given.a, N * N, moved == A), put(on->b, given.b, N * K, moved == B),
+        put(on->tau, given.tau, N, moved == TAU), put(on->alpha, given.alpha, 1, moved == ALPHA)};
     REQUIRE(r->call(&at) == 0);
     REQUIRE(!cudaDeviceSynchronize());
     get(made->a, at.a, N * N);

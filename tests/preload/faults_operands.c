@@ -55,17 +55,18 @@ void use_a_destroyed_stream(void)
     print_status("dead stream", multiply(&w));
 }
 
+static double beta; /* of all products with wrong operands */
+
 static int multiply_64(const work *w, int64_t m, int64_t n, int64_t k, const double *alpha,
                        const double *a, const double *b, double *c)
 {
-    const double zero = 0;
     return (int)cublasDgemm_64(w->handle, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a, m, b,
-                               k ? k : 1, &zero, c, m);
+                               k ? k : 1, &beta, c, m);
 }
 
-void use_wrong_operands(void)
+static void multiply_wrong_operands(const work *of)
 {
-    const work w = first_product();
+    const work w = *of;
     static double host[N * N];
     const double one = 1, *const alpha = &one;
     const int64_t most = INT32_MAX;
@@ -93,6 +94,13 @@ void use_wrong_operands(void)
     multiply_right(&w);
 }
 
+/* C is read where beta is not 0. */
+void use_wrong_operands(void)
+{
+    const work w = first_product();
+    for (beta = 0.0; beta < 2.0; beta++) multiply_wrong_operands(&w);
+}
+
 /* One pointer of an array of a batch is NULL, or is not device memory. */
 void use_a_bad_batch(void)
 {
@@ -100,7 +108,7 @@ void use_a_bad_batch(void)
     const work w = first_product();
     static double host[N * N];
     double *bad[] = {NULL, host}, **array[3];
-    const double one = 1, zero = 0;
+    const double one = 1;
     for (int i = 0; i < 3; i++)
         REQUIRE(!cudaMalloc((void **)&array[i], sizeof(double *) * MEMBERS));
     for (int operand = 0; operand < 3; operand++)
@@ -114,7 +122,7 @@ void use_a_bad_batch(void)
             print_status("batch", (int)cublasDgemmBatched(w.handle, CUBLAS_OP_N, CUBLAS_OP_N, N, N,
                                                           N, &one, (const double *const *)array[0],
                                                           N, (const double *const *)array[1], N,
-                                                          &zero, array[2], N, MEMBERS));
+                                                          &one, array[2], N, MEMBERS));
         }
     multiply_right(&w);
 }

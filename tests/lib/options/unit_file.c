@@ -179,8 +179,7 @@ TEST(a_pipe_that_nobody_reads_is_not_opened)
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(td_file_open(path, O_WRONLY, 0), -1);
     assert_int_equal(errno, ENXIO);
-    assert_string_equal(td_file_reason(errno),
-                        "nobody reads the pipe, or there is no such device");
+    assert_string_equal(td_file_reason(errno), "nobody reads the pipe, or there is no such device");
 }
 
 /* More than the pipe holds: the first reader takes all of it, the second nothing. */
