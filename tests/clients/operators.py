@@ -4,11 +4,11 @@ usage: tandem run --mode MODE -- python3 operators.py [--seconds S] [--most N]
 
 Each operator that multiplies, solves or factors, of those that PyTorch describes for its own tests
 (`op_db`), runs with the samples that come with it, float64 and complex128: on the CPU, natively on
-the GPU in a region of Python's module tandem, and in MODE. Both results on the GPU have to be of the
-same kind: values or the same exception, shapes, types, whole numbers, where numbers are finite. A
-result's numbers in MODE may be off the CPU's by 30 n 2^-53 of the largest, n of them; or by 30 times
-what native ones are, or what these move by if the operands' numbers do by a unit of rounding. What
-is not so is printed; exit status 1 if anything was. Needs PyTorch and the package expecttest.
+the GPU in a region of Python's module tandem, and in MODE. Both results on the GPU have to be of
+the same kind: values or the same exception, shapes, types, whole numbers, where numbers are finite.
+A result's numbers in MODE may be off the CPU's by 30 n 2^-53 of the largest, n of them; or by 30
+times what native ones are, or what these move by if the operands' numbers do by a unit of rounding.
+What is not so is printed; exit status 1 if anything was. Needs PyTorch and the package expecttest.
 """
 
 import argparse
@@ -76,8 +76,8 @@ def apart(x, y):
 
 
 def fault(cpu, native, mode, moves):
-    """What is wrong with a result in MODE; None: nothing. moves(i, x): how far from x the i-th native
-    number is of operands that are a unit of rounding away."""
+    """What is wrong with a result in MODE; None: nothing. moves(i, x): how far from x the i-th
+    native number is of operands that are a unit of rounding away."""
     if native.reason != mode.reason or len(native.values) != len(mode.values):
         return f"{native.reason} natively, {mode.reason}"
     for i, (x, y) in enumerate(zip(native.values, mode.values)):

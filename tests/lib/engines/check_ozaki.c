@@ -13,11 +13,9 @@
 #include "tests/kernels/support/checked.h"
 #include "tests/kernels/support/device.h"
 
-enum { SEED = 81 };
-
 static product plain(const char *data, int64_t m, int64_t n, int64_t k)
 {
-    return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = SEED};
+    return (product){.data = data, .m = m, .n = n, .k = k, .alpha = 1.0, .seed = test_seed()};
 }
 
 /* The modes without a parameter, and the parameters that they take. */
@@ -209,7 +207,6 @@ TEST(defaults_are_as_good_as_binary64)
         for (int i = 0; i < (test_is_brief() ? 2 : 3); i++) {
             if (i == 2 && !test_takes(d, 3)) continue;
             product of = plain(data[d], 16, 18, depths[i]);
-            of.seed = (uint64_t)(SEED + d);
             problem p = problem_make(&of);
             const double binary64 = error_of_binary64(&p);
             for (int n = 0; n < 5; n++)
