@@ -21,6 +21,13 @@ td_run_status td_engine_check_product(const td_product *p);
 td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                             td_device *device, size_t workspace_limit, td_counters *counters);
 
+/* A product in mode fp64, whose call has begun to write its result and cannot go back: where the
+ * whole has no room, parts of C are made one after the other, halves or smaller. Bits are the
+ * same. A complex product needs memory for its factors as real ones; other statuses are
+ * td_engine_run's. */
+td_run_status td_engine_run_fp64(const td_product *p, td_device *device, size_t workspace_limit,
+                                 td_counters *counters);
+
 /* Runs a product by an engine that is prepared and a call that is checked, and whose C is a matrix
  * in columns that has all that beta multiplies (result.h); returns what td_engine_run does. */
 td_run_status td_engine_run_in_place(const td_engine *engine, const td_product *p,

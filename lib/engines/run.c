@@ -2,7 +2,9 @@
 #include "ozaki/probe.h"
 #include "ozaki/repeat.h"
 #include "../model/route.h"
+#include "../routine/parts.h"
 #include "../routine/real.h"
+#include "../routine/sizes.h"
 #include "result.h"
 #include "unfold.h"
 
@@ -83,4 +85,74 @@ td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_par
     td_route_log(engine, p, parameter);
     return (td_moves_result(p) ? td_move_and_run : td_engine_run_in_place)(
         engine, p, parameter, device, workspace_limit, counters);
+}
+
+/* ---- mode fp64 for what has been begun ---- */
+
+/* True of a product whose rows and columns of C are products of their own. */
+static bool may_be_cut(const td_product *p)
+{
+    return p->batch == 1 && !p->a.array && !p->b.array && !p->c.array &&
+           p->form_a.storage == TD_STORED_FULL && p->form_b.storage == TD_STORED_FULL &&
+           p->region == TD_REGION_ALL && !td_product_has_rest(p) && !td_product_has_addend(p) &&
+           !p->adds_mirror && !p->has_real_diagonal && !p->c_in_rows && !p->whole && !p->progress;
+}
+
+static td_matrix moved(const td_product *p, td_matrix x, int64_t row, int64_t column)
+{
+    x.data = (char *)x.data + (row + column * x.ld) * td_types[p->type].size;
+    return x;
+}
+
+/* `count` rows of C from row `first` on. */
+static td_product rows_of(const td_product *p, int64_t first, int64_t count)
+{
+    td_product part = *p;
+    part.m = count;
+    part.a = moved(p, p->a, p->op_a == TD_OP_N ? first : 0, p->op_a == TD_OP_N ? 0 : first);
+    part.c = moved(p, p->c, first, 0);
+    return part;
+}
+
+/* `count` columns of C from column `first` on. */
+static td_product columns_of(const td_product *p, int64_t first, int64_t count)
+{
+    td_product part = *p;
+    part.n = count;
+    part.b = moved(p, p->b, p->op_b == TD_OP_N ? 0 : first, p->op_b == TD_OP_N ? first : 0);
+    part.c = moved(p, p->c, 0, first);
+    return part;
+}
+
+/* Parts of so many rows and columns of C, one after the other. */
+static td_run_status run_cut(const td_product *p, int64_t rows, int64_t columns, td_device *device,
+                             size_t workspace_limit, td_counters *counters)
+{
+    td_run_status status = TD_RUN_DONE;
+    bool is_begun = false;
+    for (int64_t j = 0; j < p->n && status == TD_RUN_DONE; j += columns)
+        for (int64_t i = 0; i < p->m && status == TD_RUN_DONE; i += rows) {
+            const td_product in_rows = rows_of(p, i, td_smaller(rows, p->m - i)),
+                             part = columns_of(&in_rows, j, td_smaller(columns, p->n - j));
+            status = td_engine_run(&td_engine_fp64, &part, (td_parameter){0}, device,
+                                   workspace_limit, counters);
+            if (status == TD_RUN_DONE) is_begun = true;
+        }
+    return status != TD_RUN_DONE && is_begun ? TD_RUN_BROKEN : status;
+}
+
+static bool lacks_memory(td_run_status status)
+{
+    return status == TD_RUN_NO_MEMORY || status == TD_RUN_NOT_CAPTURED;
+}
+
+td_run_status td_engine_run_fp64(const td_product *p, td_device *device, size_t workspace_limit,
+                                 td_counters *counters)
+{
+    int64_t rows = p->m, columns = p->n;
+    td_run_status status =
+        td_engine_run(&td_engine_fp64, p, (td_parameter){0}, device, workspace_limit, counters);
+    while (lacks_memory(status) && may_be_cut(p) && td_halve(rows > columns ? &rows : &columns, 1))
+        status = run_cut(p, rows, columns, device, workspace_limit, counters);
+    return status;
 }

@@ -26,8 +26,7 @@ td_run_status td_factor_multiply(const td_factor_place *place, const td_product 
     td_log_capped(&said, 1, TD_LOG_WARN,
                   "a product of a factorisation could not run in its mode; it runs in mode fp64 "
                   "(said once)");
-    return td_engine_run(&td_engine_fp64, product, (td_parameter){0}, place->device,
-                         place->workspace_limit, place->counters);
+    return td_engine_run_fp64(product, place->device, place->workspace_limit, place->counters);
 }
 
 td_run_status td_factor_ready(const td_problem *p, const td_factor_place *place, td_loader *load)

@@ -28,10 +28,9 @@ static td_run_status zero(const td_problem *p)
                : TD_RUN_FAILED;
 }
 
-static td_run_status multiply(const run *r, const td_product *update, const td_engine *engine,
-                              td_parameter parameter)
+static td_run_status multiply_by_fp64(const run *r, const td_product *update)
 {
-    return td_engine_run(engine, update, parameter, r->device, r->workspace_limit, r->counters);
+    return td_engine_run_fp64(update, r->device, r->workspace_limit, r->counters);
 }
 
 /* B has been written, so that a mode that cannot make the product has another one in its place. */
@@ -41,16 +40,16 @@ static td_run_status multiply_in_binary64(const run *r, const td_product *update
     td_log_capped(&said, 1, TD_LOG_WARN,
                   "a product of a triangular solve could not run in its mode; it runs in mode fp64 "
                   "(said once)");
-    return multiply(r, update, &td_engine_fp64, (td_parameter){0});
+    return multiply_by_fp64(r, update);
 }
 
 static td_run_status update(const run *r, int64_t known)
 {
     const td_solve_products *by = r->products;
     const td_product product = td_solve_update(r->problem, by->cut.block_rows, known);
-    if (product.k < by->cut.least_terms)
-        return multiply(r, &product, &td_engine_fp64, (td_parameter){0});
-    const td_run_status status = multiply(r, &product, by->engine, by->parameter);
+    if (product.k < by->cut.least_terms) return multiply_by_fp64(r, &product);
+    const td_run_status status = td_engine_run(by->engine, &product, by->parameter, r->device,
+                                               r->workspace_limit, r->counters);
     if (status == TD_RUN_DONE || status == TD_RUN_BROKEN) return status;
     return multiply_in_binary64(r, &product);
 }

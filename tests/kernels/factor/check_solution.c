@@ -330,6 +330,38 @@ TEST(memory_has_a_limit)
     }
 }
 
+/* Complex factors of a product are written out as real ones, for which there is too little memory
+ * once rows have been exchanged and the first block is solved: parts of the product have the same
+ * bits. */
+TEST(complex_products_need_little_memory)
+{
+    enum { FACTORS = 300, RIGHT = 40, LIMIT = 420000 };
+    for (int i = 0; i < 4; i++) {
+        const bool is_lu = i < 3;
+        const system_case c = {is_lu ? TD_LU_SOLVE : TD_CHOLESKY_SOLVE,
+                               TD_COMPLEX_BINARY64,
+                               is_lu ? (td_op[]){TD_OP_N, TD_OP_T, TD_OP_C}[i] : TD_OP_N,
+                               TD_LOWER,
+                               FACTORS,
+                               RIGHT,
+                               FACTORS,
+                               FACTORS,
+                               is_lu ? PIVOTS : NO_PIVOTS,
+                               &td_engine_fp64,
+                               test_seed() + (uint64_t)i};
+        data d = make_data(&c);
+        run(&c, &d);
+        number *const wanted = d.x;
+        d.x = test_zeros((size_t)FACTORS * FACTORS, sizeof *d.x);
+        const td_run_status status = run_within(LIMIT, &c, &d);
+        CHECK(status == TD_RUN_DONE, "%s: status %d", text_of(&c), (int)status);
+        for (int e = 0; e < FACTORS * RIGHT; e++)
+            CHECK(is_same_number(d.x[e], wanted[e]), "%s: element %d", text_of(&c), e);
+        free(wanted);
+        free_data(&d);
+    }
+}
+
 TEST(info_is_the_first_zero)
 {
     for (int first = 0; first < 300; first = (test_is_brief() ? 40 : 3) * first + 1) {
