@@ -49,9 +49,10 @@ enum td_pair_kind { TD_PAIR_OF_BYTES, TD_PAIR_OF_PARTS, TD_PAIR_OF_SUMS };
 /* The largest magnitude of what stands for a residue modulo p. */
 static constexpr uint32_t td_most_of_residue(td_pair_kind kind, uint32_t p)
 {
+    const uint32_t of_byte = 128, of_product = 5 * p / 8 + 1;
+    if (kind == TD_PAIR_OF_BYTES) return of_byte;
     if (kind == TD_PAIR_OF_PARTS) return (p + 1) / 2;
-    if (kind == TD_PAIR_OF_BYTES || p >= 204) return kind == TD_PAIR_OF_BYTES ? 128 : 256;
-    return 2 * (5 * p / 8 + 1);
+    return 2 * (of_product < of_byte ? of_product : of_byte);
 }
 
 /* 2^(TD_PAIR_PLACES + s) p' and the same of p, 16 bits each, and s. */

@@ -124,6 +124,7 @@ static constexpr double td_error_of(const td_pairs &pairs, int count)
     return (error + sum) * td_power_of_2(-53) * (1.0 + td_power_of_2(-10));
 }
 
+/* Those of the first look, whose sums of two residues complex products have. */
 static constexpr td_pair_weights td_first_weights(bool is_complex, int moduli, int pair)
 {
     return td_weights_of(is_complex ? TD_PAIR_OF_SUMS : TD_PAIR_OF_BYTES, moduli, pair);

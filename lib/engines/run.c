@@ -98,19 +98,14 @@ static bool may_be_cut(const td_product *p)
            !p->adds_mirror && !p->has_real_diagonal && !p->c_in_rows && !p->whole && !p->progress;
 }
 
-static td_matrix moved(const td_product *p, td_matrix x, int64_t row, int64_t column)
-{
-    x.data = (char *)x.data + (row + column * x.ld) * td_types[p->type].size;
-    return x;
-}
-
 /* `count` rows of C from row `first` on. */
 static td_product rows_of(const td_product *p, int64_t first, int64_t count)
 {
     td_product part = *p;
     part.m = count;
-    part.a = moved(p, p->a, p->op_a == TD_OP_N ? first : 0, p->op_a == TD_OP_N ? 0 : first);
-    part.c = moved(p, p->c, first, 0);
+    part.a = p->op_a == TD_OP_N ? td_matrix_moved(&p->a, first, 0, p->type)
+                                : td_matrix_moved(&p->a, 0, first, p->type);
+    part.c = td_matrix_moved(&p->c, first, 0, p->type);
     return part;
 }
 
@@ -119,8 +114,9 @@ static td_product columns_of(const td_product *p, int64_t first, int64_t count)
 {
     td_product part = *p;
     part.n = count;
-    part.b = moved(p, p->b, p->op_b == TD_OP_N ? 0 : first, p->op_b == TD_OP_N ? first : 0);
-    part.c = moved(p, p->c, 0, first);
+    part.b = p->op_b == TD_OP_N ? td_matrix_moved(&p->b, 0, first, p->type)
+                                : td_matrix_moved(&p->b, first, 0, p->type);
+    part.c = td_matrix_moved(&p->c, 0, first, p->type);
     return part;
 }
 

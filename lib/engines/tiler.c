@@ -47,8 +47,7 @@ td_target td_target_of(const td_real_product *p, const td_part *part, uint16_t *
 
 td_problem td_call_of_part(const td_real_product *p, const td_part *part)
 {
-    td_matrix c = p->c;
-    c.data = (char *)c.data + (part->i + part->j * c.ld) * td_types[p->type].size;
+    const td_matrix c = td_matrix_moved(&p->c, part->i, part->j, p->type);
     return (td_problem){.kind = TD_PRODUCT,
                         .type = p->type,
                         .op_a = p->op_a,

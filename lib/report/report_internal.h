@@ -113,6 +113,7 @@ typedef struct {
     /* It is a pipe, a device or an open descriptor's: what is written follows what was written
      * before, and replaces nothing. */
     bool is_stream;
+
     /* Of a process that shares the name with others (td_report_file_share). */
     char run[TD_RUN_BYTES]; /* "": it does not */
     long process;

@@ -7,6 +7,14 @@ bool td_matrix_is_aligned(const td_matrix *x, int64_t batch)
     return (first | sizeof(double) * ((uint64_t)x->ld | stride)) % 16 == 0;
 }
 
+td_matrix td_matrix_moved(const td_matrix *x, int64_t rows, int64_t columns, td_type type)
+{
+    td_matrix to = *x;
+    const int64_t bytes = (rows + columns * x->ld) * td_types[type].size;
+    to.data = (void *)((uintptr_t)x->data + (uintptr_t)bytes);
+    return to;
+}
+
 bool td_product_has_rest(const td_product *p) { return p->rest_a.data || p->rest_a.array; }
 
 bool td_product_is_empty(const td_product *p) { return p->m == 0 || p->n == 0 || p->batch == 0; }
@@ -67,20 +75,10 @@ td_memory td_product_memory(const td_product *p)
     return memory;
 }
 
-/* The matrix that begins so many rows and columns further on: an address that nobody may use as it
- * is, where these are negative. */
-static td_matrix moved(const td_matrix *x, int64_t rows, int64_t columns, td_type type)
-{
-    td_matrix to = *x;
-    const int64_t bytes = (rows + columns * x->ld) * td_types[type].size;
-    to.data = (void *)((uintptr_t)x->data + (uintptr_t)bytes);
-    return to;
-}
-
 td_product td_product_in_whole(const td_product *tile)
 {
     td_product whole = *tile->whole;
-    whole.c = moved(&tile->c, -tile->row, -tile->column, tile->type);
+    whole.c = td_matrix_moved(&tile->c, -tile->row, -tile->column, tile->type);
     whole.has_real_diagonal = tile->has_real_diagonal;
     whole.stream = tile->stream;
     whole.lent = tile->lent;
@@ -101,12 +99,12 @@ td_window td_real_made(const td_real_product *p)
 
 td_matrix td_product_made_c(const td_product *p)
 {
-    return p->window.m > 0 ? moved(&p->c, p->window.i, p->window.j, p->type) : p->c;
+    return p->window.m > 0 ? td_matrix_moved(&p->c, p->window.i, p->window.j, p->type) : p->c;
 }
 
 td_matrix td_real_made_c(const td_real_product *p)
 {
-    return p->window.m > 0 ? moved(&p->c, p->window.i, p->window.j, p->type) : p->c;
+    return p->window.m > 0 ? td_matrix_moved(&p->c, p->window.i, p->window.j, p->type) : p->c;
 }
 
 td_problem td_call_of_product(const td_product *p)

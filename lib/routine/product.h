@@ -94,6 +94,10 @@ typedef struct {
  * knows: kernels copy others number by number. */
 bool td_matrix_is_aligned(const td_matrix *x, int64_t batch);
 
+/* The matrix that begins so many rows and columns further on: an address that nobody may use as it
+ * is, where these are negative. */
+td_matrix td_matrix_moved(const td_matrix *x, int64_t rows, int64_t columns, td_type type);
+
 /* True if the factors are joined of two along k. */
 bool td_product_has_rest(const td_product *p);
 
