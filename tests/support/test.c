@@ -107,16 +107,23 @@ void *test_zeros(size_t count, size_t bytes)
     return p;
 }
 
+/* A variable without a value counts for none. */
+static bool is_set(const char *variable)
+{
+    const char *const value = getenv(variable);
+    return value && *value;
+}
+
 bool test_is_brief(void)
 {
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
     return true;
 #else
-    return getenv("TEST_BRIEF") != NULL;
+    return is_set("TEST_BRIEF");
 #endif
 }
 
-bool test_takes_everything(void) { return getenv("TEST_EVERYTHING") != NULL; }
+bool test_takes_everything(void) { return is_set("TEST_EVERYTHING"); }
 
 bool test_takes(int i, int step)
 {
@@ -126,8 +133,7 @@ bool test_takes(int i, int step)
 /* As TEST_SEED says; without it another one in each process. */
 static uint64_t seed_of_run(void)
 {
-    const char *const given = getenv("TEST_SEED");
-    if (given) return strtoull(given, NULL, 10);
+    if (is_set("TEST_SEED")) return strtoull(getenv("TEST_SEED"), NULL, 10);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     test_random mixed = random_start((uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec << 2 ^
