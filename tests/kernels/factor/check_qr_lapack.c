@@ -14,7 +14,7 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
 void zgeqrf_(const int *m, const int *n, number *a, const int *lda, number *tau, number *work,
              const int *lwork, int *info);
 
-enum { LAPACK_COLUMNS = 64, ROUNDINGS = 4 /* of m each, before they grow */ };
+enum { LAPACK_COLUMNS = 64, ROUNDINGS = 16 /* of m each, before they grow */ };
 
 /* Of a real matrix the parts are packed meanwhile. */
 static void factor_by_lapack(const matrix *x, number *a, number *tau)
@@ -84,24 +84,25 @@ static void find_growth(const matrix *x, const number *r, double *growth)
     }
 }
 
-/* Of an element of R in column j, relative to the column's largest. */
-static double limit_of_column(const matrix *x, const double *growth, int j)
+/* Of an element of R in a column whose largest is that; it may be below the normal numbers. */
+static double limit_of_r(const matrix *x, double growth, double largest)
 {
-    const int last = least_of(x) - 1;
-    return ROUNDINGS * DBL_EPSILON * x->m * growth[j < last ? j : last];
+    return ROUNDINGS * x->m * (DBL_EPSILON * growth * largest + DBL_TRUE_MIN);
 }
 
 /* tau is as uncertain as what earlier reflections leave of its column. */
 static double limit_of_tau(const matrix *x, const number *r, const double *growth, int i)
 {
     const double left = size_of(r[i + (int64_t)i * x->ld]), largest = largest_of_column(x, r, i);
-    return left > 0.0 ? limit_of_column(x, growth, i > 0 ? i - 1 : 0) * largest / left : 0.0;
+    return left > 0.0 ? limit_of_r(x, i > 0 ? growth[i - 1] : 1.0, largest) / left : 0.0;
 }
 
 static void check_r(const matrix *x, const number *own, const number *lapack, const double *growth)
 {
+    const int last = least_of(x) - 1;
     for (int j = 0; j < x->n; j++) {
-        const double limit = limit_of_column(x, growth, j) * largest_of_column(x, lapack, j);
+        const double limit =
+            limit_of_r(x, growth[j < last ? j : last], largest_of_column(x, lapack, j));
         for (int i = 0; i <= j && i < x->m; i++) {
             const number r = own[i + (int64_t)j * x->ld], want = lapack[i + (int64_t)j * x->ld];
             CHECK(is_near(r, want, limit), "%s: R %d, %d is %g %g, LAPACK's %g %g, limit %g",
