@@ -5,18 +5,15 @@
 
         .text
 
-/* dlsym(handle, name), dlvsym(handle, name, version): asks a C function, which has the caller's
- * return address as a fourth argument, where the look-up goes on, and jumps there with the
- * arguments as they came. The dynamic linker knows by the return address, in x30, who asks:
- * RTLD_NEXT and RTLD_DEFAULT depend on it. */
+/* dlsym(handle, name), dlvsym(handle, name, version), dlopen(file, flags): asks a C function, which
+ * has the caller's return address as a fourth argument, where the look-up goes on, and jumps there
+ * with the arguments as they came. The dynamic linker knows by the return address, in x30, who
+ * asks: RTLD_NEXT, RTLD_DEFAULT and the folders that are searched depend on it. */
         .macro  look_up name, route
-        .globl  \name
         .hidden td_own_\name, \route
-        .type   \name, %function
         .type   td_own_\name, %function
         .globl  td_own_\name
         .p2align 4
-\name:
 td_own_\name:
         .cfi_startproc
         hint    #34
@@ -38,12 +35,21 @@ td_own_\name:
         .cfi_def_cfa_offset 0
         br      x16
         .cfi_endproc
-        .size   \name, . - \name
         .size   td_own_\name, . - td_own_\name
         .endm
 
-        look_up dlsym, td_route_dlsym
-        look_up dlvsym, td_route_dlvsym
+/* Under its own name too, for programs that Tandem is preloaded into. */
+        .macro  look_up_preloaded name, route
+        look_up \name, \route
+        .globl  \name
+        .type   \name, %function
+        .set    \name, td_own_\name
+        .size   \name, . - td_own_\name
+        .endm
+
+        look_up_preloaded dlsym, td_route_dlsym
+        look_up_preloaded dlvsym, td_route_dlvsym
+        look_up dlopen, td_route_dlopen
 
 /* Entrance number i, TD_BOUND_BYTES bytes after the one before it. Numbers are below 2^16. */
         .globl  td_bound_entrances
