@@ -53,7 +53,7 @@ static double largest_of_column(const matrix *x, const number *r, int j)
 /* R's first columns, each divided by its largest element; beside them, the inverse. */
 typedef double _Complex square[LAPACK_COLUMNS][LAPACK_COLUMNS];
 
-/* Column j of the inverse of R, whose columns before are inverted already; the sum of its squares. */
+/* Column j of the inverse of R, whose columns before are inverted; the sum of its squares. */
 static double invert_column(square inverse, const square r, int j)
 {
     double squares = 0.0;
