@@ -24,8 +24,6 @@ static const td_figures_by_order column_rows[] = {
 
 /* ---- products ---- */
 
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
 static td_real_product real_of(const td_product *product)
 {
     td_real_product real;
@@ -36,7 +34,7 @@ static td_real_product real_of(const td_product *product)
 bool td_lu_largest(const td_problem *p, td_real_product *product)
 {
     const td_lu_cut cut = td_lu_cut_of(p);
-    if (order_of(p) == 0 || td_lu_blocks(p, &cut) == 1) return false;
+    if (td_problem_order(p) == 0 || td_lu_blocks(p, &cut) == 1) return false;
     const td_product first = td_lu_block_product(p, &cut, 0);
     *product = real_of(&first);
     return product->m > 0 && product->n > 0;
@@ -89,7 +87,7 @@ static void predict_within(const td_model *model, const td_problem *p, double se
 {
     enum { LOOKED_AT = 16 };
     const td_lu_cut cut = td_lu_cut_of(p);
-    const int64_t order = order_of(p), least = td_lu_least_piece(&cut),
+    const int64_t order = td_problem_order(p), least = td_lu_least_piece(&cut),
                   looked_at = td_smaller(td_ceil_div(order, least), LOOKED_AT);
     double part[TD_MOST_WAYS];
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
@@ -113,7 +111,7 @@ static void predict_within(const td_model *model, const td_problem *p, double se
 /* Real operations, an addition and a multiplication being two. */
 static double operations_of(const td_problem *p)
 {
-    const double m = (double)p->m, n = (double)p->n, order = (double)order_of(p),
+    const double m = (double)p->m, n = (double)p->n, order = (double)td_problem_order(p),
                  real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0;
     return real *
            (2.0 * m * n * order - (m + n) * order * order + 2.0 / 3.0 * order * order * order);
@@ -124,7 +122,7 @@ static double native_seconds(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *measured =
         td_find_figures(native_rows, COUNT(native_rows), model, p->type);
-    const double order = (double)order_of(p), side = td_factor_side(p);
+    const double order = (double)td_problem_order(p), side = td_factor_side(p);
     if (measured) return 1e-3 * td_factor_figure(measured, side);
     const td_figures_by_order *columns =
         td_find_figures(native_column_rows, COUNT(native_column_rows), model, p->type);
@@ -148,7 +146,7 @@ double td_model_native_lu(const td_model *model, const td_problem *p)
 /* Of a matrix that is large enough. */
 static double columns_worth_it(const td_model *model, const td_problem *p)
 {
-    return order_of(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
+    return td_problem_order(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
 }
 
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "sizes.h"
+
 const td_type_info td_types[TD_TYPE_COUNT] = {
     [TD_BINARY64] = {"binary64", sizeof(double), sizeof(double)},
     [TD_DF] = {"df", sizeof(tandem_df), _Alignof(tandem_df)},
@@ -243,9 +245,11 @@ bool td_problem_only_scales(const td_problem *p)
     return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
+int64_t td_problem_order(const td_problem *p) { return td_smaller(p->m, p->n); }
+
 int64_t td_problem_reflectors(const td_problem *p)
 {
-    return p->kind != TD_FACTOR_QR ? p->k : p->m < p->n ? p->m : p->n;
+    return p->kind == TD_FACTOR_QR ? td_problem_order(p) : p->k;
 }
 
 bool td_problem_is_solve(const td_problem *p)

@@ -237,6 +237,9 @@ bool td_problem_is_empty(const td_problem *p);
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
 
+/* Steps of a factorisation of A: the smaller one of its sizes. */
+int64_t td_problem_order(const td_problem *p);
+
 /* How many reflectors the call makes or has. */
 int64_t td_problem_reflectors(const td_problem *p);
 

@@ -14,7 +14,7 @@ static const char *refusal(const td_question *q)
     return q->called->info ? td_factor_lu_refusal(q->called) : td_reason_invalid;
 }
 
-static int64_t terms(const td_question *q) { return td_smaller(q->called->m, q->called->n); }
+static int64_t terms(const td_question *q) { return td_problem_order(q->called); }
 
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {

@@ -45,8 +45,6 @@ const char *td_factor_qr_refusal(const td_problem *p)
     return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
 }
 
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
 /* A block: panels are in columns first..behind - 1, and update at once those before `to`. */
 typedef struct {
     int64_t first, behind, to;
@@ -56,7 +54,7 @@ typedef struct {
 static block block_of(const run *r, int64_t i)
 {
     const td_qr_cut *cut = &r->reflectors.cut;
-    const int64_t order = order_of(r->problem), first = i * cut->block;
+    const int64_t order = td_problem_order(r->problem), first = i * cut->block;
     const bool is_last = i + 1 == td_qr_blocks(cut, order);
     return is_last ? (block){first, order, r->problem->n, true}
                    : (block){first, first + cut->block, first + cut->block, false};
@@ -166,7 +164,7 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
                             .tau = p->tau,
                             .ld = p->a.ld,
                             .rows = p->m,
-                            .count = order_of(p),
+                            .count = td_problem_order(p),
                             .cut = cut,
                             .vectors = p->n,
                             .multiplies_real = cut.panel <= MOST_REAL}};
@@ -175,7 +173,7 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
     if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
     status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
-    status = td_factor_blocks(p, td_qr_blocks(&cut, order_of(p)), take_block, &r);
+    status = td_factor_blocks(p, td_qr_blocks(&cut, td_problem_order(p)), take_block, &r);
     td_reflector_end(&r.reflectors, p->stream);
     return status;
 }
