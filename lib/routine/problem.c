@@ -187,6 +187,8 @@ td_type td_real_type(td_type type)
                                          : type;
 }
 
+td_op td_adjoint(td_type type) { return type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T; }
+
 td_type td_problem_type_of_alpha(const td_problem *p)
 {
     return p->is_hermitian && p->kind == TD_RANK_K ? td_real_type(p->type) : p->type;

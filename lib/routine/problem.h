@@ -257,6 +257,10 @@ td_type td_problem_type_of_beta(const td_problem *p);
 /* The type of real numbers, or parts, of a type. */
 td_type td_real_type(td_type type);
 
+/* What makes a matrix of the type its adjoint: the transpose, or, of complex numbers, the conjugate
+ * one. */
+td_op td_adjoint(td_type type);
+
 /* A number of binary64, as a scalar of the host for binary64 matrices, real or complex. */
 td_scalar td_scalar_of(td_type type, double value);
 

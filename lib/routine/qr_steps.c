@@ -2,8 +2,6 @@
 
 #include "sizes.h"
 
-td_op td_qr_transpose(td_type type) { return type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T; }
-
 int64_t td_qr_reflected(const td_problem *p)
 {
     return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
@@ -131,7 +129,7 @@ static td_product product_of(const td_problem *p, reflectors r, bool is_first)
 {
     return (td_product){.routine = TD_PRODUCT,
                         .type = p->type,
-                        .op_a = is_first ? td_qr_transpose(p->type) : TD_OP_N,
+                        .op_a = is_first ? td_adjoint(p->type) : TD_OP_N,
                         .m = is_first ? r.columns : r.rows,
                         .n = r.vectors,
                         .k = is_first ? r.rows : r.columns,

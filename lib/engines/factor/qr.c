@@ -70,7 +70,7 @@ static td_run_status reflect(const run *r, const td_reflection *by, int64_t from
                              cudaStream_t stream)
 {
     const td_problem *p = r->problem;
-    return td_reflector_apply(&r->reflectors, by, td_qr_transpose(p->type),
+    return td_reflector_apply(&r->reflectors, by, td_adjoint(p->type),
                               td_lu_part(p, p->m - by->rows, from), to - from, from, stream);
 }
 

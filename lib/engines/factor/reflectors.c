@@ -13,7 +13,7 @@ typedef struct {
 static operand as_is(td_matrix x) { return (operand){x, TD_OP_N}; }
 static operand transposed(const td_reflectors *r, td_matrix x)
 {
-    return (operand){x, td_qr_transpose(r->type)};
+    return (operand){x, td_adjoint(r->type)};
 }
 
 typedef struct {
