@@ -178,11 +178,9 @@ static measure_shape routine_shape(const td_timed_routine *r, int64_t order, int
 static td_real_product sizes_of(const td_problem *call)
 {
     td_product product;
-    td_real_product real;
     if (td_problem_is_solve(call)) return td_timed_solve(call->m, call->n);
     (void)td_lower(call, &product);
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* Negative of more than one block of a solve. */

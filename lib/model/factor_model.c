@@ -24,19 +24,12 @@ static const td_figures_by_order column_rows[] = {
 
 /* ---- products ---- */
 
-static td_real_product real_of(const td_product *product)
-{
-    td_real_product real;
-    td_to_real(product, &real);
-    return real;
-}
-
 bool td_lu_largest(const td_problem *p, td_real_product *product)
 {
     const td_lu_cut cut = td_lu_cut_of(p);
     if (td_problem_order(p) == 0 || td_lu_blocks(p, &cut) == 1) return false;
     const td_product first = td_lu_block_product(p, &cut, 0);
-    *product = real_of(&first);
+    *product = td_real_product_of(&first);
     return product->m > 0 && product->n > 0;
 }
 
@@ -58,7 +51,7 @@ static void predict_between(const td_model *model, const td_problem *p,
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     for (int64_t i = 0; i + 1 < td_lu_blocks(p, &cut); i++) {
         const td_product product = td_lu_block_product(p, &cut, i);
-        const td_real_product real = real_of(&product);
+        const td_real_product real = td_real_product_of(&product);
         if (real.n <= 0 || real.m <= 0) continue;
         td_model_predict(model, &real, part);
         add(seconds, part, 1.0);
@@ -99,7 +92,7 @@ static void predict_within(const td_model *model, const td_problem *p, double se
             td_smaller(td_lu_panel_cut_of(&cut, p->m - first).panel, behind - first);
         const td_product product =
             td_lu_panel_product(p, first, columns, first + columns, is_last ? p->n : behind);
-        const td_real_product real = real_of(&product);
+        const td_real_product real = td_real_product_of(&product);
         if (real.m <= 0 || real.n <= 0) continue;
         td_model_predict(model, &real, part);
         add(seconds, part, (double)order / (double)(looked_at * columns));

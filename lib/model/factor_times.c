@@ -48,9 +48,7 @@ double td_factor_sum(double products, double columns)
 td_real_product td_factor_real_update(const td_problem *p, td_factor_update *update, int64_t number)
 {
     const td_product product = update(p, number);
-    td_real_product real;
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* Of all products, so many stand for all. */

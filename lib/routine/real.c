@@ -92,12 +92,12 @@ static double bytes_of_result(const td_product *p)
     return copies * elements * (p->type == TD_COMPLEX_BINARY64 ? 32.0 : 16.0);
 }
 
-void td_to_real(const td_product *product, td_real_product *real)
+td_real_product td_real_product_of(const td_product *product)
 {
     const bool is_complex = product->type == TD_COMPLEX_BINARY64;
     const bool unfolds_a = td_is_unfolded(product, 0), unfolds_b = td_is_unfolded(product, 1);
     const int64_t parts = is_complex ? 2 : 1;
-    *real = (td_real_product){
+    td_real_product real = {
         .type = is_complex ? TD_BINARY64 : product->type,
         .op_a = unfolds_a ? TD_OP_T : product->op_a,
         .op_b = unfolds_b || td_has_lines_of_a(product) ? TD_OP_N : product->op_b,
@@ -123,7 +123,9 @@ void td_to_real(const td_product *product, td_real_product *real)
         .stream = product->stream,
         .lent = product->lent,
     };
-    if (!is_complex) return;
-    double_steps(&real->b);
-    double_steps(&real->c);
+    if (is_complex) {
+        double_steps(&real.b);
+        double_steps(&real.c);
+    }
+    return real;
 }

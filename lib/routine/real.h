@@ -37,6 +37,6 @@ bool td_moves_result(const td_product *p);
 /* The product of plain real lines that a lowered one is unfolded to: its sizes, operations, and C.
  * Where a factor has to be written out its matrix is not yet known. A product of plain real lines
  * is that itself. */
-void td_to_real(const td_product *product, td_real_product *real);
+td_real_product td_real_product_of(const td_product *product);
 
 #endif

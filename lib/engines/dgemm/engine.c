@@ -162,8 +162,7 @@ static cudaError_t join(const whole *w)
         return td_scalars_end_run(&s, 1, p->stream);
     }
     const td_part all = {.m = (int)p->n, .n = (int)p->n, .batch = 1};
-    td_real_product real;
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     const td_target target = td_target_of(&real, &all, NULL);
     return td_join_run(&target, t, true, p->stream);
 }

@@ -50,8 +50,7 @@ static size_t plan(void *of, size_t limit)
 static td_probe probe_of(const probing *x, const td_product *p, td_parameter parameter,
                          td_verdict otherwise)
 {
-    td_real_product real;
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     td_probe probe = {.lines = {p->m, p->n},
                       .k = td_product_has_rest(p) ? p->k / 2 : p->k,
                       .batch = p->batch,
@@ -92,8 +91,7 @@ static bool fits_body(const product *r)
 /* The condition of a verdict; where it holds, all of C is counted as made in binary64. */
 static td_condition condition_of(const product *r, td_verdict wanted)
 {
-    td_real_product real;
-    td_to_real(r->p, &real);
+    const td_real_product real = td_real_product_of(r->p);
     const td_region region = td_real_region(&real);
     const int64_t tiles = td_region_blocks(&region, real.m, real.n, TD_TILE, TD_TILE),
                   elements = td_region_blocks(&region, real.m, real.n, 1, 1);

@@ -155,9 +155,8 @@ static td_route route_of(const prepared *s, uint64_t without)
     const td_traits device = td_traits_current();
     td_parameter parameter = s->parameter;
     td_route route;
-    td_real_product p;
     parameter.without_routes = without;
-    td_to_real(&s->gemm, &p);
+    const td_real_product p = td_real_product_of(&s->gemm);
     if (!s->engine->route) {
         const td_route_terms terms = td_route_terms_of(&p, parameter, &device);
         const td_binary64_launch own = td_route_binary64(p.m, p.n, p.k, p.batch, &terms);
