@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "../routine/operations.h"
 #include "../routine/real.h"
 #include "../routine/sizes.h"
 #include "solve_model.h"
@@ -101,17 +102,8 @@ static void predict_within(const td_model *model, const td_problem *p, double se
 
 /* ---- factorisations ---- */
 
-/* Real operations, an addition and a multiplication being two. */
-static double operations_of(const td_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, order = (double)td_problem_order(p),
-                 real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0;
-    return real *
-           (2.0 * m * n * order - (m + n) * order * order + 2.0 / 3.0 * order * order * order);
-}
-
 /* A matrix that is not square takes as long as a square one of as many operations. */
-static double native_seconds(const td_model *model, const td_problem *p)
+double td_model_native_lu(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *measured =
         td_find_figures(native_rows, COUNT(native_rows), model, p->type);
@@ -119,7 +111,7 @@ static double native_seconds(const td_model *model, const td_problem *p)
     if (measured) return 1e-3 * td_factor_figure(measured, side);
     const td_figures_by_order *columns =
         td_find_figures(native_column_rows, COUNT(native_column_rows), model, p->type);
-    return operations_of(p) / model->rates.matrix64 +
+    return td_operations(p) / model->rates.matrix64 +
            order * 1e-6 * td_factor_figure(columns, side);
 }
 
@@ -129,11 +121,6 @@ static double own_columns(const td_model *model, const td_problem *p)
     const td_figures_by_order *r = td_find_figures(column_rows, COUNT(column_rows), model, p->type);
     const bool fits = td_factor_has_panels(model) && p->m <= TD_FACTOR_MOST_ROWS;
     return r && fits ? td_factor_seconds_of_columns(r, p) : -1.0;
-}
-
-double td_model_native_lu(const td_model *model, const td_problem *p)
-{
-    return native_seconds(model, p);
 }
 
 /* Of a matrix that is large enough. */
@@ -156,7 +143,7 @@ void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_fore
     if (columns >= 0.0) predict_between(model, p, between);
     for (int i = 0; i < TD_MOST_WAYS; i++)
         by_way[i] = (td_way_forecast){td_factor_sum(between[i], columns), cut};
-    by_way[0].seconds = native_seconds(model, p);
+    by_way[0].seconds = td_model_native_lu(model, p);
 }
 
 /* Columns have cuBLAS's products in their time. */

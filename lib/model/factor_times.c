@@ -32,7 +32,7 @@ double td_factor_side(const td_problem *p)
     return cbrt((double)p->m * (double)p->n * (double)td_problem_order(p));
 }
 
-/* GeForce and its like (12) have smaller clusters. */
+/* GeForce and its like (12) have smaller clusters, and less shared memory. */
 bool td_factor_has_panels(const td_model *model)
 {
     return model->card.major == 9 || model->card.major == 10;

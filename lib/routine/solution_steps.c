@@ -32,6 +32,8 @@ td_problem td_solution_solve(const td_problem *p, int number)
     };
 }
 
+bool td_solution_exchanges(const td_problem *p) { return p->kind == TD_LU_SOLVE && p->pivots; }
+
 bool td_solution_exchanges_first(const td_problem *p) { return p->op_a == TD_OP_N; }
 
 /* ---- inverses ---- */

@@ -37,7 +37,6 @@ const char *td_factor_solution_refusal(const td_problem *p)
 
 static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
 static bool is_inverse(const td_problem *p) { return p->kind == TD_CHOLESKY_INVERT; }
-static bool exchanges(const td_problem *p) { return p->kind == TD_LU_SOLVE && p->pivots; }
 
 static td_run_status done_if(cudaError_t error)
 {
@@ -62,7 +61,7 @@ static size_t bytes_of(const td_problem *p)
 {
     const td_row_exchange exchange = exchange_of(p);
     if (is_inverse(p)) return (size_t)p->n * (size_t)p->n * (size_t)td_types[p->type].size;
-    return exchanges(p) ? td_row_exchange_bytes(&exchange) : 0;
+    return td_solution_exchanges(p) ? td_row_exchange_bytes(&exchange) : 0;
 }
 
 static td_run_status exchange(const run *r)
@@ -82,8 +81,8 @@ static td_run_status solve(const run *r, int number)
 static td_run_status solve_all(const run *r)
 {
     const td_problem *p = r->problem;
-    const bool before = exchanges(p) && td_solution_exchanges_first(p),
-               behind = exchanges(p) && !before;
+    const bool before = td_solution_exchanges(p) && td_solution_exchanges_first(p),
+               behind = td_solution_exchanges(p) && !before;
     td_run_status status = done_if(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream));
     if (status == TD_RUN_DONE && before) status = exchange(r);
     for (int i = 0; i < td_solution_solves(p) && status == TD_RUN_DONE; i++) {
