@@ -8,6 +8,11 @@
 #include "result.h"
 #include "unfold.h"
 
+td_run_status td_done_if(cudaError_t error)
+{
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
 static td_memory memory_of_call(const void *call) { return td_problem_memory(call); }
 
 static td_memory memory_of_product(const void *product) { return td_product_memory(product); }

@@ -180,7 +180,7 @@ static td_run_status run_whole(const whole *w, td_device *device)
         const td_part rows = td_dgemm_rows(region, &part);
         if (!multiply(w, device, &rows)) return TD_RUN_FAILED;
     }
-    return td_cuda_ok(join(w)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(join(w));
 }
 
 static td_run_status run_folded(const td_product *p, td_device *device, size_t workspace_limit)

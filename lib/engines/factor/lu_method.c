@@ -11,7 +11,7 @@ static bool accepts(const td_question *q) { return q->called->kind == TD_FACTOR_
 
 static const char *refusal(const td_question *q)
 {
-    return q->called->info ? td_factor_lu_refusal(q->called) : td_reason_invalid;
+    return q->called->info ? td_factor_size_refusal(q->called) : td_reason_invalid;
 }
 
 static int64_t terms(const td_question *q) { return td_problem_order(q->called); }

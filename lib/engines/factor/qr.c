@@ -13,8 +13,6 @@
  * every device whose products have the same. */
 #include "qr.h"
 
-#include <limits.h>
-
 #include "../../cuda/workspace.h"
 #include "../../model/qr_model.h"
 #include "../../routine/decision.h"
@@ -38,11 +36,6 @@ static cudaError_t load(int which)
 {
     (void)which;
     return td_qr_prepare();
-}
-
-const char *td_factor_qr_refusal(const td_problem *p)
-{
-    return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
 }
 
 /* A block: panels are in columns first..behind - 1, and update at once those before `to`. */

@@ -21,7 +21,7 @@ static const char *refusal(const td_question *q)
 {
     const td_problem *p = q->called;
     if (!p->info || !p->tau) return td_reason_invalid;
-    return p->kind == TD_FACTOR_QR ? td_factor_qr_refusal(p) : td_factor_q_refusal(p);
+    return p->kind == TD_FACTOR_QR ? td_factor_size_refusal(p) : td_factor_q_refusal(p);
 }
 
 /* Of the reflectors' products with columns. */

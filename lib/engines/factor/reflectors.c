@@ -344,7 +344,7 @@ td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel
     const td_run_status status =
         run_product(r, panel->columns, product_of(TD_BINARY64, of, stream));
     if (status != TD_RUN_DONE) return status;
-    return td_cuda_ok(td_qr_triangle_run(panel, stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(td_qr_triangle_run(panel, stream));
 }
 
 /* Of V the rows beside the unit matrix are its first, a triangle with zeros above it. */
