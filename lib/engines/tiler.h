@@ -4,7 +4,6 @@
 #define TD_TILER_H
 
 #include "../../kernels/repair/repair.h"
-#include "../cuda/device.h"
 #include "../cuda/workspace.h"
 #include "engine.h"
 #include "../routine/parts.h"

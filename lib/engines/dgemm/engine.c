@@ -4,7 +4,6 @@
  * all of C, and the other one is its transpose, or conjugate transpose. Sums are native ones; their
  * order is cuBLAS's. */
 #include "../../../kernels/repair/join.h"
-#include "../../model/cost.h"
 #include "../ozaki/cublas.h"
 #include "../proven.h"
 #include "../tiler.h"

@@ -1,7 +1,6 @@
 /* cholesky_method.c - method `cholesky`: the Cholesky factor of one matrix (cholesky.h), with the
  * products of a mode. */
 #include "../../model/cholesky_model.h"
-#include "../../model/cost.h"
 #include "../../model/found_out.h"
 #include "../../routine/cholesky_steps.h"
 #include "../methods.h"

@@ -1,5 +1,4 @@
 /* lu_method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
-#include "../../model/cost.h"
 #include "../../model/factor_model.h"
 #include "../../model/found_out.h"
 #include "../../routine/sizes.h"

@@ -13,7 +13,6 @@
 #include "../../cuda/workspace.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
-#include "../ozaki/cublas.h"
 #include "ahead.h"
 #include "reflectors.h"
 

@@ -1,10 +1,7 @@
 /* qr_method.c - methods `qr`, the QR factors of one matrix (qr.h), and `q`, what is made of their
  * reflectors (q.h), with the products of a mode. */
-#include "../../model/cost.h"
 #include "../../model/found_out.h"
 #include "../../model/qr_model.h"
-#include "../../routine/real.h"
-#include "../../routine/sizes.h"
 #include "../methods.h"
 #include "../proven.h"
 #include "q.h"

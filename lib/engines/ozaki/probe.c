@@ -10,7 +10,6 @@
 #include "../../cuda/workspace.h"
 #include "../tiler.h"
 #include "branch.h"
-#include "cublas.h"
 #include "scheme.h"
 
 typedef struct {

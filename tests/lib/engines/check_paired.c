@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "kernels/view/target.h"
 #include "lib/engines/engine.h"
 #include "lib/routine/real.h"
 #include "lib/cuda/device.h"
