@@ -101,9 +101,8 @@ td_library *td_library_at(const void *address);
 void td_bound_set(unsigned call);
 unsigned td_bound_number(const td_library *library, td_original which);
 
-/* True if an image is one of these libraries, and if it is a cuBLAS or cublasLt. */
+/* True if an image is a cuBLAS or cublasLt. */
 struct td_image;
-bool td_original_is_image(const struct td_image *image);
 bool td_original_is_cublas(const struct td_image *image);
 
 /* The name of the function. */

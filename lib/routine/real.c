@@ -25,7 +25,9 @@ static bool are_same(const td_matrix *x, const td_matrix *y)
     return x->data == y->data && x->array == y->array && x->ld == y->ld && x->stride == y->stride;
 }
 
-bool td_is_gram(const td_product *p)
+/* True if op(B)' has op(A)'s elements but for signs: each of their lines needs to be looked at
+ * once. */
+static bool is_gram(const td_product *p)
 {
     return p->m == p->n && are_same(&p->a, &p->b) && (p->op_a == TD_OP_N) != (p->op_b == TD_OP_N) &&
            p->form_a.storage == TD_STORED_FULL && p->form_b.storage == TD_STORED_FULL &&
@@ -35,7 +37,7 @@ bool td_is_gram(const td_product *p)
 bool td_has_lines_of_a(const td_product *p)
 {
     return p->type == TD_COMPLEX_BINARY64 && p->op_a == TD_OP_N && p->op_b == TD_OP_C &&
-           !p->form_a.is_conjugate && !p->form_b.is_conjugate && td_is_gram(p);
+           !p->form_a.is_conjugate && !p->form_b.is_conjugate && is_gram(p);
 }
 
 /* True if kernels cannot read a factor as it is. */
@@ -105,7 +107,7 @@ td_real_product td_real_product_of(const td_product *product)
         /* The mirror image is of the other half. */
         .region = product->adds_mirror ? TD_REGION_ALL : product->region,
         .is_paired = is_complex,
-        .is_gram = td_is_gram(product),
+        .is_gram = is_gram(product),
         .unfolded_bytes = bytes_of_unfolding(product, 0, unfolds_a) +
                           bytes_of_unfolding(product, 1, unfolds_b) + bytes_of_result(product),
         .m = parts * product->m,

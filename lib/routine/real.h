@@ -18,10 +18,6 @@ bool td_is_in_place(const td_product *product, int which);
  * is, or it is C itself. Not if td_has_lines_of_a. */
 bool td_is_unfolded(const td_product *product, int which);
 
-/* True if op(B)' has op(A)'s elements but for signs: each of their lines needs to be looked at
- * once. */
-bool td_is_gram(const td_product *p);
-
 /* True of a complex product of a matrix with its own conjugate transpose, of which op(B)'s lines
  * are every other one of op(A)'s that are written out: (re, -im) of each term. */
 bool td_has_lines_of_a(const td_product *product);
