@@ -64,9 +64,9 @@ td_problem checked_call(const problem *p, double *a, double *b, double *c)
                         .k = of->k,
                         .alpha.value.binary64 = of->alpha,
                         .beta.value.binary64 = of->beta,
-                        .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
-                        .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
-                        .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
+                        .a = device_matrix(&p->a, a),
+                        .b = device_matrix(&p->b, b),
+                        .c = device_matrix(&p->c, c),
                         .batch = 1};
 }
 

@@ -87,8 +87,7 @@ static td_product gemm_of(const routed *r, const problem *p, double *const to[3]
                        .batch = r->batch,
                        .region = r->region};
     td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
-    for (int x = 0; x < 3; x++)
-        *members[x] = (td_matrix){.data = device_data(from[x], to[x]), .ld = from[x]->ld};
+    for (int x = 0; x < 3; x++) *members[x] = device_matrix(from[x], to[x]);
     gemm.c.stride = (int64_t)p->c.count;
     return gemm;
 }

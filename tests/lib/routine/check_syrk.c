@@ -94,8 +94,8 @@ static td_problem call_of(const update *u, const problem *p, double *a, double *
                         .k = u->k,
                         .alpha.value.binary64 = u->alpha,
                         .beta.value.binary64 = u->beta,
-                        .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
-                        .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
+                        .a = device_matrix(&p->a, a),
+                        .c = device_matrix(&p->c, c),
                         .batch = 1};
 }
 
