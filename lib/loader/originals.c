@@ -45,7 +45,7 @@ static _Atomic(td_function) between[TD_ORIGINAL_COUNT]; /* of what is preloaded 
 static pthread_once_t between_once = PTHREAD_ONCE_INIT;
 static _Thread_local int running[TD_MAKERS]; /* originals under way in this thread */
 
-static td_function function_of(void *address)
+td_function td_function_of(void *address)
 {
     td_function function;
     memcpy(&function, &address, sizeof function);
@@ -284,7 +284,7 @@ static void find_between(const td_images *images, void *unused)
         if (td_image_is_tandem(at)) continue; /* which stands aside */
         for (int which = 0; which < TD_ORIGINAL_COUNT; which++) {
             void *address = between[which] ? NULL : td_image_symbol(at, names[which]);
-            if (address) between[which] = function_of(address);
+            if (address) between[which] = td_function_of(address);
         }
     }
 }
@@ -321,7 +321,7 @@ static td_function find(td_library *library, td_original which)
             atomic_store_explicit(&library->lacks[which], true, memory_order_relaxed);
             return NULL;
         }
-        function = function_of(d.address);
+        function = td_function_of(d.address);
     }
     atomic_store_explicit(&library->found[which], function, memory_order_release);
     return function;

@@ -72,6 +72,9 @@ typedef enum {
 
 typedef void (*td_function)(void);
 
+/* What an address from dlsym is of. */
+td_function td_function_of(void *address);
+
 /* One cuBLAS or cublasLt, 11 to 13, or cuSOLVER, 11 or 12, of the process; once found, it stays
  * loaded. */
 typedef struct td_library td_library;

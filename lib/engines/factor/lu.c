@@ -80,11 +80,17 @@ static panel panel_at(const run *r, const block *b, int64_t first)
 
 static bool is_one_piece(const panel *of) { return of->first + of->piece >= of->behind; }
 
+/* Pivots from number `first` on; NULL: the call has none. */
+static void *pivots_from(const td_problem *p, int64_t first)
+{
+    const size_t bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
+    return p->pivots ? (char *)p->pivots + (size_t)first * bytes : NULL;
+}
+
 /* The piece of a panel that begins at column `first`. */
 static td_one_block_panel piece_at(const run *r, const panel *of, int64_t first)
 {
     const td_problem *p = r->problem;
-    const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
     return (td_one_block_panel){
         .is_complex = p->type == TD_COMPLEX_BINARY64,
         .a = td_lu_part(p, first, first).data,
@@ -92,7 +98,7 @@ static td_one_block_panel piece_at(const run *r, const panel *of, int64_t first)
         .rows = p->m - first,
         .columns = td_smaller(of->piece, of->behind - first),
         .before = first,
-        .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
+        .pivots = pivots_from(p, first),
         .has_wide_pivots = p->has_wide_pivots,
         .info = p->info,
     };
@@ -171,7 +177,6 @@ static td_run_status exchange(const run *r, const td_one_block_panel *piece, int
 static td_row_exchange exchange_of(const td_problem *p, int64_t first, int64_t behind, int64_t from,
                                    int64_t to)
 {
-    const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
     return (td_row_exchange){
         .is_complex = p->type == TD_COMPLEX_BINARY64,
         .b = td_lu_part(p, first, from).data,
@@ -179,7 +184,7 @@ static td_row_exchange exchange_of(const td_problem *p, int64_t first, int64_t b
         .rows = p->m - first,
         .columns = to - from,
         .exchanges = behind - first,
-        .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
+        .pivots = pivots_from(p, first),
         .before = first,
         .has_wide_pivots = p->has_wide_pivots,
     };
