@@ -88,14 +88,14 @@ static bool fits_body(const product *r)
 }
 
 /* The condition of a verdict; where it holds, all of C is counted as made in binary64. */
-static td_condition condition_of(const product *r, td_verdict wanted)
+static td_condition condition_of(const product *r)
 {
     const td_real_product real = td_real_product_of(r->p);
     const td_region region = td_real_region(&real);
     const int64_t tiles = td_region_blocks(&region, real.m, real.n, TD_TILE, TD_TILE),
                   elements = td_region_blocks(&region, real.m, real.n, 1, 1);
     return (td_condition){.verdict = (const int32_t *)(r->x->memory + r->x->verdict),
-                          .wanted = wanted,
+                          .wanted = TD_C_IS_MADE,
                           .counters = r->counters,
                           .elements = (unsigned long long)(elements * real.batch),
                           .tiles = (unsigned long long)(tiles * real.batch)};
@@ -157,7 +157,7 @@ static bool make_key(const product *r, call_key *key)
 static bool run_either(product *r)
 {
     call_key key;
-    const td_condition asked = condition_of(r, TD_C_IS_MADE);
+    const td_condition asked = condition_of(r);
     td_branch_call call = {.p = r->x->native,
                            .condition = &asked,
                            .workspace = r->x->memory + r->x->cublas,
