@@ -276,11 +276,10 @@ static bool enqueue_ts(const bench *b, const mode *m, const operands *o)
     const shape *s = &o->shape;
     const tandem_ts one = {.x = 1.0f}, zero = {.x = 0.0f};
     td_product of = gemm_of(o);
-    td_real_product gemm;
     of.type = TD_TS;
     of.alpha.value.ts = one;
     of.beta.value.ts = zero;
-    td_to_real(&of, &gemm);
+    const td_real_product gemm = td_real_product_of(&of);
     const bool enqueued =
         m->parameter.is_given
             ? td_typed_slices_run(&gemm, m->parameter.count, b->device,

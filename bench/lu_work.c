@@ -10,7 +10,7 @@ const char *const lu_routine_names[LU_ROUTINES] = {"getrf", "getri", "getrs", "t
 
 enum { RANDOM_NUMBERS = (1 << 23) + 1021 }; /* a length that no matrix divides */
 
-size_t lu_number_bytes(td_lu_type type)
+static size_t number_bytes(td_lu_type type)
 {
     return (type == TD_LU_D || type == TD_LU_Z ? 8u : 4u) * (type >= TD_LU_C ? 2u : 1u);
 }
@@ -116,7 +116,7 @@ bool lu_work_prepare(lu_work *w, td_lu_type type, int n, int batch)
 {
     const bool is_same_width =
         w->n && (type == TD_LU_D || type == TD_LU_Z) == (w->type == TD_LU_D || w->type == TD_LU_Z);
-    const size_t step = (size_t)n * (size_t)n * lu_number_bytes(type), before = w->bytes;
+    const size_t step = (size_t)n * (size_t)n * number_bytes(type), before = w->bytes;
     w->type = type, w->n = n, w->batch = batch;
     w->bytes = step * (size_t)batch;
     if ((!is_same_width || w->bytes > before) && !fill_random(w)) return false;

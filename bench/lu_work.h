@@ -31,8 +31,6 @@ void lu_work_close(lu_work *w);
 /* Fills source and factors for a problem. */
 bool lu_work_prepare(lu_work *w, td_lu_type type, int n, int batch);
 
-size_t lu_number_bytes(td_lu_type type);
-
 /* The time of one call in seconds, from events: the median of runs after one that warms up, its
  * inputs restored before each. shape: as td_lu_factors has it, or for other routines the vectors of
  * a block and LU_LANES times the lanes that share one; LU_CUBLAS: cuBLAS's own. */

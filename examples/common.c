@@ -50,6 +50,14 @@ bool parse_number(const char *option, const char *text, double *value)
     return false;
 }
 
+bool parse_at_least(const char *option, const char *text, double least, double *value)
+{
+    if (!parse_number(option, text, value)) return false;
+    if (*value >= least) return true;
+    complain("%s: '%s' is below %g", option, text, least);
+    return false;
+}
+
 error_t taken(bool is_good) { return is_good ? 0 : EINVAL; }
 
 bool parse_arguments(const struct argp_option *options, argp_parser_t parse, const char *arguments,

@@ -31,10 +31,11 @@ bool cublas_succeeded(cublasStatus_t status, const char *call);
         if (!cublas_succeeded((call), #call)) goto out;                                            \
     } while (0)
 
-/* The value of an option: all of `text` as a number in [min, max] or any finite number, else a
- * message. */
+/* The value of an option: all of `text` as a number in [min, max], any finite number, or one that
+ * is no less than `least`; else a message. */
 bool parse_integer(const char *option, const char *text, long min, long max, long *value);
 bool parse_number(const char *option, const char *text, double *value);
+bool parse_at_least(const char *option, const char *text, double least, double *value);
 
 /* What a parser of argp's returns for an option whose value was good, or was complained of. */
 error_t taken(bool is_good);

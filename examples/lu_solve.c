@@ -4,7 +4,6 @@
  * the trailing matrix of a blocked LU factorisation. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common.h"
 #include "lu.h"
@@ -282,14 +281,6 @@ static bool judge(const problem *p, result *r)
     return scaled_residual(p, &r->residual);
 }
 
-static const char *matrix_name(const settings *s)
-{
-    const char *slash = s->path ? strrchr(s->path, '/') : NULL;
-
-    if (!s->path) return "random";
-    return slash ? slash + 1 : s->path;
-}
-
 static void print_refined(long steps, const solution_errors *refined)
 {
     printf("refinement     %4s  %22s  %17s  %13s\n", "step", "componentwise backward",
@@ -301,7 +292,7 @@ static void print_refined(long steps, const solution_errors *refined)
 
 static void print_text(const settings *s, int n, const result *r)
 {
-    printf("matrix         %s, %d x %d\n", matrix_name(s), n, n);
+    printf("matrix         %s, %d x %d\n", matrix_name(s->path, "random"), n, n);
     printf("device         %s\n", r->device.text);
     printf("factorisation  %.6f s, panels of %ld columns\n", r->seconds, s->block);
     if (s->refine) print_refined(s->refine, r->refined);
@@ -328,7 +319,7 @@ static void print_refined_json(long steps, const solution_errors *refined)
 static void print_json(const settings *s, int n, const result *r)
 {
     fputs("{\"program\": \"lu_solve\", \"matrix\": ", stdout);
-    print_json_string(stdout, matrix_name(s));
+    print_json_string(stdout, matrix_name(s->path, "random"));
     printf(", \"n\": %d, \"block\": %ld, \"residual\": ", n, s->block);
     print_json_number(stdout, r->residual);
     fputs(", \"forward_error\": ", stdout);

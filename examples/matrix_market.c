@@ -215,3 +215,11 @@ bool matrix_market_read_symmetric(const char *path, int most, dense_matrix *matr
     free(a.entries);
     return false;
 }
+
+const char *matrix_name(const char *path, const char *made)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+
+    if (!path) return made;
+    return slash ? slash + 1 : path;
+}

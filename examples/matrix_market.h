@@ -19,4 +19,7 @@ bool matrix_market_read(const char *path, dense_matrix *matrix);
  * transpose, or has more than `most` rows is refused. */
 bool matrix_market_read_symmetric(const char *path, int most, dense_matrix *matrix);
 
+/* The file's name without its folders; `made` without a file. */
+const char *matrix_name(const char *path, const char *made);
+
 #endif

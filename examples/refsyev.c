@@ -4,7 +4,6 @@
  * An ordinary cuBLAS program: all of its products are cublasDgemm calls. How far the refinement
  * goes depends on their arithmetic alone. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "common.h"
 #include "matrix_market.h"
@@ -72,14 +71,6 @@ typedef struct {
     double *x; /* start vectors */
 } problem;
 
-static bool parse_positive(const char *option, const char *text, double least, double *value)
-{
-    if (!parse_number(option, text, value)) return false;
-    if (*value >= least) return true;
-    complain("%s: '%s' is below %g", option, text, least);
-    return false;
-}
-
 static bool parse_kept(refsyev_kept kept, settings *s)
 {
     if (s->kept != KEEP_PRODUCT && s->kept != kept) {
@@ -105,13 +96,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     case 'n':
         return taken(parse_integer("--order", argument, 1, MAX_ORDER, &s->order));
     case 'p':
-        return taken(parse_positive("--spread", argument, 1.0, &s->spread));
+        return taken(parse_at_least("--spread", argument, 1.0, &s->spread));
     case 'm':
         return taken(parse_integer("--multiple", argument, 1, MAX_ORDER, &s->multiple));
     case 's':
         return taken(parse_integer("--seed", argument, 0, 1000000000, &s->seed));
     case 'e':
-        return taken(parse_positive("--perturb", argument, 0.0, &s->perturb));
+        return taken(parse_at_least("--perturb", argument, 0.0, &s->perturb));
     case 'c':
         s->uses_cusolver = true;
         return 0;
@@ -172,14 +163,6 @@ static bool check(const problem *p, const refsyev *f, eigen_quality *q)
     return is_done;
 }
 
-static const char *matrix_name(const settings *s)
-{
-    const char *slash = s->path ? strrchr(s->path, '/') : NULL;
-
-    if (!s->path) return "random";
-    return slash ? slash + 1 : s->path;
-}
-
 static const char *kept_name(const settings *s)
 {
     static const char *const names[] = {
@@ -191,13 +174,13 @@ static void print_head(const settings *s, int n, const device_name *device)
 {
     if (s->wants_json) {
         fputs("{\"program\": \"refsyev\", \"matrix\": ", stdout);
-        print_json_string(stdout, matrix_name(s));
+        print_json_string(stdout, matrix_name(s->path, "random"));
         printf(", \"n\": %d, \"products\": \"%s\", \"device\": ", n, kept_name(s));
         print_json_string(stdout, device->text);
         fputs(", \"steps\": [", stdout);
         return;
     }
-    printf("matrix    %s, %d x %d", matrix_name(s), n, n);
+    printf("matrix    %s, %d x %d", matrix_name(s->path, "random"), n, n);
     if (!s->path) printf(", eigenvalues from 1 to %g", 1.0 / s->spread);
     printf("\ndevice    %s\n", device->text);
     printf("%-8s  %10s  %14s  %10s  %s\n", "step", "|I - X'X|", "off diag X'AX", "radius",

@@ -35,11 +35,12 @@ void verified_free(verified *v)
     *v = (verified){0};
 }
 
-double verified_radius(const verified *v, int i) { return v->upper[i] / 2.0 - v->lower[i] / 2.0; }
+/* Half of interval i's width. */
+static double radius(const verified *v, int i) { return v->upper[i] / 2.0 - v->lower[i] / 2.0; }
 
 static double relative_radius(const verified *v, int i)
 {
-    return verified_radius(v, i) / fabs(v->lower[i] / 2.0 + v->upper[i] / 2.0);
+    return radius(v, i) / fabs(v->lower[i] / 2.0 + v->upper[i] / 2.0);
 }
 
 verified_summary verified_summarise(const verified *v)
@@ -52,7 +53,7 @@ verified_summary verified_summarise(const verified *v)
         s.separated += members == 1;
         s.clusters += members > 1;
         if (members > s.largest) s.largest = members;
-        s.widest = fmax(s.widest, verified_radius(v, i));
+        s.widest = fmax(s.widest, radius(v, i));
         s.relative = fmax(s.relative, relative_radius(v, i));
     }
     return s;
@@ -91,7 +92,7 @@ bool verified_plot(const verified *v, const char *title, const char *path)
                                (i + 1 < v->n && v->cluster[i] == v->cluster[i + 1]);
             if (is_in == (in_cluster == 1))
                 fprintf(gnuplot, "%.17g %.17g\n", v->lower[i] / 2.0 + v->upper[i] / 2.0,
-                        verified_radius(v, i));
+                        radius(v, i));
         }
         fputs("e\n", gnuplot);
     }

@@ -31,9 +31,6 @@ typedef struct {
 bool verified_make(int n, verified *v);
 void verified_free(verified *v);
 
-/* Half of interval i's width. */
-double verified_radius(const verified *v, int i);
-
 typedef struct {
     int separated;         /* eigenvalues that have an interval of their own */
     int clusters, largest; /* intervals of several eigenvalues; most eigenvalues in one */

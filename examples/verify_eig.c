@@ -90,14 +90,6 @@ static bool parse_name(const char *option, const char *text, const char *const *
     return false;
 }
 
-static bool parse_at_least(const char *option, const char *text, double least, double *value)
-{
-    if (!parse_number(option, text, value)) return false;
-    if (*value >= least) return true;
-    complain("%s: '%s' is below %g", option, text, least);
-    return false;
-}
-
 static bool take_matrix(const char *path, settings *s)
 {
     if (s->path[1]) {
@@ -360,12 +352,9 @@ static bool refine(const settings *s, const problem *p, result *r)
 
 /* ---- output ---- */
 
-static const char *matrix_name(const settings *s)
+static const char *name_of(const settings *s)
 {
-    const char *slash = s->path[0] ? strrchr(s->path[0], '/') : NULL;
-
-    if (!s->path[0]) return s->spread == 0.0 ? "random" : "spread";
-    return slash ? slash + 1 : s->path[0];
+    return matrix_name(s->path[0], s->spread == 0.0 ? "random" : "spread");
 }
 
 static void print_field(const char *name, double value)
@@ -380,7 +369,7 @@ static void print_json(const settings *s, const problem *p, const result *r,
     const verified_summary v = verified_summarise(&r->bounds);
 
     fputs("{\"program\": \"verify_eig\", \"matrix\": ", stdout);
-    print_json_string(stdout, matrix_name(s));
+    print_json_string(stdout, name_of(s));
     printf(", \"general\": %s, \"n\": %d, \"products\": \"%s\", \"solver\": \"%s\", \"device\": ",
            p->b ? "true" : "false", p->n, s->products, r->solver);
     print_json_string(stdout, device->text);
@@ -415,7 +404,7 @@ static void print_text(const settings *s, const problem *p, const result *r,
 {
     const verified_summary v = verified_summarise(&r->bounds);
 
-    printf("matrix          %s, %d x %d%s\n", matrix_name(s), p->n, p->n, p->b ? ", with B" : "");
+    printf("matrix          %s, %d x %d%s\n", name_of(s), p->n, p->n, p->b ? ", with B" : "");
     printf("device          %s\n", device->text);
     printf("solver          %s, %.6f s\n", r->solver, r->solver_seconds);
     printf("verification    products %s, %.6f s, %.2f of the solver's time\n", s->products,

@@ -153,35 +153,18 @@ static CBLAS_TRANSPOSE transpose(cublasOperation_t op)
     return op == CUBLAS_OP_T ? CblasTrans : CblasConjTrans; /* the same of real matrices */
 }
 
-static void add_f64(const product *p, const void *a, const void *b, void *c)
-{
-    cblas_dgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
-                (int)p->k, *(const double *)p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, 1.0, c,
-                (int)p->c.ld);
-}
-
-static void add_f32(const product *p, const void *a, const void *b, void *c)
-{
-    cblas_sgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
-                (int)p->k, *(const float *)p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, 1.0f, c,
-                (int)p->c.ld);
-}
-
-static void add_c64(const product *p, const void *a, const void *b, void *c)
-{
-    const double one[] = {1, 0};
-
-    cblas_zgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
-                (int)p->k, p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, one, c, (int)p->c.ld);
-}
-
-static void add_c32(const product *p, const void *a, const void *b, void *c)
-{
-    const float one[] = {1, 0};
-
-    cblas_cgemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m, (int)p->n,
-                (int)p->k, p->alpha, a, (int)p->a.ld, b, (int)p->b.ld, one, c, (int)p->c.ld);
-}
+/* C <- alpha op(A) op(B) + C by BLAS, which has complex scalars by their address. */
+#define DEFINE_ADD(type, letter, alpha, one)                                                       \
+    static void add_##type(const product *p, const void *a, const void *b, void *c)                \
+    {                                                                                              \
+        cblas_##letter##gemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m,     \
+                             (int)p->n, (int)p->k, alpha, a, (int)p->a.ld, b, (int)p->b.ld, one,   \
+                             c, (int)p->c.ld);                                                     \
+    }
+DEFINE_ADD(f64, d, *(const double *)p->alpha, 1.0)
+DEFINE_ADD(f32, s, *(const float *)p->alpha, 1.0f)
+DEFINE_ADD(c64, z, p->alpha, ((const double[]){1, 0}))
+DEFINE_ADD(c32, c, p->alpha, ((const float[]){1, 0}))
 
 /* Products of int8 matrices: tiles of ROWS x COLUMNS elements of C, over K_BLOCK of k at a time, of
  * panels of int16, which compilers multiply and add in pairs. */

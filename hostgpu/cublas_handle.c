@@ -123,47 +123,23 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static bool is_pointer_mode(cublasPointerMode_t mode) { return (unsigned)mode <= 1; }
-static bool is_atomics_mode(cublasAtomicsMode_t mode) { return (unsigned)mode <= 1; }
-static bool is_strategy(cublasEmulationStrategy_t strategy) { return (unsigned)strategy <= 2; }
-static bool is_sm_count(int count) { return count >= 0; }
-static bool is_special_values(cudaEmulationSpecialValuesSupport mask) { return mask <= 0xFFFF; }
-static bool is_mantissa_control(cudaEmulationMantissaControl c) { return (unsigned)c <= 1; }
-static bool is_bit_count(int count) { return count >= 0; }
-
-static bool is_bit_offset(int offset)
-{
-    (void)offset;
-    return true;
-}
-
-static bool is_bits_pointer(const int *bits)
-{
-    (void)bits;
-    return true;
-}
-
-static bool is_math_mode(cublasMath_t mode)
-{
-    return (unsigned)mode < 2 * CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
-}
-
-/* Properties of a handle that are stored and given back. */
+/* Properties of a handle that are stored and given back, and which values are taken. */
 #define PROPERTIES(X)                                                                              \
-    X(PointerMode_v2, cublasPointerMode_t, pointer_mode, is_pointer_mode)                          \
-    X(AtomicsMode, cublasAtomicsMode_t, atomics_mode, is_atomics_mode)                             \
-    X(MathMode, cublasMath_t, math_mode, is_math_mode)                                             \
-    X(SmCountTarget, int, sm_count_target, is_sm_count)                                            \
-    X(EmulationStrategy, cublasEmulationStrategy_t, emulation_strategy, is_strategy)               \
+    X(PointerMode_v2, cublasPointerMode_t, pointer_mode, (unsigned)value <= 1)                     \
+    X(AtomicsMode, cublasAtomicsMode_t, atomics_mode, (unsigned)value <= 1)                        \
+    X(MathMode, cublasMath_t, math_mode,                                                           \
+      (unsigned)value < 2 * CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)                      \
+    X(SmCountTarget, int, sm_count_target, value >= 0)                                             \
+    X(EmulationStrategy, cublasEmulationStrategy_t, emulation_strategy, (unsigned)value <= 2)      \
     X(EmulationSpecialValuesSupport, cudaEmulationSpecialValuesSupport, special_values,            \
-      is_special_values)                                                                           \
+      value <= 0xFFFF)                                                                             \
     X(FixedPointEmulationMantissaControl, cudaEmulationMantissaControl, mantissa_control,          \
-      is_mantissa_control)                                                                         \
-    X(FixedPointEmulationMaxMantissaBitCount, int, most_mantissa_bits, is_bit_count)               \
-    X(FixedPointEmulationMantissaBitOffset, int, mantissa_bit_offset, is_bit_offset)               \
-    X(FixedPointEmulationMantissaBitCountPointer, int *, emulated_bits, is_bits_pointer)
+      (unsigned)value <= 1)                                                                        \
+    X(FixedPointEmulationMaxMantissaBitCount, int, most_mantissa_bits, value >= 0)                 \
+    X(FixedPointEmulationMantissaBitOffset, int, mantissa_bit_offset, true)                        \
+    X(FixedPointEmulationMantissaBitCountPointer, int *, emulated_bits, true)
 
-#define DEFINE_PROPERTY(name, type, field, is_valid)                                               \
+#define DEFINE_PROPERTY(name, type, field, is_taken)                                               \
     cublasStatus_t cublasGet##name(cublasHandle_t handle, type *value)                             \
     {                                                                                              \
         REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);                                 \
@@ -174,7 +150,7 @@ static bool is_math_mode(cublasMath_t mode)
     cublasStatus_t cublasSet##name(cublasHandle_t handle, type value)                              \
     {                                                                                              \
         REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);                                 \
-        REQUIRE(is_valid(value), CUBLAS_STATUS_INVALID_VALUE);                                     \
+        REQUIRE(is_taken, CUBLAS_STATUS_INVALID_VALUE);                                            \
         handle->field = value;                                                                     \
         return CUBLAS_STATUS_SUCCESS;                                                              \
     }

@@ -85,13 +85,6 @@ static cublasOperation_t operation(char letter)
     }
 }
 
-void cublasDgemm(char op_a, char op_b, int m, int n, int k, double alpha, const double *a, int lda,
-                 const double *b, int ldb, double beta, double *c, int ldc)
-{
-    hostgpu_record_legacy(cublasDgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
-                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
-}
-
 static cublasFillMode_t fill(char letter)
 {
     switch (toupper((unsigned char)letter)) {
@@ -122,6 +115,14 @@ static cublasDiagType_t diagonal(char letter)
            : upper == 'U' ? CUBLAS_DIAG_UNIT
                           : (cublasDiagType_t)-1;
 }
+
+#define DEFINE_GEMM(function, number)                                                              \
+    void function(char op_a, char op_b, int m, int n, int k, number alpha, const number *a,        \
+                  int lda, const number *b, int ldb, number beta, number *c, int ldc)              \
+    {                                                                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), operation(op_a), operation(op_b), m, n,  \
+                                            k, &alpha, a, lda, b, ldb, &beta, c, ldc));            \
+    }
 
 #define DEFINE_SYMM(function, number)                                                              \
     void function(char side, char uplo, int m, int n, number alpha, const number *a, int lda,      \
@@ -165,6 +166,10 @@ static cublasDiagType_t diagonal(char letter)
                                             b, ldb));                                              \
     }
 
+DEFINE_GEMM(cublasSgemm, float)
+DEFINE_GEMM(cublasDgemm, double)
+DEFINE_GEMM(cublasCgemm, cuComplex)
+DEFINE_GEMM(cublasZgemm, cuDoubleComplex)
 DEFINE_SYMM(cublasDsymm, double)
 DEFINE_SYMM(cublasZsymm, cuDoubleComplex)
 DEFINE_SYMM(cublasZhemm, cuDoubleComplex)
@@ -178,25 +183,3 @@ DEFINE_TRMM(cublasDtrmm, double)
 DEFINE_TRMM(cublasZtrmm, cuDoubleComplex)
 DEFINE_TRSM(cublasDtrsm, double)
 DEFINE_TRSM(cublasZtrsm, cuDoubleComplex)
-
-void cublasSgemm(char op_a, char op_b, int m, int n, int k, float alpha, const float *a, int lda,
-                 const float *b, int ldb, float beta, float *c, int ldc)
-{
-    hostgpu_record_legacy(cublasSgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
-                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
-}
-
-void cublasZgemm(char op_a, char op_b, int m, int n, int k, cuDoubleComplex alpha,
-                 const cuDoubleComplex *a, int lda, const cuDoubleComplex *b, int ldb,
-                 cuDoubleComplex beta, cuDoubleComplex *c, int ldc)
-{
-    hostgpu_record_legacy(cublasZgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
-                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
-}
-
-void cublasCgemm(char op_a, char op_b, int m, int n, int k, cuComplex alpha, const cuComplex *a,
-                 int lda, const cuComplex *b, int ldb, cuComplex beta, cuComplex *c, int ldc)
-{
-    hostgpu_record_legacy(cublasCgemm_v2(get_handle(), operation(op_a), operation(op_b), m, n, k,
-                                         &alpha, a, lda, b, ldb, &beta, c, ldc));
-}

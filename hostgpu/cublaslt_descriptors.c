@@ -30,10 +30,7 @@ typedef struct {
 
 #define OPERATION(name, field) ROW(CUBLASLT_MATMUL_DESC_##name, lt_operation, field)
 /* Of cuBLAS 13.10; older headers have no names for them. */
-#define NEWER(number, field)                                                                       \
-    {                                                                                              \
-        number, offsetof(lt_operation, field), sizeof((lt_operation){0}.field)                     \
-    }
+#define NEWER(number, field) ROW(number, lt_operation, field)
 static const attribute operation_rows[] = {OPERATION(COMPUTE_TYPE, compute),
                                            OPERATION(SCALE_TYPE, scale),
                                            OPERATION(POINTER_MODE, pointer_mode),
@@ -107,6 +104,24 @@ static cublasStatus_t get(const attributes *all, const void *descriptor, int num
     return CUBLAS_STATUS_SUCCESS;
 }
 
+/* What all kinds of descriptors have: their end, and their attributes. */
+#define DEFINE_ACCESS(name, attribute_type, all)                                                   \
+    cublasStatus_t name##Destroy(name##_t descriptor)                                              \
+    {                                                                                              \
+        free(descriptor);                                                                          \
+        return CUBLAS_STATUS_SUCCESS;                                                              \
+    }                                                                                              \
+    cublasStatus_t name##SetAttribute(name##_t descriptor, attribute_type number,                  \
+                                      const void *value, size_t bytes)                             \
+    {                                                                                              \
+        return set(&all, descriptor, (int)number, value, bytes);                                   \
+    }                                                                                              \
+    cublasStatus_t name##GetAttribute(name##_t descriptor, attribute_type number, void *value,     \
+                                      size_t bytes, size_t *written)                               \
+    {                                                                                              \
+        return get(&all, descriptor, (int)number, value, bytes, written);                          \
+    }
+
 /* ---- operations ---- */
 
 cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t descriptor, size_t size,
@@ -132,25 +147,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *descriptor,
     return cublasLtMatmulDescInit_internal(*descriptor, sizeof **descriptor, compute, scale);
 }
 
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t descriptor)
-{
-    free(descriptor);
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descriptor,
-                                              cublasLtMatmulDescAttributes_t number,
-                                              const void *value, size_t bytes)
-{
-    return set(&of_operations, descriptor, (int)number, value, bytes);
-}
-
-cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t descriptor,
-                                              cublasLtMatmulDescAttributes_t number, void *value,
-                                              size_t bytes, size_t *written)
-{
-    return get(&of_operations, descriptor, (int)number, value, bytes, written);
-}
+DEFINE_ACCESS(cublasLtMatmulDesc, cublasLtMatmulDescAttributes_t, of_operations)
 
 /* ---- matrices ---- */
 
@@ -179,25 +176,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout, cudaDa
     return cublasLtMatrixLayoutInit_internal(*layout, sizeof **layout, type, rows, columns, ld);
 }
 
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
-{
-    free(layout);
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
-                                                cublasLtMatrixLayoutAttribute_t number,
-                                                const void *value, size_t bytes)
-{
-    return set(&of_layouts, layout, (int)number, value, bytes);
-}
-
-cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t layout,
-                                                cublasLtMatrixLayoutAttribute_t number, void *value,
-                                                size_t bytes, size_t *written)
-{
-    return get(&of_layouts, layout, (int)number, value, bytes, written);
-}
+DEFINE_ACCESS(cublasLtMatrixLayout, cublasLtMatrixLayoutAttribute_t, of_layouts)
 
 /* ---- preferences ---- */
 
@@ -216,22 +195,4 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *prefer
     return *preference ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
-{
-    free(preference);
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
-                                                    cublasLtMatmulPreferenceAttributes_t number,
-                                                    const void *value, size_t bytes)
-{
-    return set(&of_preferences, preference, (int)number, value, bytes);
-}
-
-cublasStatus_t cublasLtMatmulPreferenceGetAttribute(cublasLtMatmulPreference_t preference,
-                                                    cublasLtMatmulPreferenceAttributes_t number,
-                                                    void *value, size_t bytes, size_t *written)
-{
-    return get(&of_preferences, preference, (int)number, value, bytes, written);
-}
+DEFINE_ACCESS(cublasLtMatmulPreference, cublasLtMatmulPreferenceAttributes_t, of_preferences)

@@ -90,34 +90,18 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-static bool is_stream(cudaStream_t stream)
-{
-    (void)stream; /* one that is gone is found where work is given to it */
-    return true;
-}
-
-static bool is_deterministic_mode(cusolverDeterministicMode_t mode)
-{
-    return mode == CUSOLVER_DETERMINISTIC_RESULTS ||
-           mode == CUSOLVER_ALLOW_NON_DETERMINISTIC_RESULTS;
-}
-
-/* Later headers have more of them. */
-static bool is_math_mode(cusolverMathMode_t mode)
-{
-    return mode >= CUSOLVER_DEFAULT_MATH && (int)mode < 2 * CUSOLVER_FP32_EMULATED_BF16X9_MATH;
-}
-
-static bool is_strategy(cudaEmulationStrategy_t strategy) { return (unsigned)strategy <= 2; }
-
-/* Properties of a handle that are stored and given back. */
+/* Properties of a handle that are stored and given back, and which values are taken. A stream that
+ * is gone is found where work is given to it; later headers have more math modes. */
 #define PROPERTIES(X)                                                                              \
-    X(Stream, cudaStream_t, stream, is_stream)                                                     \
-    X(DeterministicMode, cusolverDeterministicMode_t, deterministic_mode, is_deterministic_mode)   \
-    X(MathMode, cusolverMathMode_t, math_mode, is_math_mode)                                       \
-    X(EmulationStrategy, cudaEmulationStrategy_t, emulation_strategy, is_strategy)
+    X(Stream, cudaStream_t, stream, true)                                                          \
+    X(DeterministicMode, cusolverDeterministicMode_t, deterministic_mode,                          \
+      value == CUSOLVER_DETERMINISTIC_RESULTS ||                                                   \
+          value == CUSOLVER_ALLOW_NON_DETERMINISTIC_RESULTS)                                       \
+    X(MathMode, cusolverMathMode_t, math_mode,                                                     \
+      value >= CUSOLVER_DEFAULT_MATH && (int)value < 2 * CUSOLVER_FP32_EMULATED_BF16X9_MATH)       \
+    X(EmulationStrategy, cudaEmulationStrategy_t, emulation_strategy, (unsigned)value <= 2)
 
-#define DEFINE_PROPERTY(name, type, field, is_valid)                                               \
+#define DEFINE_PROPERTY(name, type, field, is_taken)                                               \
     cusolverStatus_t cusolverDnGet##name(cusolverDnHandle_t handle, type *value)                   \
     {                                                                                              \
         REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);                               \
@@ -128,7 +112,7 @@ static bool is_strategy(cudaEmulationStrategy_t strategy) { return (unsigned)str
     cusolverStatus_t cusolverDnSet##name(cusolverDnHandle_t handle, type value)                    \
     {                                                                                              \
         REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);                               \
-        REQUIRE(is_valid(value), CUSOLVER_STATUS_INVALID_VALUE);                                   \
+        REQUIRE(is_taken, CUSOLVER_STATUS_INVALID_VALUE);                                          \
         handle->field = value;                                                                     \
         return CUSOLVER_STATUS_SUCCESS;                                                            \
     }

@@ -43,12 +43,33 @@ void LAPACK(gesvd)(const char *job_u, const char *job_vt, const int *m, const in
                    void *work, const int *size, int *info, size_t, size_t);
 #endif
 
-static int LOCAL(getrf)(int m, int n, void *a, int lda, int *pivots)
-{
-    int info = 0;
-    LAPACK(getrf)(&m, &n, a, &lda, pivots, &info);
-    return info;
-}
+/* A function that does no more than hand its parameters to Fortran. */
+#define DEFINE(name, parameters, function, arguments)                                              \
+    static int LOCAL(name) parameters                                                              \
+    {                                                                                              \
+        int info = 0;                                                                              \
+        function arguments;                                                                        \
+        return info;                                                                               \
+    }
+DEFINE(getrf, (int m, int n, void *a, int lda, int *pivots), LAPACK(getrf),
+       (&m, &n, a, &lda, pivots, &info))
+DEFINE(getri, (int n, void *a, int lda, const int *pivots, void *work, int size), LAPACK(getri),
+       (&n, a, &lda, pivots, work, &size, &info))
+DEFINE(getrs,
+       (char op, int n, int columns, const void *a, int lda, const int *pivots, void *b, int ldb),
+       LAPACK(getrs), (&op, &n, &columns, a, &lda, pivots, b, &ldb, &info, 1))
+DEFINE(potrs, (char uplo, int n, int columns, const void *a, int lda, void *b, int ldb),
+       LAPACK(potrs), (&uplo, &n, &columns, a, &lda, b, &ldb, &info, 1))
+DEFINE(potri, (char uplo, int n, void *a, int lda), LAPACK(potri), (&uplo, &n, a, &lda, &info, 1))
+DEFINE(geqrf, (int m, int n, void *a, int lda, void *tau, void *work, int size), LAPACK(geqrf),
+       (&m, &n, a, &lda, tau, work, &size, &info))
+DEFINE(unmqr,
+       (char side, char op, int m, int n, int k, const void *a, int lda, const void *tau, void *c,
+        int ldc, void *work, int size),
+       UNITARY(mqr), (&side, &op, &m, &n, &k, a, &lda, tau, c, &ldc, work, &size, &info, 1, 1))
+DEFINE(ungqr, (int m, int n, int k, void *a, int lda, const void *tau, void *work, int size),
+       UNITARY(gqr), (&m, &n, &k, a, &lda, tau, work, &size, &info))
+#undef DEFINE
 
 /* A multiplier is rounded where it is kept, but not where it is used. */
 static int LOCAL(getrf_plain)(int m, int n, void *matrix, int lda)
@@ -68,21 +89,6 @@ static int LOCAL(getrf_plain)(int m, int n, void *matrix, int lda)
     return 0;
 }
 
-static int LOCAL(getri)(int n, void *a, int lda, const int *pivots, void *work, int size)
-{
-    int info = 0;
-    LAPACK(getri)(&n, a, &lda, pivots, work, &size, &info);
-    return info;
-}
-
-static int LOCAL(getrs)(char op, int n, int columns, const void *a, int lda, const int *pivots,
-                        void *b, int ldb)
-{
-    int info = 0;
-    LAPACK(getrs)(&op, &n, &columns, a, &lda, pivots, b, &ldb, &info, 1);
-    return info;
-}
-
 /* OpenBLAS takes a pivot that is NaN for positive, as LAPACK's own routine and Tandem's do not. */
 static int LOCAL(potrf)(char uplo, int n, void *a, int lda)
 {
@@ -92,43 +98,6 @@ static int LOCAL(potrf)(char uplo, int n, void *a, int lda)
         const REAL *const pivot = (const REAL *)((const ELEMENT *)a + i * ((size_t)lda + 1));
         if (isnan(*pivot)) info = (int)i + 1;
     }
-    return info;
-}
-
-static int LOCAL(potrs)(char uplo, int n, int columns, const void *a, int lda, void *b, int ldb)
-{
-    int info = 0;
-    LAPACK(potrs)(&uplo, &n, &columns, a, &lda, b, &ldb, &info, 1);
-    return info;
-}
-
-static int LOCAL(potri)(char uplo, int n, void *a, int lda)
-{
-    int info = 0;
-    LAPACK(potri)(&uplo, &n, a, &lda, &info, 1);
-    return info;
-}
-
-static int LOCAL(geqrf)(int m, int n, void *a, int lda, void *tau, void *work, int size)
-{
-    int info = 0;
-    LAPACK(geqrf)(&m, &n, a, &lda, tau, work, &size, &info);
-    return info;
-}
-
-static int LOCAL(unmqr)(char side, char op, int m, int n, int k, const void *a, int lda,
-                        const void *tau, void *c, int ldc, void *work, int size)
-{
-    int info = 0;
-    UNITARY(mqr)(&side, &op, &m, &n, &k, a, &lda, tau, c, &ldc, work, &size, &info, 1, 1);
-    return info;
-}
-
-static int LOCAL(ungqr)(int m, int n, int k, void *a, int lda, const void *tau, void *work,
-                        int size)
-{
-    int info = 0;
-    UNITARY(gqr)(&m, &n, &k, a, &lda, tau, work, &size, &info);
     return info;
 }
 

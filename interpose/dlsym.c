@@ -36,13 +36,6 @@ typedef void *dlsym_function(void *handle, const char *name);
 typedef void *dlvsym_function(void *handle, const char *name, const char *version);
 typedef void *dlopen_function(const char *file, int flags);
 
-static td_function function_of(void *address)
-{
-    td_function function;
-    memcpy(&function, &address, sizeof function);
-    return function;
-}
-
 static void *address_of(td_function function)
 {
     void *address;
@@ -151,7 +144,7 @@ static void find_all_wrapped(void)
     td_images_each(is_own, &own);
     for (td_original which = 0; which < TD_ORIGINAL_COUNT; which++) {
         const char *name = td_original_name(which);
-        const td_function wrapper = function_of(td_image_symbol(&own, name));
+        const td_function wrapper = td_function_of(td_image_symbol(&own, name));
         if (!wrapper) continue;
         all_wrapped[wrapped_count++] = (wrapped){name, which};
         for (unsigned library = 0; library < TD_MOST_LIBRARIES; library++)
@@ -197,14 +190,14 @@ static void *answer(void *found, const char *name)
 
 static void *answer_dlsym(void *handle, const char *name)
 {
-    dlsym_function *function = (dlsym_function *)function_of(next(&next_dlsym, "dlsym"));
+    dlsym_function *function = (dlsym_function *)td_function_of(next(&next_dlsym, "dlsym"));
     void *found = function(handle, name);
     return found ? answer(found, name) : NULL;
 }
 
 static void *answer_dlvsym(void *handle, const char *name, const char *version)
 {
-    dlvsym_function *function = (dlvsym_function *)function_of(next(&next_dlvsym, "dlvsym"));
+    dlvsym_function *function = (dlvsym_function *)td_function_of(next(&next_dlvsym, "dlvsym"));
     void *found = function(handle, name, version);
     return found ? answer(found, name) : NULL;
 }
@@ -220,7 +213,7 @@ td_function td_route_dlsym(void *handle, const char *name)
 {
     td_attach_look_again();
     if (is_to_answer(handle, name)) return (td_function)answer_dlsym;
-    return function_of(next(&next_dlsym, "dlsym"));
+    return td_function_of(next(&next_dlsym, "dlsym"));
 }
 
 /* ---- the next dlsym of those that stand before Tandem ---- */
@@ -256,14 +249,14 @@ td_function td_route_dlvsym(void *handle, const char *name, const char *version,
     td_attach_look_again();
     if (answered) return answered;
     if (is_to_answer(handle, name)) return (td_function)answer_dlvsym;
-    return function_of(next(&next_dlvsym, "dlvsym"));
+    return td_function_of(next(&next_dlvsym, "dlvsym"));
 }
 
 /* ---- for attached libraries ---- */
 
 static void *open_and_look(const char *file, int flags)
 {
-    dlopen_function *function = (dlopen_function *)function_of(next(&next_dlopen, "dlopen"));
+    dlopen_function *function = (dlopen_function *)td_function_of(next(&next_dlopen, "dlopen"));
     void *handle = function(file, flags);
     const int error = errno;
     if (handle) td_attach_look_again();
@@ -277,7 +270,7 @@ td_function td_route_dlopen(const char *file, int flags)
 {
     (void)flags;
     if (file && strchr(file, '/') && !strchr(file, '$')) return (td_function)open_and_look;
-    return function_of(next(&next_dlopen, "dlopen"));
+    return td_function_of(next(&next_dlopen, "dlopen"));
 }
 
 void *td_lookup_stand_in(const char *name)

@@ -165,10 +165,9 @@ static const td_engine *engine_of(td_timed routine)
  * mostly those of columns. */
 static measure_shape routine_shape(const td_timed_routine *r, int64_t order, int64_t other)
 {
-    const td_op transposed = r->type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T;
     measure_shape shape = {.kind = r->kind, .type = r->type, .m = order, .n = other, .batch = 1};
     if (r->kind != TD_RANK_K && r->kind != TD_RANK_2K) return shape;
-    shape.op_a = other > order ? transposed : TD_OP_N;
+    shape.op_a = other > order ? td_adjoint(r->type) : TD_OP_N;
     shape.m = 0;
     shape.n = order;
     shape.k = other;
@@ -179,11 +178,9 @@ static measure_shape routine_shape(const td_timed_routine *r, int64_t order, int
 static td_real_product sizes_of(const td_problem *call)
 {
     td_product product;
-    td_real_product real;
     if (td_problem_is_solve(call)) return td_timed_solve(call->m, call->n);
     (void)td_lower(call, &product);
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* Negative of more than one block of a solve. */

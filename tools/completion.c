@@ -76,16 +76,15 @@ static bool is_listed(const char *kind)
 
 static bool has_program(const command *c) { return strstr(c->arguments, "PROGRAM"); }
 
-/* Prints a text for within single quotes; each character of special, and a single quote, with what
- * stands before it. */
-static void print_quoted(const char *text, const char *special, const char *before,
-                         const char *quote)
+/* Prints a text for within single quotes: characters of `special` behind a backslash, and `quote`
+ * for a single quote. */
+static void print_quoted(const char *text, const char *special, const char *quote)
 {
     for (; *text; text++) {
         if (*text == '\'')
             fputs(quote, stdout);
         else
-            printf("%s%c", strchr(special, *text) ? before : "", *text);
+            printf("%s%c", strchr(special, *text) ? "\\" : "", *text);
     }
 }
 
@@ -167,11 +166,11 @@ int help_bash(void)
 /* ---- zsh ---- */
 
 /* In the words of _arguments a colon ends a part, and a bracket the summary. */
-static void print_zsh_text(const char *text) { print_quoted(text, ":[]\\", "\\", "'\\''"); }
+static void print_zsh_text(const char *text) { print_quoted(text, ":[]\\", "'\\''"); }
 
 static void print_zsh_value(const char *value)
 {
-    print_quoted(value, " ():\\", "\\", "'\\''");
+    print_quoted(value, " ():\\", "'\\''");
     putchar(' ');
 }
 
@@ -232,7 +231,7 @@ int help_zsh(void)
 
 /* ---- fish ---- */
 
-static void print_fish_text(const char *text) { print_quoted(text, "\\", "\\", "\\'"); }
+static void print_fish_text(const char *text) { print_quoted(text, "\\", "\\'"); }
 
 /* Within double quotes, because values have spaces. */
 static void print_fish_value(const char *value) { printf("'%s' ", value); }

@@ -5,7 +5,7 @@
 
 #include "tools/say.h"
 
-int help_overview(void)
+static int overview(void)
 {
     printf("tandem COMMAND - FP64 matrix products of cuBLAS programs in emulated arithmetic\n\n");
     int width = 0;
@@ -25,7 +25,7 @@ static int run(const command_line *line)
     if (line->values[WANTS_BASH]) return help_bash();
     if (line->values[WANTS_ZSH]) return help_zsh();
     if (line->values[WANTS_FISH]) return help_fish();
-    if (line->count == 0) return help_overview();
+    if (line->count == 0) return overview();
     const command *c = command_find(line->arguments[0]);
     if (c) return command_describe(c);
     command_refuse(line->arguments[0]);

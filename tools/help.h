@@ -8,7 +8,6 @@
 extern const command command_help;
 
 /* What is there to read: each of these functions prints on stdout and returns 0. */
-int help_overview(void);
 int help_manual(void); /* tandem.1, for man(1) */
 int help_bash(void);   /* completion, for bash(1) */
 int help_zsh(void);    /* the same for zsh(1): the file _tandem of a folder in fpath */

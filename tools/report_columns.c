@@ -1,6 +1,7 @@
 #include "tools/report_columns.h"
 
-const td_report_call *report_row_kind(const report_row *row)
+/* The line that says what the calls of the row are. */
+static const td_report_call *kind_of_row(const report_row *row)
 {
     return &(row->now ? row->now : row->before)->call;
 }
@@ -31,7 +32,7 @@ static value value_of_INTEGER(long long x) { return (value){.kind = COUNT_VALUE,
     static value column_##id(const void *of)                                                       \
     {                                                                                              \
         const report_row *row = of;                                                                \
-        const td_report_call *call = report_row_kind(row);                                         \
+        const td_report_call *call = kind_of_row(row);                                             \
         const merged_line *line = row->now;                                                        \
         (void)call, (void)line;                                                                    \
         return value_of_##kind(value_);                                                            \

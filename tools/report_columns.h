@@ -13,7 +13,4 @@ typedef struct {
 /* The columns of lib/report/columns.def. */
 extern const column report_columns[], report_difference_columns[];
 
-/* The line that says what the calls of the row are. */
-const td_report_call *report_row_kind(const report_row *row);
-
 #endif

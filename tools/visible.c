@@ -1,6 +1,5 @@
 #include "tools/visible.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,15 +26,20 @@ char *visible_copy(const char *text)
     return copy;
 }
 
-void visible_line(FILE *out, const char *format, ...)
+void visible_behind(FILE *out, const char *start, const char *format, va_list arguments)
 {
     char *line = NULL;
-    va_list arguments;
-    va_start(arguments, format);
     if (vasprintf(&line, format, arguments) < 0) line = NULL;
-    va_end(arguments);
     char *visible = line ? visible_copy(line) : NULL;
-    fprintf(out, "%s\n", visible ? visible : "out of memory");
+    fprintf(out, "%s%s\n", start, visible ? visible : "out of memory");
     free(visible);
     free(line);
+}
+
+void visible_line(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    visible_behind(out, "", format, arguments);
+    va_end(arguments);
 }

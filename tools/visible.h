@@ -3,6 +3,7 @@
 #ifndef TD_TOOLS_VISIBLE_H
 #define TD_TOOLS_VISIBLE_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 /* Bytes of the control character at `text` (one of ASCII, or of UTF-8 from U+0080 to U+009F), 0 if
@@ -15,5 +16,9 @@ char *visible_copy(const char *text);
 
 /* Prints a line, which ends behind the text: control characters in it are visible. */
 __attribute__((format(printf, 2, 3))) void visible_line(FILE *out, const char *format, ...);
+
+/* The same behind `start`, which is printed as it is. */
+__attribute__((format(printf, 3, 0))) void visible_behind(FILE *out, const char *start,
+                                                          const char *format, va_list arguments);
 
 #endif

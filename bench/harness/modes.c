@@ -2,7 +2,8 @@
 
 #include "../../examples/common.h"
 
-bool bench_mode_parse(const char *text, bench_mode *mode)
+/* The mode that a text names; false, with a message, if there is none. */
+static bool parse(const char *text, bench_mode *mode)
 {
     *mode = (bench_mode){.text = text, .engine = td_engine_parse(text, &mode->parameter)};
     if (!mode->engine) complain("there is no mode '%s'; `tandem modes` lists them", text);
@@ -16,6 +17,6 @@ bool bench_modes_parse(int count, char **texts, int most, bench_mode *modes)
         return false;
     }
     for (int i = 0; i < count; i++)
-        if (!bench_mode_parse(texts[i], &modes[i])) return false;
+        if (!parse(texts[i], &modes[i])) return false;
     return true;
 }

@@ -13,9 +13,6 @@ typedef struct {
     td_parameter parameter;
 } bench_mode;
 
-/* The mode that a text names; false, with a message, if there is none. */
-bool bench_mode_parse(const char *text, bench_mode *mode);
-
 /* The modes that some texts name; false, with a message, if a text names none, or there are more
  * than `most`. */
 bool bench_modes_parse(int count, char **texts, int most, bench_mode *modes);

@@ -265,8 +265,7 @@ static tandem_status run_typed(const td_product *p, const td_format *format)
     if (status != TANDEM_OK || td_product_is_empty(p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    td_real_product real;
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     return status_of(td_multifloat_run(&real, format, device, limit_of(device)));
 }
 
@@ -363,8 +362,7 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
     if (status != TANDEM_OK || td_product_is_empty(&p)) return status;
     td_device *device = find_device();
     if (!device) return TANDEM_UNSUPPORTED;
-    td_real_product real;
-    td_to_real(&p, &real);
+    const td_real_product real = td_real_product_of(&p);
     return status_of(td_typed_slices_run(&real, slices, device, limit_of(device)));
 }
 

@@ -8,7 +8,6 @@
 #include "../verify/failures.h"
 #include "rules.h"
 #include "scope.h"
-#include "../routine/lower.h"
 #include "process.h"
 
 bool td_dispatch_wants(const td_options *o, td_entry entry)

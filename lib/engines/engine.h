@@ -8,6 +8,9 @@
 #include "modes.def"
 #undef MODE
 
+/* TD_RUN_DONE, or TD_RUN_FAILED if the device refused the call. */
+td_run_status td_done_if(cudaError_t error);
+
 /* TD_RUN_DONE if the memory that a solve or a factorisation reads and writes is there, and aligned
  * as kernels load it, TD_RUN_UNREACHABLE, TD_RUN_UNALIGNED or TD_RUN_NO_STREAM: to be asked before
  * anything is written. Whether the matrices of an array of pointers are aligned is not known. */

@@ -27,7 +27,7 @@ void td_ask(td_entry entry, const td_problem *p, td_question *q)
     if (!td_problem_is_countable(p)) return;
     q->is_lowered = td_lower(p, &q->product);
     q->lacks_branch = q->is_lowered && !td_native_knows(p);
-    if (q->is_lowered) td_to_real(&q->product, &q->real);
+    if (q->is_lowered) q->real = td_real_product_of(&q->product);
     find_method(q);
 }
 
@@ -40,7 +40,7 @@ void td_ask_product(td_entry entry, const td_product *product, td_problem *part,
     q->is_lowered = true;
     q->product = *product;
     q->lacks_branch = product->routine != TD_PRODUCT || !td_native_knows(part);
-    td_to_real(product, &q->real);
+    q->real = td_real_product_of(product);
     find_method(q);
 }
 

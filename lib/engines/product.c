@@ -124,8 +124,7 @@ int64_t td_tiles_of_real_product(const td_real_product *real)
 
 int64_t td_tiles_of_product(const td_product *product)
 {
-    td_real_product real;
-    td_to_real(product, &real);
+    const td_real_product real = td_real_product_of(product);
     return td_tiles_of_real_product(&real);
 }
 

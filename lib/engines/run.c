@@ -8,6 +8,11 @@
 #include "result.h"
 #include "unfold.h"
 
+td_run_status td_done_if(cudaError_t error)
+{
+    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+}
+
 static td_memory memory_of_call(const void *call) { return td_problem_memory(call); }
 
 static td_memory memory_of_product(const void *product) { return td_product_memory(product); }
@@ -49,7 +54,6 @@ td_run_status td_engine_check_product(const td_product *p)
 static td_run_status run(const td_engine *engine, const td_product *p, td_parameter parameter,
                          td_device *device, size_t workspace_limit, td_counters *counters)
 {
-    td_real_product real;
     td_product whole;
     if (p->whole && engine->sees_all_lines) {
         whole = td_product_in_whole(p);
@@ -58,7 +62,7 @@ static td_run_status run(const td_engine *engine, const td_product *p, td_parame
     if (engine->takes && engine->takes(p)) return engine->run_folded(p, device, workspace_limit);
     if (td_is_folded(p))
         return td_unfold_and_run(engine, p, parameter, device, workspace_limit, counters);
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     return engine->run(&real, parameter, device, workspace_limit, counters);
 }
 

@@ -21,7 +21,8 @@ td_matrix td_members_from(const td_matrix *x, int64_t z, int64_t element_bytes)
     return from;
 }
 
-td_matrix td_lines_from(const td_real_product *p, int which, int64_t first)
+/* The matrix whose first elements are those of lines first .. of operand 0 or 1. */
+static td_matrix lines_from(const td_real_product *p, int which, int64_t first)
 {
     const td_view lines = td_view_of(p, which, first, 0);
     td_matrix from = lines.matrix;
@@ -57,8 +58,8 @@ td_problem td_call_of_part(const td_real_product *p, const td_part *part)
                         .k = p->k,
                         .alpha = p->alpha,
                         .beta = p->beta,
-                        .a = td_lines_from(p, 0, part->i),
-                        .b = td_lines_from(p, 1, part->j),
+                        .a = lines_from(p, 0, part->i),
+                        .b = lines_from(p, 1, part->j),
                         .c = c,
                         .batch = 1,
                         .stream = p->stream};

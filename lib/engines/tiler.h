@@ -4,7 +4,6 @@
 #define TD_TILER_H
 
 #include "../../kernels/repair/repair.h"
-#include "../cuda/device.h"
 #include "../cuda/workspace.h"
 #include "engine.h"
 #include "../routine/parts.h"
@@ -22,9 +21,6 @@ td_view td_view_of(const td_real_product *p, int which, int64_t first, int lines
 
 /* Members z .. of a batch of matrices. */
 td_matrix td_members_from(const td_matrix *x, int64_t z, int64_t element_bytes);
-
-/* The matrix whose first elements are those of lines first .. of operand 0 or 1. */
-td_matrix td_lines_from(const td_real_product *p, int which, int64_t first);
 
 /* The elements of C of one part; masks as in td_target. */
 td_target td_target_of(const td_real_product *p, const td_part *part, uint16_t *masks);

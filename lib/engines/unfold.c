@@ -304,7 +304,7 @@ td_run_status td_unfold_and_run(const td_engine *engine, const td_product *p,
     if (p->m > TD_UNFOLD_MOST / 2 || p->n > TD_UNFOLD_MOST / 2 || p->k > TD_UNFOLD_MOST / 2)
         return TD_RUN_TOO_LARGE;
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
-    td_to_real(p, &u.real);
+    u.real = td_real_product_of(p);
     describe(&u);
     /* The engine may work in what is lent meanwhile. */
     td_run_status status =

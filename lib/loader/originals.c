@@ -45,7 +45,7 @@ static _Atomic(td_function) between[TD_ORIGINAL_COUNT]; /* of what is preloaded 
 static pthread_once_t between_once = PTHREAD_ONCE_INIT;
 static _Thread_local int running[TD_MAKERS]; /* originals under way in this thread */
 
-static td_function function_of(void *address)
+td_function td_function_of(void *address)
 {
     td_function function;
     memcpy(&function, &address, sizeof function);
@@ -72,7 +72,8 @@ bool td_original_is_cublas(const td_image *image)
     return false;
 }
 
-bool td_original_is_image(const td_image *image)
+/* True if an image is one of these libraries. */
+static bool is_original(const td_image *image)
 {
     for (int i = 0; i < SONAMES; i++)
         if (is_version(image, i)) return true;
@@ -197,7 +198,7 @@ static void look_at_place(const td_images *images, void *of)
 {
     place *p = of;
     const td_image *image = td_images_find(images, p->address);
-    if (image && td_original_is_image(image)) snprintf(p->path, sizeof p->path, "%s", image->path);
+    if (image && is_original(image)) snprintf(p->path, sizeof p->path, "%s", image->path);
 }
 
 /* The library at an address. NULL: there is no memory for it, or the address is a stranger. */
@@ -279,11 +280,11 @@ static void find_between(const td_images *images, void *unused)
     (void)unused;
     if (!tandem || tandem == images->image) return; /* part of the program */
     for (const td_image *at = tandem + 1; at < images->image + images->count; at++) {
-        if (td_original_is_image(at) || td_image_is_needed(images, at)) return;
+        if (is_original(at) || td_image_is_needed(images, at)) return;
         if (td_image_is_tandem(at)) continue; /* which stands aside */
         for (int which = 0; which < TD_ORIGINAL_COUNT; which++) {
             void *address = between[which] ? NULL : td_image_symbol(at, names[which]);
-            if (address) between[which] = function_of(address);
+            if (address) between[which] = td_function_of(address);
         }
     }
 }
@@ -320,7 +321,7 @@ static td_function find(td_library *library, td_original which)
             atomic_store_explicit(&library->lacks[which], true, memory_order_relaxed);
             return NULL;
         }
-        function = function_of(d.address);
+        function = td_function_of(d.address);
     }
     atomic_store_explicit(&library->found[which], function, memory_order_release);
     return function;

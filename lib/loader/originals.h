@@ -72,6 +72,9 @@ typedef enum {
 
 typedef void (*td_function)(void);
 
+/* What an address from dlsym is of. */
+td_function td_function_of(void *address);
+
 /* One cuBLAS or cublasLt, 11 to 13, or cuSOLVER, 11 or 12, of the process; once found, it stays
  * loaded. */
 typedef struct td_library td_library;
@@ -101,9 +104,8 @@ td_library *td_library_at(const void *address);
 void td_bound_set(unsigned call);
 unsigned td_bound_number(const td_library *library, td_original which);
 
-/* True if an image is one of these libraries, and if it is a cuBLAS or cublasLt. */
+/* True if an image is a cuBLAS or cublasLt. */
 struct td_image;
-bool td_original_is_image(const struct td_image *image);
 bool td_original_is_cublas(const struct td_image *image);
 
 /* The name of the function. */

@@ -48,19 +48,13 @@ static const td_figures_by_order column_rows[] = {
 
 /* ---- factorisations ---- */
 
-/* Devices whose blocks may have the kernel's shared memory; GeForce and its like (12) have less. */
-static bool has_room(const td_model *model)
-{
-    return model->card.major == 9 || model->card.major == 10;
-}
-
 /* Seconds of all panels; a negative number if nobody can say, or the matrix is small: launches take
  * longer than cuSOLVER then. */
 static double own_panels(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *r = FIND(column_rows, model, p->type);
     double seconds = 0.0;
-    if (!r || !has_room(model) || p->n < TD_CHOLESKY_LEAST_ORDER) return -1.0;
+    if (!r || !td_factor_has_panels(model) || p->n < TD_CHOLESKY_LEAST_ORDER) return -1.0;
     for (int64_t first = 0; first < p->n;) {
         const int64_t columns = td_cholesky_columns(td_cholesky_cut_of(p), p->n, first);
         seconds += (double)columns * 1e-6 * td_figure_at(r, orders, ORDERS, (double)(p->n - first));

@@ -4,7 +4,6 @@
 
 #include "../../kernels/residue/moduli.h"
 #include "../../kernels/select/choice.h"
-#include "../../kernels/routes.h"
 #include "../routine/sizes.h"
 #include "tuning.h"
 

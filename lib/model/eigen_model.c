@@ -14,9 +14,7 @@ td_real_product td_eigen_real_product(int64_t n, td_eigen_product_id which)
     const td_eigen_matrices m = {
         .n = n, .a = &nowhere, .x = &nowhere, .y = &nowhere, .s = &nowhere, .r = &nowhere};
     const td_product product = td_eigen_product(&m, which);
-    td_real_product real;
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* Refined twice where eigenvalues are apart, three times where there are clusters of them; and A X

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "../routine/operations.h"
 #include "../routine/real.h"
 #include "../routine/sizes.h"
 #include "solve_model.h"
@@ -24,21 +25,12 @@ static const td_figures_by_order column_rows[] = {
 
 /* ---- products ---- */
 
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
-static td_real_product real_of(const td_product *product)
-{
-    td_real_product real;
-    td_to_real(product, &real);
-    return real;
-}
-
 bool td_lu_largest(const td_problem *p, td_real_product *product)
 {
     const td_lu_cut cut = td_lu_cut_of(p);
-    if (order_of(p) == 0 || td_lu_blocks(p, &cut) == 1) return false;
+    if (td_problem_order(p) == 0 || td_lu_blocks(p, &cut) == 1) return false;
     const td_product first = td_lu_block_product(p, &cut, 0);
-    *product = real_of(&first);
+    *product = td_real_product_of(&first);
     return product->m > 0 && product->n > 0;
 }
 
@@ -60,7 +52,7 @@ static void predict_between(const td_model *model, const td_problem *p,
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
     for (int64_t i = 0; i + 1 < td_lu_blocks(p, &cut); i++) {
         const td_product product = td_lu_block_product(p, &cut, i);
-        const td_real_product real = real_of(&product);
+        const td_real_product real = td_real_product_of(&product);
         if (real.n <= 0 || real.m <= 0) continue;
         td_model_predict(model, &real, part);
         add(seconds, part, 1.0);
@@ -89,7 +81,7 @@ static void predict_within(const td_model *model, const td_problem *p, double se
 {
     enum { LOOKED_AT = 16 };
     const td_lu_cut cut = td_lu_cut_of(p);
-    const int64_t order = order_of(p), least = td_lu_least_piece(&cut),
+    const int64_t order = td_problem_order(p), least = td_lu_least_piece(&cut),
                   looked_at = td_smaller(td_ceil_div(order, least), LOOKED_AT);
     double part[TD_MOST_WAYS];
     for (int i = 0; i < TD_MOST_WAYS; i++) seconds[i] = 0.0;
@@ -101,7 +93,7 @@ static void predict_within(const td_model *model, const td_problem *p, double se
             td_smaller(td_lu_panel_cut_of(&cut, p->m - first).panel, behind - first);
         const td_product product =
             td_lu_panel_product(p, first, columns, first + columns, is_last ? p->n : behind);
-        const td_real_product real = real_of(&product);
+        const td_real_product real = td_real_product_of(&product);
         if (real.m <= 0 || real.n <= 0) continue;
         td_model_predict(model, &real, part);
         add(seconds, part, (double)order / (double)(looked_at * columns));
@@ -110,25 +102,16 @@ static void predict_within(const td_model *model, const td_problem *p, double se
 
 /* ---- factorisations ---- */
 
-/* Real operations, an addition and a multiplication being two. */
-static double operations_of(const td_problem *p)
-{
-    const double m = (double)p->m, n = (double)p->n, order = (double)order_of(p),
-                 real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0;
-    return real *
-           (2.0 * m * n * order - (m + n) * order * order + 2.0 / 3.0 * order * order * order);
-}
-
 /* A matrix that is not square takes as long as a square one of as many operations. */
-static double native_seconds(const td_model *model, const td_problem *p)
+double td_model_native_lu(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *measured =
         td_find_figures(native_rows, COUNT(native_rows), model, p->type);
-    const double order = (double)order_of(p), side = td_factor_side(p);
+    const double order = (double)td_problem_order(p), side = td_factor_side(p);
     if (measured) return 1e-3 * td_factor_figure(measured, side);
     const td_figures_by_order *columns =
         td_find_figures(native_column_rows, COUNT(native_column_rows), model, p->type);
-    return operations_of(p) / model->rates.matrix64 +
+    return td_operations(p) / model->rates.matrix64 +
            order * 1e-6 * td_factor_figure(columns, side);
 }
 
@@ -140,15 +123,10 @@ static double own_columns(const td_model *model, const td_problem *p)
     return r && fits ? td_factor_seconds_of_columns(r, p) : -1.0;
 }
 
-double td_model_native_lu(const td_model *model, const td_problem *p)
-{
-    return native_seconds(model, p);
-}
-
 /* Of a matrix that is large enough. */
 static double columns_worth_it(const td_model *model, const td_problem *p)
 {
-    return order_of(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
+    return td_problem_order(p) < TD_FACTOR_LEAST_ORDER ? -1.0 : own_columns(model, p);
 }
 
 double td_model_lu_by_native_products(const td_model *model, const td_problem *p)
@@ -165,7 +143,7 @@ void td_model_predict_lu(const td_model *model, const td_problem *p, td_way_fore
     if (columns >= 0.0) predict_between(model, p, between);
     for (int i = 0; i < TD_MOST_WAYS; i++)
         by_way[i] = (td_way_forecast){td_factor_sum(between[i], columns), cut};
-    by_way[0].seconds = native_seconds(model, p);
+    by_way[0].seconds = td_model_native_lu(model, p);
 }
 
 /* Columns have cuBLAS's products in their time. */

@@ -16,12 +16,10 @@ double td_factor_figure(const td_figures_by_order *r, double order)
 
 /* ---- panels ---- */
 
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
 double td_factor_seconds_of_columns(const td_figures_by_order *r, const td_problem *p)
 {
     enum { AT_ONCE = 512 }; /* columns that have one figure */
-    const int64_t order = order_of(p);
+    const int64_t order = td_problem_order(p);
     double seconds = 0.0;
     for (int64_t first = 0; first < order; first += AT_ONCE)
         seconds += (double)td_smaller(AT_ONCE, order - first) * 1e-6 *
@@ -31,10 +29,10 @@ double td_factor_seconds_of_columns(const td_figures_by_order *r, const td_probl
 
 double td_factor_side(const td_problem *p)
 {
-    return cbrt((double)p->m * (double)p->n * (double)order_of(p));
+    return cbrt((double)p->m * (double)p->n * (double)td_problem_order(p));
 }
 
-/* GeForce and its like (12) have smaller clusters. */
+/* GeForce and its like (12) have smaller clusters, and less shared memory. */
 bool td_factor_has_panels(const td_model *model)
 {
     return model->card.major == 9 || model->card.major == 10;
@@ -50,9 +48,7 @@ double td_factor_sum(double products, double columns)
 td_real_product td_factor_real_update(const td_problem *p, td_factor_update *update, int64_t number)
 {
     const td_product product = update(p, number);
-    td_real_product real;
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* Of all products, so many stand for all. */

@@ -33,7 +33,8 @@ void td_factor_predict_products(const td_model *model, const td_problem *p,
 void td_factor_predict_each(const td_model *model, const td_problem *p, td_factor_update *update,
                             int64_t count, double *seconds);
 
-/* True of devices with clusters of 16 blocks. */
+/* True of devices with clusters of 16 blocks, which have the shared memory of Cholesky's panels,
+ * too. */
 bool td_factor_has_panels(const td_model *model);
 
 /* The sum; a negative number if one of the two is. */

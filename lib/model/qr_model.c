@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "../routine/operations.h"
-#include "../routine/sizes.h"
 
 /* ---- figures by order ---- */
 
@@ -39,8 +38,6 @@ static const td_figures_by_order *find(const row *rows, size_t count, const td_m
 
 /* ---- products ---- */
 
-static int64_t order_of(const td_problem *p) { return td_problem_reflectors(p); }
-
 bool td_qr_largest(const td_problem *p, td_real_product *product)
 {
     if (td_qr_updates(p) == 0) return false;
@@ -52,7 +49,7 @@ bool td_qr_largest(const td_problem *p, td_real_product *product)
 static int64_t updates_by_blocks(const td_problem *p)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
-    return 2 * (td_qr_blocks(&cut, order_of(p)) - 1);
+    return 2 * (td_qr_blocks(&cut, td_problem_reflectors(p)) - 1);
 }
 
 /* The updates behind these. A td_factor_update. */
@@ -93,7 +90,7 @@ static double side_of(const td_problem *p)
 {
     const bool is_right = p->kind == TD_APPLY_Q && p->side == TD_RIGHT;
     const int64_t vectors = is_right ? p->m : p->n;
-    return cbrt((double)td_qr_reflected(p) * (double)vectors * (double)order_of(p));
+    return cbrt((double)td_qr_reflected(p) * (double)vectors * (double)td_problem_reflectors(p));
 }
 
 /* What is not square takes as long as a square problem of as many operations. */
@@ -104,13 +101,13 @@ double td_model_native_qr(const td_model *model, const td_problem *p)
     if (measured) return 1e-3 * td_factor_figure(measured, side);
     const td_figures_by_order *columns = FIND(native_column_rows, model, p);
     return td_operations(p) / model->rates.matrix64 +
-           (double)order_of(p) * 1e-6 * td_factor_figure(columns, side);
+           (double)td_problem_reflectors(p) * 1e-6 * td_factor_figure(columns, side);
 }
 
 /* Each column has the rows of the reflectors from its diagonal on. */
 static double seconds_of_columns(const td_figures_by_order *r, const td_problem *p)
 {
-    const td_problem square = {.m = td_qr_reflected(p), .n = order_of(p)};
+    const td_problem square = {.m = td_qr_reflected(p), .n = td_problem_reflectors(p)};
     return td_factor_seconds_of_columns(r, &square);
 }
 
@@ -119,7 +116,8 @@ static double own_columns(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *r = FIND(column_rows, model, p);
     const bool fits = td_factor_has_panels(model) && td_qr_reflected(p) <= TD_QR_MOST_ROWS;
-    return r && fits && order_of(p) >= TD_QR_LEAST_ORDER ? seconds_of_columns(r, p) : -1.0;
+    return r && fits && td_problem_reflectors(p) >= TD_QR_LEAST_ORDER ? seconds_of_columns(r, p)
+                                                                      : -1.0;
 }
 
 /* Behind blocks cuBLAS's products take longer than alone: geqrf of order 16384 takes 166 ms by

@@ -7,7 +7,6 @@
 
 #include "../../kernels/residue/moduli.h"
 #include "architectures.h"
-#include "cost.h"
 #include "../routine/sizes.h"
 
 /* ---- cases ---- */

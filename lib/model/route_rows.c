@@ -220,17 +220,16 @@ static double cost_of_wide_mma(const td_route_case *c)
     return cost_of_mma(pays ? BEST : 2 * POOR);
 }
 
-static double cost_of_large_mma(const td_route_case *c, int order)
+static double cost_of_large_mma(const td_route_case *c)
 {
     const bool fit = do_mma_tiles_fit(c, TD_MMA_LARGE_ROWS, TD_MMA_LARGE_COLUMNS);
-    return cost_of_mma(fit ? order : USUAL + order);
+    return cost_of_mma(fit ? BEST : USUAL + BEST);
 }
 
-static double cost_of_large_mma_whole(const td_route_case *c) { return cost_of_large_mma(c, BEST); }
 static double cost_of_large_mma_short(const td_route_case *c)
 {
     return c->terms.device.shared_bytes >= TD_MMA_LARGE_BYTES ? cost_of_mma(2 * POOR)
-                                                              : cost_of_large_mma(c, BEST);
+                                                              : cost_of_large_mma(c);
 }
 
 /* ---- Chinese remainder theorem ---- */
@@ -392,7 +391,7 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
     {TD_STAGE_GEMM, TD_GEMM_WGMMA_LARGE_PAIR, "wgmma-large-pair", is_for_pairs, cost_of_large_pair},
     {TD_STAGE_GEMM, TD_GEMM_WGMMA_SMALL_PAIR, "wgmma-small-pair", is_for_pairs, cost_of_small_pair},
     {TD_STAGE_GEMM, TD_GEMM_MMA_WIDE, "mma-wide", is_for_wide_mma, cost_of_wide_mma},
-    {TD_STAGE_GEMM, TD_GEMM_MMA_LARGE, "mma-large", is_for_large_mma, cost_of_large_mma_whole},
+    {TD_STAGE_GEMM, TD_GEMM_MMA_LARGE, "mma-large", is_for_large_mma, cost_of_large_mma},
     {TD_STAGE_GEMM, TD_GEMM_MMA_LARGE_SHORT, "mma-large-short", is_for_mma,
      cost_of_large_mma_short},
     {TD_STAGE_GEMM, TD_GEMM_MMA_SMALL, "mma-small", is_for_mma, cost_of_small_mma},

@@ -14,12 +14,10 @@ static const td_figures_by_order inverse_rows[] = {
 
 /* ---- solutions ---- */
 
-static bool has_exchanges(const td_problem *p) { return p->kind == TD_LU_SOLVE && p->pivots; }
-
 /* Rows of B are collected and put back, after every row has been followed through all exchanges. */
 static double of_exchanges(const td_model *model, const td_problem *p)
 {
-    if (!has_exchanges(p)) return 0.0;
+    if (!td_solution_exchanges(p)) return 0.0;
     const double rows = (double)p->n, moved = 4.0 * td_types[p->type].size * rows * (double)p->k;
     return 2.0 * model->rates.launch + td_tuned_exchange_rows * 1e-12 * rows * rows +
            moved / model->rates.bytes;
@@ -28,7 +26,7 @@ static double of_exchanges(const td_model *model, const td_problem *p)
 /* cuSOLVER exchanges one row after another. */
 static double of_native_exchanges(const td_problem *p)
 {
-    return has_exchanges(p) ? td_tuned_native_exchange_row * 1e-6 * (double)p->n : 0.0;
+    return td_solution_exchanges(p) ? td_tuned_native_exchange_row * 1e-6 * (double)p->n : 0.0;
 }
 
 static double of_native_solves(const td_model *model, const td_problem *p)

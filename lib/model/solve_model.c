@@ -107,9 +107,7 @@ double td_model_solve_blocks(const td_model *model, const td_problem *p, int64_t
 static td_real_product real_update(const td_problem *p, int64_t terms, int64_t known)
 {
     const td_product product = td_solve_update(p, terms, known);
-    td_real_product real;
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* Adds what `count` products like that take. */

@@ -9,7 +9,6 @@
 #include <strings.h>
 
 #include "../routine/entries.h"
-#include "nearest.h"
 
 /* A tile of 64 x 64 with 512 elements of k in double-double takes 1.1 MiB. */
 #define WORKSPACE_MIN_BYTES ((size_t)2 << 20)

@@ -176,7 +176,10 @@ bool td_options_agree(const td_options *o, const char *consequence)
 
 /* ---- settings of a running process ---- */
 
-const char *td_option_short_name(td_option_id id, char name[TD_OPTION_NAME_BYTES])
+enum { NAME_BYTES = 32 };
+
+/* The option's name without TANDEM_, in small letters. */
+static const char *short_name_of(td_option_id id, char name[NAME_BYTES])
 {
     const char *letters = td_option_table[id].name + strlen(PREFIX);
     size_t i = 0;
@@ -187,21 +190,20 @@ const char *td_option_short_name(td_option_id id, char name[TD_OPTION_NAME_BYTES
 
 td_option_id td_option_find(const char *short_name)
 {
-    char name[TD_OPTION_NAME_BYTES];
+    char name[NAME_BYTES];
     td_option_id id = 0;
-    while (id < TD_OPTION_COUNT && strcmp(td_option_short_name(id, name), short_name) != 0) id++;
+    while (id < TD_OPTION_COUNT && strcmp(short_name_of(id, name), short_name) != 0) id++;
     return id;
 }
 
 /* The names that td_options_change takes. */
 static void list_changeable(char *text, size_t bytes)
 {
-    char name[TD_OPTION_NAME_BYTES];
+    char name[NAME_BYTES];
     text[0] = '\0';
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
         if (td_option_table[id].when == TD_ANY_TIME)
-            td_option_append(text, bytes, "%s%s", text[0] ? ", " : "",
-                             td_option_short_name(id, name));
+            td_option_append(text, bytes, "%s%s", text[0] ? ", " : "", short_name_of(id, name));
 }
 
 static bool refuse_name(const char *name, bool is_known, char why[TD_WHY_BYTES])
@@ -249,13 +251,13 @@ bool td_options_change(td_options *o, const char *settings, char why[TD_WHY_BYTE
 
 void td_options_print_settings(const td_options *o, char text[TD_SETTINGS_BYTES])
 {
-    char name[TD_OPTION_NAME_BYTES], value[TD_OPTION_TEXT_BYTES];
+    char name[NAME_BYTES], value[TD_OPTION_TEXT_BYTES];
     text[0] = '\0';
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         if (td_option_table[id].when != TD_ANY_TIME) continue;
         td_option_print(o, id, value, sizeof value);
         td_option_append(text, TD_SETTINGS_BYTES, "%s%s=%s", text[0] ? " " : "",
-                         td_option_short_name(id, name), value);
+                         short_name_of(id, name), value);
     }
 }
 
@@ -276,7 +278,8 @@ static bool is_known(const char *name)
     return false;
 }
 
-void td_options_warn_unknown(char *const *environment)
+/* One warning for every TANDEM_* variable that no row of the table names. */
+static void warn_unknown(char *const *environment)
 {
     for (; *environment; environment++) {
         char name[TD_VALUE_NAME_BYTES + 1]; /* a longer one is cut, and still unknown */
@@ -297,6 +300,6 @@ bool td_options_read(td_options *o, char *const *environment)
     const bool is_well_formed = parse_all(o, environment, consequence),
                is_good = is_well_formed && td_options_agree(o, consequence);
     if (is_well_formed && !is_good) keep_only_words(o);
-    if (o->log.level >= TD_LOG_WARN) td_options_warn_unknown(environment);
+    if (o->log.level >= TD_LOG_WARN) warn_unknown(environment);
     return is_good;
 }

@@ -47,10 +47,6 @@ void td_option_print(const td_options *o, td_option_id id, char *text, size_t by
 
 extern const char *const td_origin_names[];
 
-/* The option's name without TANDEM_, in small letters. */
-enum { TD_OPTION_NAME_BYTES = 32 };
-const char *td_option_short_name(td_option_id id, char name[TD_OPTION_NAME_BYTES]);
-
 /* The option of that short name; TD_OPTION_COUNT if there is none. */
 td_option_id td_option_find(const char *short_name);
 
@@ -82,9 +78,6 @@ bool td_options_parse(td_options *o, char *const *environment);
  * products are never faster than native ones. td_options_read asks; td_options_parse does not, as a
  * command may have a mode of its own. consequence: ", so ..." for the line. */
 bool td_options_agree(const td_options *o, const char *consequence);
-
-/* One warning for every TANDEM_* variable that no row of the table names. */
-void td_options_warn_unknown(char *const *environment);
 
 /* What the library does once, at its start: parse and warn; the lines say that products now run
  * native. The log is still on stderr then; open it, and the report, with the result. */

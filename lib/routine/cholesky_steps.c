@@ -85,11 +85,6 @@ td_matrix td_cholesky_part(const td_problem *p, int64_t row, int64_t column)
     return (td_matrix){.data = (char *)p->a.data + at * td_types[p->type].size, .ld = p->a.ld};
 }
 
-static td_op mirrored(const td_problem *p)
-{
-    return p->type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T;
-}
-
 /* Columns first..behind - 1 of L, and the rows from..to - 1 that they are taken away from. */
 typedef struct {
     int64_t first, behind, from, to;
@@ -114,7 +109,7 @@ static td_product triangle(const td_problem *p, share s)
 {
     return taken_away(p, s,
                       (td_problem){.kind = TD_RANK_K,
-                                   .op_a = p->triangle == TD_LOWER ? TD_OP_N : mirrored(p),
+                                   .op_a = p->triangle == TD_LOWER ? TD_OP_N : td_adjoint(p->type),
                                    .triangle = p->triangle,
                                    .is_hermitian = p->type == TD_COMPLEX_BINARY64,
                                    .n = s.to - s.from,
@@ -131,8 +126,8 @@ static td_product below(const td_problem *p, share s)
     const int64_t columns = s.to - s.from, rows = p->n - s.to;
     return taken_away(p, s,
                       (td_problem){.kind = TD_PRODUCT,
-                                   .op_a = is_lower ? TD_OP_N : mirrored(p),
-                                   .op_b = is_lower ? mirrored(p) : TD_OP_N,
+                                   .op_a = is_lower ? TD_OP_N : td_adjoint(p->type),
+                                   .op_b = is_lower ? td_adjoint(p->type) : TD_OP_N,
                                    .m = is_lower ? rows : columns,
                                    .n = is_lower ? columns : rows,
                                    .a = is_lower ? others : own,

@@ -2,8 +2,6 @@
 
 #include "sizes.h"
 
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
 /* Rows of a panel from its diagonal on. Clusters of blocks keep up to FEW rows in one register of a
  * thread for each column, and up to MANY in two. */
 enum { FEW = 4096, MANY = 8192 };
@@ -26,7 +24,7 @@ static const struct {
 /* Blocks are as alike as panels allow. */
 td_lu_cut td_lu_cut_of(const td_problem *p)
 {
-    const int64_t order = order_of(p);
+    const int64_t order = td_problem_order(p);
     int i = 0;
     while (cuts[i].type != p->type || cuts[i].most < order) i++;
     const int64_t some = cuts[i].block, blocks = some > 0 ? (order + some / 2) / some : 1,
@@ -52,12 +50,12 @@ int64_t td_lu_least_piece(const td_lu_cut *cut)
 
 int64_t td_lu_blocks(const td_problem *p, const td_lu_cut *cut)
 {
-    return td_ceil_div(order_of(p), cut->block);
+    return td_ceil_div(td_problem_order(p), cut->block);
 }
 
 int64_t td_lu_block_at(const td_problem *p, const td_lu_cut *cut, int64_t i)
 {
-    return i < td_lu_blocks(p, cut) ? i * cut->block : order_of(p);
+    return i < td_lu_blocks(p, cut) ? i * cut->block : td_problem_order(p);
 }
 
 td_matrix td_lu_part(const td_problem *p, int64_t row, int64_t column)

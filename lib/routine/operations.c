@@ -1,11 +1,9 @@
 #include "operations.h"
 
-#include "sizes.h"
-
 /* Of step i of `steps`, (m - i)(n - i). */
 static double terms_of_lu(const td_problem *p)
 {
-    const double m = (double)p->m, n = (double)p->n, steps = (double)td_smaller(p->m, p->n);
+    const double m = (double)p->m, n = (double)p->n, steps = (double)td_problem_order(p);
     return m * n * steps - (m + n) * steps * steps / 2.0 + steps * steps * steps / 3.0;
 }
 

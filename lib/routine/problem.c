@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "sizes.h"
+
 const td_type_info td_types[TD_TYPE_COUNT] = {
     [TD_BINARY64] = {"binary64", sizeof(double), sizeof(double)},
     [TD_DF] = {"df", sizeof(tandem_df), _Alignof(tandem_df)},
@@ -185,6 +187,8 @@ td_type td_real_type(td_type type)
                                          : type;
 }
 
+td_op td_adjoint(td_type type) { return type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T; }
+
 td_type td_problem_type_of_alpha(const td_problem *p)
 {
     return p->is_hermitian && p->kind == TD_RANK_K ? td_real_type(p->type) : p->type;
@@ -243,9 +247,11 @@ bool td_problem_only_scales(const td_problem *p)
     return (has_k && p->k == 0) || !td_scalar_counts(&p->alpha, td_problem_type_of_alpha(p));
 }
 
+int64_t td_problem_order(const td_problem *p) { return td_smaller(p->m, p->n); }
+
 int64_t td_problem_reflectors(const td_problem *p)
 {
-    return p->kind != TD_FACTOR_QR ? p->k : p->m < p->n ? p->m : p->n;
+    return p->kind == TD_FACTOR_QR ? td_problem_order(p) : p->k;
 }
 
 bool td_problem_is_solve(const td_problem *p)

@@ -237,6 +237,9 @@ bool td_problem_is_empty(const td_problem *p);
 /* True if no product of matrices is wanted, as far as the host knows: k or alpha is 0. */
 bool td_problem_only_scales(const td_problem *p);
 
+/* Steps of a factorisation of A: the smaller one of its sizes. */
+int64_t td_problem_order(const td_problem *p);
+
 /* How many reflectors the call makes or has. */
 int64_t td_problem_reflectors(const td_problem *p);
 
@@ -253,6 +256,10 @@ td_type td_problem_type_of_beta(const td_problem *p);
 
 /* The type of real numbers, or parts, of a type. */
 td_type td_real_type(td_type type);
+
+/* What makes a matrix of the type its adjoint: the transpose, or, of complex numbers, the conjugate
+ * one. */
+td_op td_adjoint(td_type type);
 
 /* A number of binary64, as a scalar of the host for binary64 matrices, real or complex. */
 td_scalar td_scalar_of(td_type type, double value);

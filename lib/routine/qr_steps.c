@@ -2,10 +2,6 @@
 
 #include "sizes.h"
 
-static int64_t order_of(const td_problem *p) { return td_problem_reflectors(p); }
-
-td_op td_qr_transpose(td_type type) { return type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T; }
-
 int64_t td_qr_reflected(const td_problem *p)
 {
     return p->kind == TD_APPLY_Q && p->side == TD_RIGHT ? p->n : p->m;
@@ -42,7 +38,7 @@ td_qr_cut td_qr_cut_of(const td_problem *p)
 {
     const bool is_right = p->kind == TD_APPLY_Q && p->side == TD_RIGHT;
     const int64_t reflectors =
-        is_right ? 0 : order_of(p); /* panels are applied there, not blocks */
+        is_right ? 0 : td_problem_reflectors(p); /* panels are applied there, not blocks */
     const int kind = p->kind == TD_FACTOR_QR ? FACTOR : p->kind == TD_FORM_Q ? FORM : APPLY;
     int i = 0;
     while (!(cuts[i].kinds & kind) || cuts[i].type != p->type || cuts[i].most < reflectors) i++;
@@ -90,7 +86,8 @@ static reflectors of_panel(const td_problem *p, int64_t before, int64_t columns,
 static reflectors of_update(const td_problem *p, int64_t i)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
-    const int64_t order = order_of(p), blocks = td_qr_blocks(&cut, order) - 1, number = i / 2;
+    const int64_t order = td_problem_reflectors(p), blocks = td_qr_blocks(&cut, order) - 1,
+                  number = i / 2;
     if (number < blocks) return of_block(p, &cut, number);
     const int64_t before = blocks * cut.block + (number - blocks) * cut.panel;
     return of_panel(p, before, td_smaller(cut.panel, order - before), p->n);
@@ -114,7 +111,7 @@ static reflectors of_update_within(const td_problem *p, int64_t i)
 int64_t td_qr_updates(const td_problem *p)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
-    const int64_t order = order_of(p), blocks = td_qr_blocks(&cut, order) - 1,
+    const int64_t order = td_problem_reflectors(p), blocks = td_qr_blocks(&cut, order) - 1,
                   panels = td_ceil_div(order - blocks * cut.block, cut.panel);
     const bool ends_there = p->kind == TD_FACTOR_QR && p->m >= p->n && panels > 0;
     return 2 * (blocks + panels - (ends_there ? 1 : 0));
@@ -123,7 +120,7 @@ int64_t td_qr_updates(const td_problem *p)
 int64_t td_qr_updates_within(const td_problem *p)
 {
     const td_qr_cut cut = td_qr_cut_of(p);
-    const int64_t blocks = td_qr_blocks(&cut, order_of(p)) - 1;
+    const int64_t blocks = td_qr_blocks(&cut, td_problem_reflectors(p)) - 1;
     return blocks > 0 ? 2 * blocks * panels_within(p, &cut) : 0;
 }
 
@@ -132,7 +129,7 @@ static td_product product_of(const td_problem *p, reflectors r, bool is_first)
 {
     return (td_product){.routine = TD_PRODUCT,
                         .type = p->type,
-                        .op_a = is_first ? td_qr_transpose(p->type) : TD_OP_N,
+                        .op_a = is_first ? td_adjoint(p->type) : TD_OP_N,
                         .m = is_first ? r.columns : r.rows,
                         .n = r.vectors,
                         .k = is_first ? r.rows : r.columns,

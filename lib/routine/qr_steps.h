@@ -27,9 +27,6 @@ typedef struct {
 
 td_qr_cut td_qr_cut_of(const td_problem *p);
 
-/* What ' stands for: the transpose, of complex matrices the conjugate one. */
-td_op td_qr_transpose(td_type type);
-
 /* The blocks of so many reflectors, 1 or more. */
 int64_t td_qr_blocks(const td_qr_cut *cut, int64_t reflectors);
 

@@ -25,7 +25,9 @@ static bool are_same(const td_matrix *x, const td_matrix *y)
     return x->data == y->data && x->array == y->array && x->ld == y->ld && x->stride == y->stride;
 }
 
-bool td_is_gram(const td_product *p)
+/* True if op(B)' has op(A)'s elements but for signs: each of their lines needs to be looked at
+ * once. */
+static bool is_gram(const td_product *p)
 {
     return p->m == p->n && are_same(&p->a, &p->b) && (p->op_a == TD_OP_N) != (p->op_b == TD_OP_N) &&
            p->form_a.storage == TD_STORED_FULL && p->form_b.storage == TD_STORED_FULL &&
@@ -35,7 +37,7 @@ bool td_is_gram(const td_product *p)
 bool td_has_lines_of_a(const td_product *p)
 {
     return p->type == TD_COMPLEX_BINARY64 && p->op_a == TD_OP_N && p->op_b == TD_OP_C &&
-           !p->form_a.is_conjugate && !p->form_b.is_conjugate && td_is_gram(p);
+           !p->form_a.is_conjugate && !p->form_b.is_conjugate && is_gram(p);
 }
 
 /* True if kernels cannot read a factor as it is. */
@@ -92,12 +94,12 @@ static double bytes_of_result(const td_product *p)
     return copies * elements * (p->type == TD_COMPLEX_BINARY64 ? 32.0 : 16.0);
 }
 
-void td_to_real(const td_product *product, td_real_product *real)
+td_real_product td_real_product_of(const td_product *product)
 {
     const bool is_complex = product->type == TD_COMPLEX_BINARY64;
     const bool unfolds_a = td_is_unfolded(product, 0), unfolds_b = td_is_unfolded(product, 1);
     const int64_t parts = is_complex ? 2 : 1;
-    *real = (td_real_product){
+    td_real_product real = {
         .type = is_complex ? TD_BINARY64 : product->type,
         .op_a = unfolds_a ? TD_OP_T : product->op_a,
         .op_b = unfolds_b || td_has_lines_of_a(product) ? TD_OP_N : product->op_b,
@@ -105,7 +107,7 @@ void td_to_real(const td_product *product, td_real_product *real)
         /* The mirror image is of the other half. */
         .region = product->adds_mirror ? TD_REGION_ALL : product->region,
         .is_paired = is_complex,
-        .is_gram = td_is_gram(product),
+        .is_gram = is_gram(product),
         .unfolded_bytes = bytes_of_unfolding(product, 0, unfolds_a) +
                           bytes_of_unfolding(product, 1, unfolds_b) + bytes_of_result(product),
         .m = parts * product->m,
@@ -123,7 +125,9 @@ void td_to_real(const td_product *product, td_real_product *real)
         .stream = product->stream,
         .lent = product->lent,
     };
-    if (!is_complex) return;
-    double_steps(&real->b);
-    double_steps(&real->c);
+    if (is_complex) {
+        double_steps(&real.b);
+        double_steps(&real.c);
+    }
+    return real;
 }

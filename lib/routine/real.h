@@ -18,10 +18,6 @@ bool td_is_in_place(const td_product *product, int which);
  * is, or it is C itself. Not if td_has_lines_of_a. */
 bool td_is_unfolded(const td_product *product, int which);
 
-/* True if op(B)' has op(A)'s elements but for signs: each of their lines needs to be looked at
- * once. */
-bool td_is_gram(const td_product *p);
-
 /* True of a complex product of a matrix with its own conjugate transpose, of which op(B)'s lines
  * are every other one of op(A)'s that are written out: (re, -im) of each term. */
 bool td_has_lines_of_a(const td_product *product);
@@ -37,6 +33,6 @@ bool td_moves_result(const td_product *p);
 /* The product of plain real lines that a lowered one is unfolded to: its sizes, operations, and C.
  * Where a factor has to be written out its matrix is not yet known. A product of plain real lines
  * is that itself. */
-void td_to_real(const td_product *product, td_real_product *real);
+td_real_product td_real_product_of(const td_product *product);
 
 #endif

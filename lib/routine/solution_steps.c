@@ -5,12 +5,6 @@
 
 int td_solution_solves(const td_problem *p) { return p->kind == TD_CHOLESKY_INVERT ? 1 : 2; }
 
-/* The operation that makes a triangle the other factor of its Hermitian matrix. */
-static td_op other_factor(const td_problem *p)
-{
-    return p->type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T;
-}
-
 /* op(P' L U) is solved by its first factor first, and so are L L' and U' U. */
 td_problem td_solution_solve(const td_problem *p, int number)
 {
@@ -24,7 +18,7 @@ td_problem td_solution_solve(const td_problem *p, int number)
         .triangle = by_lower ? TD_LOWER : TD_UPPER,
         .op_a = is_lu      ? p->op_a
                 : is_as_is ? TD_OP_N
-                           : other_factor(p),
+                           : td_adjoint(p->type),
         .diagonal = is_lu && by_lower ? TD_UNIT_DIAGONAL : TD_NON_UNIT_DIAGONAL,
         .is_lower_b = is_inverse,
         .m = p->n,
@@ -37,6 +31,8 @@ td_problem td_solution_solve(const td_problem *p, int number)
         .lent = p->lent,
     };
 }
+
+bool td_solution_exchanges(const td_problem *p) { return p->kind == TD_LU_SOLVE && p->pivots; }
 
 bool td_solution_exchanges_first(const td_problem *p) { return p->op_a == TD_OP_N; }
 
@@ -59,7 +55,7 @@ td_product td_inverse_product(const td_problem *p, int64_t number, void *y, int6
     const td_problem call = {
         .kind = TD_RANK_K,
         .type = p->type,
-        .op_a = other_factor(p),
+        .op_a = td_adjoint(p->type),
         .triangle = p->triangle,
         .is_hermitian = p->type == TD_COMPLEX_BINARY64,
         .n = behind,

@@ -13,7 +13,9 @@ int td_solution_solves(const td_problem *p);
  * matrix is to be there. */
 td_problem td_solution_solve(const td_problem *p, int number);
 
-/* True if rows of B are exchanged before the solves, as A's were, and, if not, after them. */
+/* True if rows of B are exchanged, as A's were; and true if that is before the solves, not after
+ * them. */
+bool td_solution_exchanges(const td_problem *p);
 bool td_solution_exchanges_first(const td_problem *p);
 
 /* Products that an inverse is the sum of, and number `number` of them, by rows of Y, which has the

@@ -33,124 +33,90 @@ static inline int destroy(void **state)
 
 /* ---- the functions of one type ---- */
 
+/* THE table: X(type's letter, name, parameters, cuSOLVER's name behind cusolverDn, and its
+ * arguments), for a type's letter, and what its orthogonal and symmetric routines begin with. */
+#define FUNCTIONS(X, x, o, s)                                                                      \
+    X(x, getrf_size, (int m, int n, void *a, int lda, int *size),                                  \
+      x##getrf_bufferSize(solver, m, n, a, lda, size))                                             \
+    X(x, getrf, (int m, int n, void *a, int lda, void *work, int *pivots, int *info),              \
+      x##getrf(solver, m, n, a, lda, work, pivots, info))                                          \
+    X(x, getrs,                                                                                    \
+      (cublasOperation_t op, int n, int nrhs, const void *a, int lda, const int *pivots, void *b,  \
+       int ldb, int *info),                                                                        \
+      x##getrs(solver, op, n, nrhs, a, lda, pivots, b, ldb, info))                                 \
+    X(x, potrf_size, (cublasFillMode_t uplo, int n, void *a, int lda, int *size),                  \
+      x##potrf_bufferSize(solver, uplo, n, a, lda, size))                                          \
+    X(x, potrf, (cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size, int *info), \
+      x##potrf(solver, uplo, n, a, lda, work, size, info))                                         \
+    X(x, potrs,                                                                                    \
+      (cublasFillMode_t uplo, int n, int nrhs, const void *a, int lda, void *b, int ldb,           \
+       int *info),                                                                                 \
+      x##potrs(solver, uplo, n, nrhs, a, lda, b, ldb, info))                                       \
+    X(x, potri_size, (cublasFillMode_t uplo, int n, void *a, int lda, int *size),                  \
+      x##potri_bufferSize(solver, uplo, n, a, lda, size))                                          \
+    X(x, potri, (cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size, int *info), \
+      x##potri(solver, uplo, n, a, lda, work, size, info))                                         \
+    X(x, geqrf_size, (int m, int n, void *a, int lda, int *size),                                  \
+      x##geqrf_bufferSize(solver, m, n, a, lda, size))                                             \
+    X(x, geqrf, (int m, int n, void *a, int lda, void *tau, void *work, int size, int *info),      \
+      x##geqrf(solver, m, n, a, lda, tau, work, size, info))                                       \
+    X(x, mqr_size,                                                                                 \
+      (cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a, int lda,   \
+       const void *tau, const void *c, int ldc, int *size),                                        \
+      x##o##mqr_bufferSize(solver, side, op, m, n, k, a, lda, tau, c, ldc, size))                  \
+    X(x, mqr,                                                                                      \
+      (cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a, int lda,   \
+       const void *tau, void *c, int ldc, void *work, int size, int *info),                        \
+      x##o##mqr(solver, side, op, m, n, k, a, lda, tau, c, ldc, work, size, info))                 \
+    X(x, gqr_size, (int m, int n, int k, const void *a, int lda, const void *tau, int *size),      \
+      x##o##gqr_bufferSize(solver, m, n, k, a, lda, tau, size))                                    \
+    X(x, gqr,                                                                                      \
+      (int m, int n, int k, void *a, int lda, const void *tau, void *work, int size, int *info),   \
+      x##o##gqr(solver, m, n, k, a, lda, tau, work, size, info))                                   \
+    X(x, evd_size,                                                                                 \
+      (cusolverEigMode_t job, cublasFillMode_t uplo, int n, const void *a, int lda,                \
+       const void *values, int *size),                                                             \
+      x##s##evd_bufferSize(solver, job, uplo, n, a, lda, values, size))                            \
+    X(x, evd,                                                                                      \
+      (cusolverEigMode_t job, cublasFillMode_t uplo, int n, void *a, int lda, void *values,        \
+       void *work, int size, int *info),                                                           \
+      x##s##evd(solver, job, uplo, n, a, lda, values, work, size, info))                           \
+    X(x, svd_size, (int m, int n, int *size), x##gesvd_bufferSize(solver, m, n, size))             \
+    X(x, svd,                                                                                      \
+      (char job_u, char job_vt, int m, int n, void *a, int lda, void *values, void *u, int ldu,    \
+       void *vt, int ldvt, void *work, int size, int *info),                                       \
+      x##gesvd(solver, (signed char)job_u, (signed char)job_vt, m, n, a, lda, values, u, ldu, vt,  \
+               ldvt, work, size, NULL, info))
+
 typedef cusolverStatus_t status;
+#define MEMBER(x, name, parameters, ...) status(*name) parameters;
 typedef struct {
     char letter;
     cudaDataType data, real_data;
     bool is_complex, is_double;
     size_t bytes;
     double unit; /* its rounding error */
-    status (*getrf_size)(int m, int n, void *a, int lda, int *size);
-    status (*getrf)(int m, int n, void *a, int lda, void *work, int *pivots, int *info);
-    status (*getrs)(cublasOperation_t op, int n, int nrhs, const void *a, int lda,
-                    const int *pivots, void *b, int ldb, int *info);
-    status (*potrf_size)(cublasFillMode_t uplo, int n, void *a, int lda, int *size);
-    status (*potrf)(cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size,
-                    int *info);
-    status (*potrs)(cublasFillMode_t uplo, int n, int nrhs, const void *a, int lda, void *b,
-                    int ldb, int *info);
-    status (*potri_size)(cublasFillMode_t uplo, int n, void *a, int lda, int *size);
-    status (*potri)(cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size,
-                    int *info);
-    status (*geqrf_size)(int m, int n, void *a, int lda, int *size);
-    status (*geqrf)(int m, int n, void *a, int lda, void *tau, void *work, int size, int *info);
-    status (*mqr_size)(cublasSideMode_t side, cublasOperation_t op, int m, int n, int k,
-                       const void *a, int lda, const void *tau, const void *c, int ldc, int *size);
-    status (*mqr)(cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a,
-                  int lda, const void *tau, void *c, int ldc, void *work, int size, int *info);
-    status (*gqr_size)(int m, int n, int k, const void *a, int lda, const void *tau, int *size);
-    status (*gqr)(int m, int n, int k, void *a, int lda, const void *tau, void *work, int size,
-                  int *info);
-    status (*evd_size)(cusolverEigMode_t job, cublasFillMode_t uplo, int n, const void *a, int lda,
-                       const void *values, int *size);
-    status (*evd)(cusolverEigMode_t job, cublasFillMode_t uplo, int n, void *a, int lda,
-                  void *values, void *work, int size, int *info);
-    status (*svd_size)(int m, int n, int *size);
-    status (*svd)(char job_u, char job_vt, int m, int n, void *a, int lda, void *values, void *u,
-                  int ldu, void *vt, int ldvt, void *work, int size, int *info);
+    FUNCTIONS(MEMBER, S, or, sy)
 } solver_type;
 
-#define FUNCTION(letter, name, parameters, ...)                                                    \
+#define DEFINE(letter, name, parameters, ...)                                                      \
     static inline status letter##_##name parameters { return cusolverDn##__VA_ARGS__; }
+FUNCTIONS(DEFINE, S, or, sy)
+FUNCTIONS(DEFINE, D, or, sy)
+FUNCTIONS(DEFINE, C, un, he)
+FUNCTIONS(DEFINE, Z, un, he)
 
-#define DEFINE_FUNCTIONS(x, o, s)                                                                  \
-    FUNCTION(x, getrf_size, (int m, int n, void *a, int lda, int *size),                           \
-             x##getrf_bufferSize(solver, m, n, a, lda, size))                                      \
-    FUNCTION(x, getrf, (int m, int n, void *a, int lda, void *work, int *pivots, int *info),       \
-             x##getrf(solver, m, n, a, lda, work, pivots, info))                                   \
-    FUNCTION(x, getrs,                                                                             \
-             (cublasOperation_t op, int n, int nrhs, const void *a, int lda, const int *pivots,    \
-              void *b, int ldb, int *info),                                                        \
-             x##getrs(solver, op, n, nrhs, a, lda, pivots, b, ldb, info))                          \
-    FUNCTION(x, potrf_size, (cublasFillMode_t uplo, int n, void *a, int lda, int *size),           \
-             x##potrf_bufferSize(solver, uplo, n, a, lda, size))                                   \
-    FUNCTION(x, potrf,                                                                             \
-             (cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size, int *info),    \
-             x##potrf(solver, uplo, n, a, lda, work, size, info))                                  \
-    FUNCTION(x, potrs,                                                                             \
-             (cublasFillMode_t uplo, int n, int nrhs, const void *a, int lda, void *b, int ldb,    \
-              int *info),                                                                          \
-             x##potrs(solver, uplo, n, nrhs, a, lda, b, ldb, info))                                \
-    FUNCTION(x, potri_size, (cublasFillMode_t uplo, int n, void *a, int lda, int *size),           \
-             x##potri_bufferSize(solver, uplo, n, a, lda, size))                                   \
-    FUNCTION(x, potri,                                                                             \
-             (cublasFillMode_t uplo, int n, void *a, int lda, void *work, int size, int *info),    \
-             x##potri(solver, uplo, n, a, lda, work, size, info))                                  \
-    FUNCTION(x, geqrf_size, (int m, int n, void *a, int lda, int *size),                           \
-             x##geqrf_bufferSize(solver, m, n, a, lda, size))                                      \
-    FUNCTION(x, geqrf,                                                                             \
-             (int m, int n, void *a, int lda, void *tau, void *work, int size, int *info),         \
-             x##geqrf(solver, m, n, a, lda, tau, work, size, info))                                \
-    FUNCTION(x, mqr_size,                                                                          \
-             (cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a,     \
-              int lda, const void *tau, const void *c, int ldc, int *size),                        \
-             x##o##mqr_bufferSize(solver, side, op, m, n, k, a, lda, tau, c, ldc, size))           \
-    FUNCTION(x, mqr,                                                                               \
-             (cublasSideMode_t side, cublasOperation_t op, int m, int n, int k, const void *a,     \
-              int lda, const void *tau, void *c, int ldc, void *work, int size, int *info),        \
-             x##o##mqr(solver, side, op, m, n, k, a, lda, tau, c, ldc, work, size, info))          \
-    FUNCTION(x, gqr_size,                                                                          \
-             (int m, int n, int k, const void *a, int lda, const void *tau, int *size),            \
-             x##o##gqr_bufferSize(solver, m, n, k, a, lda, tau, size))                             \
-    FUNCTION(                                                                                      \
-        x, gqr,                                                                                    \
-        (int m, int n, int k, void *a, int lda, const void *tau, void *work, int size, int *info), \
-        x##o##gqr(solver, m, n, k, a, lda, tau, work, size, info))                                 \
-    FUNCTION(x, evd_size,                                                                          \
-             (cusolverEigMode_t job, cublasFillMode_t uplo, int n, const void *a, int lda,         \
-              const void *values, int *size),                                                      \
-             x##s##evd_bufferSize(solver, job, uplo, n, a, lda, values, size))                     \
-    FUNCTION(x, evd,                                                                               \
-             (cusolverEigMode_t job, cublasFillMode_t uplo, int n, void *a, int lda, void *values, \
-              void *work, int size, int *info),                                                    \
-             x##s##evd(solver, job, uplo, n, a, lda, values, work, size, info))                    \
-    FUNCTION(x, svd_size, (int m, int n, int *size), x##gesvd_bufferSize(solver, m, n, size))      \
-    FUNCTION(x, svd,                                                                               \
-             (char job_u, char job_vt, int m, int n, void *a, int lda, void *values, void *u,      \
-              int ldu, void *vt, int ldvt, void *work, int size, int *info),                       \
-             x##gesvd(solver, (signed char)job_u, (signed char)job_vt, m, n, a, lda, values, u,    \
-                      ldu, vt, ldvt, work, size, NULL, info))
-DEFINE_FUNCTIONS(S, or, sy)
-DEFINE_FUNCTIONS(D, or, sy)
-DEFINE_FUNCTIONS(C, un, he)
-DEFINE_FUNCTIONS(Z, un, he)
-
-#define TYPE(x, text, type, real_type, complex_type, double_type, element, unit_)                  \
+#define SET(letter, name, ...) .name = letter##_##name,
+#define TYPE(x, o, s, text, type, real_type, complex_type, double_type, element, unit_)            \
     {                                                                                              \
         .letter = text, .data = type, .real_data = real_type, .is_complex = complex_type,          \
-        .is_double = double_type, .bytes = sizeof(element), .unit = unit_,                         \
-        .getrf_size = x##_getrf_size, .getrf = x##_getrf, .getrs = x##_getrs,                      \
-        .potrf_size = x##_potrf_size, .potrf = x##_potrf, .potrs = x##_potrs,                      \
-        .potri_size = x##_potri_size, .potri = x##_potri, .geqrf_size = x##_geqrf_size,            \
-        .geqrf = x##_geqrf, .mqr_size = x##_mqr_size, .mqr = x##_mqr, .gqr_size = x##_gqr_size,    \
-        .gqr = x##_gqr, .evd_size = x##_evd_size, .evd = x##_evd, .svd_size = x##_svd_size,        \
-        .svd = x##_svd                                                                             \
+        .is_double = double_type, .bytes = sizeof(element), .unit = unit_, FUNCTIONS(SET, x, o, s) \
     }
 static const solver_type types[] = {
-    TYPE(S, 'S', CUDA_R_32F, CUDA_R_32F, false, false, float, FLT_EPSILON / 2),
-    TYPE(D, 'D', CUDA_R_64F, CUDA_R_64F, false, true, double, DBL_EPSILON / 2),
-    TYPE(C, 'C', CUDA_C_32F, CUDA_R_32F, true, false, float complex, FLT_EPSILON / 2),
-    TYPE(Z, 'Z', CUDA_C_64F, CUDA_R_64F, true, true, double complex, DBL_EPSILON / 2),
+    TYPE(S, or, sy, 'S', CUDA_R_32F, CUDA_R_32F, false, false, float, FLT_EPSILON / 2),
+    TYPE(D, or, sy, 'D', CUDA_R_64F, CUDA_R_64F, false, true, double, DBL_EPSILON / 2),
+    TYPE(C, un, he, 'C', CUDA_C_32F, CUDA_R_32F, true, false, float complex, FLT_EPSILON / 2),
+    TYPE(Z, un, he, 'Z', CUDA_C_64F, CUDA_R_64F, true, true, double complex, DBL_EPSILON / 2),
 };
 enum { TYPES = sizeof types / sizeof *types };
 

@@ -161,7 +161,8 @@ static int64_t exponent_of(const ref_side *s, int64_t i, int64_t l)
     return ilogb(ref_at(s, i, l)) + s->sign * s->shift[l];
 }
 
-int64_t ref_log_of(const ref_side *s, int64_t i, int64_t l)
+/* Its logarithm, at most; exact for powers of two. */
+static int64_t log_of(const ref_side *s, int64_t i, int64_t l)
 {
     return LOG * exponent_of(s, i, l) +
            (int64_t)floor(LOG * (significand_of(ref_at(s, i, l)) - 1.0));
@@ -233,7 +234,7 @@ static ref_line measure(const ref_side *s, int64_t i)
             r.has_mean = false;
             continue;
         }
-        const int64_t log = ref_log_of(s, i, l);
+        const int64_t log = log_of(s, i, l);
         logs += log;
         count++;
         r.peak = r.is_zero ? log : larger(r.peak, log);

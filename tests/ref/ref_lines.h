@@ -36,9 +36,6 @@ void ref_set_lines(ref_side *side, bool has_parts, bool may_shift);
 /* Element l of line i. */
 double ref_at(const ref_side *s, int64_t i, int64_t l);
 
-/* Its logarithm, at most; exact for powers of two. */
-int64_t ref_log_of(const ref_side *s, int64_t i, int64_t l);
-
 /* Neither zeros nor special. */
 bool ref_is_counted(const ref_line *r);
 

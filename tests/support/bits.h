@@ -12,13 +12,6 @@ static inline uint64_t bits_of(double x)
     return u;
 }
 
-static inline uint32_t bits_of_float(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
 static inline double double_of(uint64_t u)
 {
     double x;

@@ -150,7 +150,7 @@ td_run_status td_batched_lu_run(const td_problem *p, td_device *device)
     default:
         error = solve_triangle(p);
     }
-    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(error);
 }
 
 const td_engine td_engine_batched_lu = {

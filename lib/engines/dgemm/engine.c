@@ -4,7 +4,6 @@
  * all of C, and the other one is its transpose, or conjugate transpose. Sums are native ones; their
  * order is cuBLAS's. */
 #include "../../../kernels/repair/join.h"
-#include "../../model/cost.h"
 #include "../ozaki/cublas.h"
 #include "../proven.h"
 #include "../tiler.h"
@@ -162,8 +161,7 @@ static cudaError_t join(const whole *w)
         return td_scalars_end_run(&s, 1, p->stream);
     }
     const td_part all = {.m = (int)p->n, .n = (int)p->n, .batch = 1};
-    td_real_product real;
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     const td_target target = td_target_of(&real, &all, NULL);
     return td_join_run(&target, t, true, p->stream);
 }
@@ -181,7 +179,7 @@ static td_run_status run_whole(const whole *w, td_device *device)
         const td_part rows = td_dgemm_rows(region, &part);
         if (!multiply(w, device, &rows)) return TD_RUN_FAILED;
     }
-    return td_cuda_ok(join(w)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(join(w));
 }
 
 static td_run_status run_folded(const td_product *p, td_device *device, size_t workspace_limit)

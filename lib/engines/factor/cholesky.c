@@ -49,7 +49,7 @@ static td_run_status factor(const run *r, int64_t first)
                                      .notes = r->notes.memory};
     const cudaError_t error = is_complex(p) ? td_cholesky_complex_run(&panel, p->stream)
                                             : td_cholesky_run(&panel, p->stream);
-    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(error);
 }
 
 /* Of cuBLAS's products, engine `dgemm` makes those of one triangle alone. */

@@ -4,7 +4,7 @@
 #define TD_ENGINES_FACTOR_CHOLESKY_H
 
 #include "../../routine/cholesky_steps.h"
-#include "lu.h"
+#include "products.h"
 
 /* Enqueues the factorisation on p->stream; never waits. p is a valid problem of kind
  * TD_FACTOR_CHOLESKY, binary64, with elements and an info; panels of the cut have whole tiles

@@ -1,7 +1,6 @@
 /* cholesky_method.c - method `cholesky`: the Cholesky factor of one matrix (cholesky.h), with the
  * products of a mode. */
 #include "../../model/cholesky_model.h"
-#include "../../model/cost.h"
 #include "../../model/found_out.h"
 #include "../../routine/cholesky_steps.h"
 #include "../methods.h"
@@ -86,12 +85,11 @@ static bool sample(const td_question *q, td_product *product)
 {
     const td_problem *p = q->called;
     const bool is_lower = p->triangle == TD_LOWER;
-    const td_op other = p->type == TD_COMPLEX_BINARY64 ? TD_OP_C : TD_OP_T;
     const td_form form = {TD_STORED_TRIANGULAR, .triangle = p->triangle};
     *product = (td_product){.routine = TD_PRODUCT,
                             .type = p->type,
-                            .op_a = is_lower ? TD_OP_N : other,
-                            .op_b = is_lower ? other : TD_OP_N,
+                            .op_a = is_lower ? TD_OP_N : td_adjoint(p->type),
+                            .op_b = is_lower ? td_adjoint(p->type) : TD_OP_N,
                             .form_a = form,
                             .form_b = form,
                             .region = is_lower ? TD_REGION_LOWER : TD_REGION_UPPER,

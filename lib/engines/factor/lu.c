@@ -12,8 +12,6 @@
  * on every device whose products have the same. */
 #include "lu.h"
 
-#include <limits.h>
-
 #include "../../../kernels/factor/lu_cluster.h"
 #include "../../cuda/workspace.h"
 #include "../../model/factor_model.h"
@@ -50,11 +48,6 @@ static cudaError_t load(int which)
     return error == cudaSuccess ? td_solve_prepare() : error;
 }
 
-const char *td_factor_lu_refusal(const td_problem *p)
-{
-    return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
-}
-
 /* Columns from..to - 1. */
 typedef struct {
     int64_t from, to;
@@ -87,11 +80,17 @@ static panel panel_at(const run *r, const block *b, int64_t first)
 
 static bool is_one_piece(const panel *of) { return of->first + of->piece >= of->behind; }
 
+/* Pivots from number `first` on; NULL: the call has none. */
+static void *pivots_from(const td_problem *p, int64_t first)
+{
+    const size_t bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
+    return p->pivots ? (char *)p->pivots + (size_t)first * bytes : NULL;
+}
+
 /* The piece of a panel that begins at column `first`. */
 static td_one_block_panel piece_at(const run *r, const panel *of, int64_t first)
 {
     const td_problem *p = r->problem;
-    const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
     return (td_one_block_panel){
         .is_complex = p->type == TD_COMPLEX_BINARY64,
         .a = td_lu_part(p, first, first).data,
@@ -99,7 +98,7 @@ static td_one_block_panel piece_at(const run *r, const panel *of, int64_t first)
         .rows = p->m - first,
         .columns = td_smaller(of->piece, of->behind - first),
         .before = first,
-        .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
+        .pivots = pivots_from(p, first),
         .has_wide_pivots = p->has_wide_pivots,
         .info = p->info,
     };
@@ -139,11 +138,6 @@ static bool join_stream(const run *r)
     return !r->ahead || td_ahead_wait(r->problem->stream, r->ahead->panel, r->stream);
 }
 
-static td_run_status done_if(cudaError_t error)
-{
-    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
-}
-
 /* ---- products ---- */
 
 static td_run_status multiply(const run *r, td_product product, cudaStream_t stream)
@@ -169,21 +163,20 @@ static td_run_status exchange(const run *r, const td_one_block_panel *piece, int
     const int64_t first = piece->before;
     void *const to_solve = td_lu_part(r->problem, first, from).data;
     if (r->orders)
-        return done_if(td_cluster_exchange_run(piece, order_at(r, first), to_solve, to - from,
-                                               before, stream));
+        return td_done_if(td_cluster_exchange_run(piece, order_at(r, first), to_solve, to - from,
+                                                  before, stream));
     void *const in_front = td_lu_part(r->problem, first, first - before).data;
     cudaError_t error = cudaSuccess;
     if (before > 0) error = td_one_block_exchange_run(piece, in_front, before, false, stream);
     if (from < to && error == cudaSuccess)
         error = td_one_block_exchange_run(piece, to_solve, to - from, true, stream);
-    return done_if(error);
+    return td_done_if(error);
 }
 
 /* Of rows of columns from..to - 1, as columns first..behind - 1 say. */
 static td_row_exchange exchange_of(const td_problem *p, int64_t first, int64_t behind, int64_t from,
                                    int64_t to)
 {
-    const size_t pivot_bytes = p->has_wide_pivots ? sizeof(int64_t) : sizeof(int);
     return (td_row_exchange){
         .is_complex = p->type == TD_COMPLEX_BINARY64,
         .b = td_lu_part(p, first, from).data,
@@ -191,7 +184,7 @@ static td_row_exchange exchange_of(const td_problem *p, int64_t first, int64_t b
         .rows = p->m - first,
         .columns = to - from,
         .exchanges = behind - first,
-        .pivots = p->pivots ? (char *)p->pivots + (size_t)first * pivot_bytes : NULL,
+        .pivots = pivots_from(p, first),
         .before = first,
         .has_wide_pivots = p->has_wide_pivots,
     };
@@ -203,7 +196,7 @@ static td_run_status exchange_all(const run *r, int64_t first, int64_t behind, i
 {
     const td_row_exchange x = exchange_of(r->problem, first, behind, from, to);
     if (from >= to || !r->problem->pivots) return TD_RUN_DONE;
-    return done_if(td_few_exchanges_run(&x, stream));
+    return td_done_if(td_few_exchanges_run(&x, stream));
 }
 
 /* U's rows of columns from..to - 1 beside columns first..behind - 1. */
@@ -212,7 +205,7 @@ static td_run_status solve_beside(const run *r, int64_t first, int64_t behind, i
 {
     const td_problem solve = td_lu_panel_solve(r->problem, first, behind, from, to);
     const td_solve_block whole = td_solve_block_of(&solve, solve.m, 0);
-    return done_if(td_solve_block_run(&whole, stream));
+    return td_done_if(td_solve_block_run(&whole, stream));
 }
 
 /* All that a panel does to columns from..to - 1 behind it. */
@@ -237,7 +230,7 @@ static td_run_status factor_piece(const run *r, const td_one_block_panel *piece,
         r->orders ? td_cluster_factor_run(piece, order_at(r, piece->before),
                                           r->ahead && is_first ? r->ahead->begun : NULL, r->stream)
                   : td_one_block_factor_run(piece, r->stream);
-    return done_if(error);
+    return td_done_if(error);
 }
 
 /* What a piece does to the other columns of its panel. */
@@ -299,7 +292,7 @@ static td_run_status exchange_beside(const run *r, const block *b, const group *
 {
     const td_problem *p = r->problem;
     const td_row_exchange x = exchange_of(p, of->first, of->behind, 0, 0);
-    if (r->is_late) return done_if(td_lu_late_exchange(r->late, &x));
+    if (r->is_late) return td_done_if(td_lu_late_exchange(r->late, &x));
     const td_run_status status = exchange_all(r, of->first, of->behind, 0, of->first, p->stream);
     return status == TD_RUN_DONE
                ? exchange_all(r, of->first, of->behind, b->updated.to, p->n, p->stream)

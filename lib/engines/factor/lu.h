@@ -10,7 +10,4 @@
 td_run_status td_factor_lu(const td_problem *p, const td_factor_products *products,
                            td_device *device, size_t workspace_limit, td_counters *counters);
 
-/* Why such a problem stays cuSOLVER's: a string that stays. NULL: it does not. */
-const char *td_factor_lu_refusal(const td_problem *p);
-
 #endif

@@ -1,5 +1,4 @@
 /* lu_method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
-#include "../../model/cost.h"
 #include "../../model/factor_model.h"
 #include "../../model/found_out.h"
 #include "../../routine/sizes.h"
@@ -11,10 +10,10 @@ static bool accepts(const td_question *q) { return q->called->kind == TD_FACTOR_
 
 static const char *refusal(const td_question *q)
 {
-    return q->called->info ? td_factor_lu_refusal(q->called) : td_reason_invalid;
+    return q->called->info ? td_factor_size_refusal(q->called) : td_reason_invalid;
 }
 
-static int64_t terms(const td_question *q) { return td_smaller(q->called->m, q->called->n); }
+static int64_t terms(const td_question *q) { return td_problem_order(q->called); }
 
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {

@@ -1,5 +1,6 @@
 #include "products.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 
 #include "../../options/log.h"
@@ -47,4 +48,9 @@ td_run_status td_factor_blocks(const td_problem *p, int64_t blocks,
         if (status != TD_RUN_DONE) return TD_RUN_BROKEN;
     }
     return TD_RUN_DONE;
+}
+
+const char *td_factor_size_refusal(const td_problem *p)
+{
+    return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
 }

@@ -37,4 +37,7 @@ td_run_status td_factor_ready(const td_problem *p, const td_factor_place *place,
 td_run_status td_factor_blocks(const td_problem *p, int64_t blocks,
                                td_run_status (*step)(const void *run, int64_t i), const void *run);
 
+/* Why a problem of LU or QR stays cuSOLVER's: it is too large. NULL: it does not. */
+const char *td_factor_size_refusal(const td_problem *p);
+
 #endif

@@ -10,12 +10,9 @@
  * made of its panels, once the columns behind have been reflected. */
 #include "q.h"
 
-#include <limits.h>
-
 #include "../../cuda/workspace.h"
 #include "../../routine/decision.h"
 #include "../../routine/sizes.h"
-#include "../ozaki/cublas.h"
 #include "ahead.h"
 #include "reflectors.h"
 
@@ -39,9 +36,8 @@ static bool are_sizes(const td_problem *p)
 
 const char *td_factor_q_refusal(const td_problem *p)
 {
-    const bool is_large = p->m > INT_MAX || p->n > INT_MAX;
-    const bool has_op = p->op_a == TD_OP_N || p->op_a == td_qr_transpose(p->type);
-    return !are_sizes(p) || !has_op ? td_reason_invalid : is_large ? td_reason_large : NULL;
+    const bool has_op = p->op_a == TD_OP_N || p->op_a == td_adjoint(p->type);
+    return are_sizes(p) && has_op ? td_factor_size_refusal(p) : td_reason_invalid;
 }
 
 /* ---- steps ---- */

@@ -13,8 +13,6 @@
  * every device whose products have the same. */
 #include "qr.h"
 
-#include <limits.h>
-
 #include "../../cuda/workspace.h"
 #include "../../model/qr_model.h"
 #include "../../routine/decision.h"
@@ -40,13 +38,6 @@ static cudaError_t load(int which)
     return td_qr_prepare();
 }
 
-const char *td_factor_qr_refusal(const td_problem *p)
-{
-    return p->m <= INT_MAX && p->n <= INT_MAX ? NULL : td_reason_large;
-}
-
-static int64_t order_of(const td_problem *p) { return td_smaller(p->m, p->n); }
-
 /* A block: panels are in columns first..behind - 1, and update at once those before `to`. */
 typedef struct {
     int64_t first, behind, to;
@@ -56,7 +47,7 @@ typedef struct {
 static block block_of(const run *r, int64_t i)
 {
     const td_qr_cut *cut = &r->reflectors.cut;
-    const int64_t order = order_of(r->problem), first = i * cut->block;
+    const int64_t order = td_problem_order(r->problem), first = i * cut->block;
     const bool is_last = i + 1 == td_qr_blocks(cut, order);
     return is_last ? (block){first, order, r->problem->n, true}
                    : (block){first, first + cut->block, first + cut->block, false};
@@ -72,7 +63,7 @@ static td_run_status reflect(const run *r, const td_reflection *by, int64_t from
                              cudaStream_t stream)
 {
     const td_problem *p = r->problem;
-    return td_reflector_apply(&r->reflectors, by, td_qr_transpose(p->type),
+    return td_reflector_apply(&r->reflectors, by, td_adjoint(p->type),
                               td_lu_part(p, p->m - by->rows, from), to - from, from, stream);
 }
 
@@ -166,7 +157,7 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
                             .tau = p->tau,
                             .ld = p->a.ld,
                             .rows = p->m,
-                            .count = order_of(p),
+                            .count = td_problem_order(p),
                             .cut = cut,
                             .vectors = p->n,
                             .multiplies_real = cut.panel <= MOST_REAL}};
@@ -175,7 +166,7 @@ td_run_status td_factor_qr(const td_problem *p, const td_factor_products *produc
     if (!td_qr_fits(p->m)) return TD_RUN_NO_PANELS;
     status = td_reflector_begin(&r.reflectors, p->stream);
     if (status != TD_RUN_DONE) return status;
-    status = td_factor_blocks(p, td_qr_blocks(&cut, order_of(p)), take_block, &r);
+    status = td_factor_blocks(p, td_qr_blocks(&cut, td_problem_order(p)), take_block, &r);
     td_reflector_end(&r.reflectors, p->stream);
     return status;
 }

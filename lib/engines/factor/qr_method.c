@@ -1,10 +1,7 @@
 /* qr_method.c - methods `qr`, the QR factors of one matrix (qr.h), and `q`, what is made of their
  * reflectors (q.h), with the products of a mode. */
-#include "../../model/cost.h"
 #include "../../model/found_out.h"
 #include "../../model/qr_model.h"
-#include "../../routine/real.h"
-#include "../../routine/sizes.h"
 #include "../methods.h"
 #include "../proven.h"
 #include "q.h"
@@ -21,7 +18,7 @@ static const char *refusal(const td_question *q)
 {
     const td_problem *p = q->called;
     if (!p->info || !p->tau) return td_reason_invalid;
-    return p->kind == TD_FACTOR_QR ? td_factor_qr_refusal(p) : td_factor_q_refusal(p);
+    return p->kind == TD_FACTOR_QR ? td_factor_size_refusal(p) : td_factor_q_refusal(p);
 }
 
 /* Of the reflectors' products with columns. */

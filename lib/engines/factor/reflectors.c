@@ -13,7 +13,7 @@ typedef struct {
 static operand as_is(td_matrix x) { return (operand){x, TD_OP_N}; }
 static operand transposed(const td_reflectors *r, td_matrix x)
 {
-    return (operand){x, td_qr_transpose(r->type)};
+    return (operand){x, td_adjoint(r->type)};
 }
 
 typedef struct {
@@ -344,7 +344,7 @@ td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel
     const td_run_status status =
         run_product(r, panel->columns, product_of(TD_BINARY64, of, stream));
     if (status != TD_RUN_DONE) return status;
-    return td_cuda_ok(td_qr_triangle_run(panel, stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(td_qr_triangle_run(panel, stream));
 }
 
 /* Of V the rows beside the unit matrix are its first, a triangle with zeros above it. */

@@ -18,10 +18,10 @@ td_run_status td_reflector_join(const td_reflectors *r, int64_t first, int64_t a
 td_run_status td_reflector_take(const td_reflectors *r, const td_qr_panel *panel,
                                 cudaStream_t stream);
 
-/* C, n columns of as many rows as V has, becomes (I - V op(T) V') C: the transpose
- * (td_qr_transpose) of T stands for that of what the reflectors make. Of what is applied at a time,
- * each has a place of n vectors from `at` on. TD_RUN_DONE; TD_RUN_BROKEN; or, if nothing of C has
- * been written, another one. */
+/* C, n columns of as many rows as V has, becomes (I - V op(T) V') C: the adjoint (td_adjoint) of T
+ * stands for that of what the reflectors make. Of what is applied at a time, each has a place of n
+ * vectors from `at` on. TD_RUN_DONE; TD_RUN_BROKEN; or, if nothing of C has been written, another
+ * one. */
 td_run_status td_reflector_apply(const td_reflectors *r, const td_reflection *by, td_op op,
                                  td_matrix c, int64_t n, int64_t at, cudaStream_t stream);
 

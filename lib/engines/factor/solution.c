@@ -37,12 +37,6 @@ const char *td_factor_solution_refusal(const td_problem *p)
 
 static bool is_complex(const td_problem *p) { return p->type == TD_COMPLEX_BINARY64; }
 static bool is_inverse(const td_problem *p) { return p->kind == TD_CHOLESKY_INVERT; }
-static bool exchanges(const td_problem *p) { return p->kind == TD_LU_SOLVE && p->pivots; }
-
-static td_run_status done_if(cudaError_t error)
-{
-    return td_cuda_ok(error) ? TD_RUN_DONE : TD_RUN_FAILED;
-}
 
 static td_row_exchange exchange_of(const td_problem *p)
 {
@@ -62,13 +56,13 @@ static size_t bytes_of(const td_problem *p)
 {
     const td_row_exchange exchange = exchange_of(p);
     if (is_inverse(p)) return (size_t)p->n * (size_t)p->n * (size_t)td_types[p->type].size;
-    return exchanges(p) ? td_row_exchange_bytes(&exchange) : 0;
+    return td_solution_exchanges(p) ? td_row_exchange_bytes(&exchange) : 0;
 }
 
 static td_run_status exchange(const run *r)
 {
     const td_row_exchange exchange = exchange_of(r->problem);
-    return done_if(td_row_exchange_run(&exchange, r->work.memory, r->problem->stream));
+    return td_done_if(td_row_exchange_run(&exchange, r->work.memory, r->problem->stream));
 }
 
 static td_run_status solve(const run *r, int number)
@@ -82,9 +76,9 @@ static td_run_status solve(const run *r, int number)
 static td_run_status solve_all(const run *r)
 {
     const td_problem *p = r->problem;
-    const bool before = exchanges(p) && td_solution_exchanges_first(p),
-               behind = exchanges(p) && !before;
-    td_run_status status = done_if(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream));
+    const bool before = td_solution_exchanges(p) && td_solution_exchanges_first(p),
+               behind = td_solution_exchanges(p) && !before;
+    td_run_status status = td_done_if(cudaMemsetAsync(p->info, 0, sizeof *p->info, p->stream));
     if (status == TD_RUN_DONE && before) status = exchange(r);
     for (int i = 0; i < td_solution_solves(p) && status == TD_RUN_DONE; i++) {
         status = solve(r, i);
@@ -110,9 +104,10 @@ static td_run_status invert_factor(const run *r)
 {
     const td_problem *p = r->problem;
     td_run_status status =
-        done_if(td_first_zero_run(is_complex(p), p->a.data, p->a.ld, p->n, p->info, p->stream));
+        td_done_if(td_first_zero_run(is_complex(p), p->a.data, p->a.ld, p->n, p->info, p->stream));
     if (status == TD_RUN_DONE)
-        status = done_if(td_unit_matrix_run(is_complex(p), r->work.memory, p->n, p->n, p->stream));
+        status =
+            td_done_if(td_unit_matrix_run(is_complex(p), r->work.memory, p->n, p->n, p->stream));
     return status == TD_RUN_DONE && solve(r, 0) == TD_RUN_DONE ? TD_RUN_DONE : TD_RUN_FAILED;
 }
 

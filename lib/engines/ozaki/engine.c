@@ -7,7 +7,6 @@
 #include "../../model/cost.h"
 #include "../proven.h"
 #include "plan.h"
-#include "../../routine/real.h"
 #include "../tiler.h"
 #include "slices.h"
 

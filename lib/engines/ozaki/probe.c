@@ -10,7 +10,6 @@
 #include "../../cuda/workspace.h"
 #include "../tiler.h"
 #include "branch.h"
-#include "cublas.h"
 #include "scheme.h"
 
 typedef struct {
@@ -50,8 +49,7 @@ static size_t plan(void *of, size_t limit)
 static td_probe probe_of(const probing *x, const td_product *p, td_parameter parameter,
                          td_verdict otherwise)
 {
-    td_real_product real;
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     td_probe probe = {.lines = {p->m, p->n},
                       .k = td_product_has_rest(p) ? p->k / 2 : p->k,
                       .batch = p->batch,
@@ -90,15 +88,14 @@ static bool fits_body(const product *r)
 }
 
 /* The condition of a verdict; where it holds, all of C is counted as made in binary64. */
-static td_condition condition_of(const product *r, td_verdict wanted)
+static td_condition condition_of(const product *r)
 {
-    td_real_product real;
-    td_to_real(r->p, &real);
+    const td_real_product real = td_real_product_of(r->p);
     const td_region region = td_real_region(&real);
     const int64_t tiles = td_region_blocks(&region, real.m, real.n, TD_TILE, TD_TILE),
                   elements = td_region_blocks(&region, real.m, real.n, 1, 1);
     return (td_condition){.verdict = (const int32_t *)(r->x->memory + r->x->verdict),
-                          .wanted = wanted,
+                          .wanted = TD_C_IS_MADE,
                           .counters = r->counters,
                           .elements = (unsigned long long)(elements * real.batch),
                           .tiles = (unsigned long long)(tiles * real.batch)};
@@ -160,7 +157,7 @@ static bool make_key(const product *r, call_key *key)
 static bool run_either(product *r)
 {
     call_key key;
-    const td_condition asked = condition_of(r, TD_C_IS_MADE);
+    const td_condition asked = condition_of(r);
     td_branch_call call = {.p = r->x->native,
                            .condition = &asked,
                            .workspace = r->x->memory + r->x->cublas,

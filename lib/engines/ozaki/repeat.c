@@ -9,11 +9,10 @@
 
 bool td_repeat_wants(const td_engine *engine, const td_product *p, td_parameter parameter)
 {
-    td_real_product real;
     if (!engine->route || parameter.is_other_way || p->whole || p->progress ||
         td_product_only_scales(p))
         return false;
-    td_to_real(p, &real);
+    const td_real_product real = td_real_product_of(p);
     return (double)real.m * (double)real.n * (double)real.k * (double)real.batch <=
                td_tuned_repeated_products &&
            !td_stream_is_capturing(p->stream);

@@ -4,7 +4,6 @@
 #include "../../../kernels/residue/moduli.h"
 #include "../../../kernels/residue/split.h"
 #include "../../../kernels/fused/fused.h"
-#include "../../model/cost.h"
 #include "../tiler.h"
 #include "estimate_sizes.h"
 #include "scheme.h"

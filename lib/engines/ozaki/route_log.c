@@ -35,12 +35,11 @@ static bool is_new(uint64_t hash)
 
 void td_route_log(const td_engine *engine, const td_product *product, td_parameter parameter)
 {
-    td_real_product p;
     td_route route;
     char text[TD_ROUTE_TEXT];
     if (!engine->route || !td_log_is_on(TD_LOG_DEBUG)) return;
     const td_traits device = td_traits_current();
-    td_to_real(product, &p);
+    const td_real_product p = td_real_product_of(product);
     if (!engine->route(&p, parameter, &device, &route) || !is_new(hash_of(engine, &p, parameter)))
         return;
     td_log(TD_LOG_DEBUG, "%s m=%lld n=%lld k=%lld batch=%lld: %s", engine->name, (long long)p.m,

@@ -9,7 +9,6 @@
 #include "branch.h"
 #include "cublas.h"
 #include "../native_knows.h"
-#include "../../routine/real.h"
 #include "../tiler.h"
 #include "plan.h"
 

@@ -1,6 +1,5 @@
 /* method.c - method `solve`: a system with one triangle, as blocks and products (solve.h). */
 #include "../../model/found_out.h"
-#include "../../model/cost.h"
 #include "../../routine/lower.h"
 #include "../methods.h"
 #include "../proven.h"

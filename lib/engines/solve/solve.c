@@ -57,7 +57,7 @@ static td_run_status update(const run *r, int64_t known)
 static td_run_status solve_block(const run *r, int64_t block)
 {
     const td_solve_block b = td_solve_block_of(r->problem, r->products->cut.block_rows, block);
-    return td_cuda_ok(td_solve_block_run(&b, r->problem->stream)) ? TD_RUN_DONE : TD_RUN_FAILED;
+    return td_done_if(td_solve_block_run(&b, r->problem->stream));
 }
 
 td_run_status td_solve_run(const td_problem *p, const td_solve_products *products,

@@ -63,7 +63,8 @@ void cards_leave(cards *c)
     CHECKED(cudaStreamDestroy(c->stream));
 }
 
-double cards_largest(const cards *c, double number)
+/* The largest of all ranks' numbers. */
+static double largest(const cards *c, double number)
 {
     double *device;
     CHECKED(cudaMalloc((void **)&device, sizeof number));
@@ -75,10 +76,11 @@ double cards_largest(const cards *c, double number)
     return number;
 }
 
-void cards_meet(const cards *c)
+/* Waits for the work of all ranks. */
+static void meet(const cards *c)
 {
     CHECKED(cudaDeviceSynchronize());
-    (void)cards_largest(c, 0.0);
+    (void)largest(c, 0.0);
 }
 
 /* ---- elements ---- */
@@ -196,11 +198,11 @@ double cards_time(const cards *c, void (*work)(void *), void (*again)(void *), v
     double seconds[RUNS + 1];
     for (int i = 0; i <= RUNS; i++) {
         if (again) again(of);
-        cards_meet(c);
+        meet(c);
         const double start = now();
         work(of);
         CHECKED(cudaStreamSynchronize(c->stream));
-        seconds[i] = cards_largest(c, now() - start);
+        seconds[i] = largest(c, now() - start);
     }
     qsort(seconds + 1, RUNS, sizeof *seconds, compare);
     return seconds[1 + RUNS / 2];
@@ -209,7 +211,7 @@ double cards_time(const cards *c, void (*work)(void *), void (*again)(void *), v
 void cards_tell(const cards *c, const char *name, int64_t n, double seconds, double operations,
                 double error)
 {
-    const double worst = cards_largest(c, error);
+    const double worst = largest(c, error);
     if (c->rank != 0) return;
     printf("{\"name\": \"%s\", \"n\": %lld, \"cards\": %d, \"ms\": %.3f, \"tflops\": %.3f, "
            "\"error\": %.6g}\n",

@@ -62,15 +62,9 @@ void *spread_read(const spread *s);
 int64_t spread_row(const cards *c, const spread *s, int64_t row);
 int64_t spread_column(const cards *c, const spread *s, int64_t column);
 
-/* Waits for the work of all ranks. */
-void cards_meet(const cards *c);
-
 /* Seconds of one call of `work` on all ranks together, the median of some, after one that is not
  * timed. `again` comes before each, and is not timed; NULL: nothing. */
 double cards_time(const cards *c, void (*work)(void *), void (*again)(void *), void *of);
-
-/* The largest of all ranks' numbers. */
-double cards_largest(const cards *c, double number);
 
 /* Rank 0 prints a line of JSON. The error is in units of n 2^-53 of what it is measured beside. */
 void cards_tell(const cards *c, const char *name, int64_t n, double seconds, double operations,

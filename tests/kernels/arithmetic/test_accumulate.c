@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/support/bits.h"
 #include "sums.h"
 
 /* pair_tmpl.h's bound for a block of b terms. */

@@ -128,21 +128,24 @@ static void take_way(td_lu_vectors *p, int way)
                               : td_lu_most_lanes(p->type);
 }
 
-/* Makes the vectors in every way in `given`, which has the right-hand sides, and compares. */
-static void check_vectors(td_lu_vectors p, lu_batch *given, const lu_batch *wanted,
+/* Makes the vectors in every way in `given`, which has the right-hand sides, and compares. `info`:
+ * what p.info has to become; NULL: it has none. */
+static void check_vectors(td_lu_vectors p, lu_batch *given, const lu_batch *wanted, const int *info,
                           const char *kind)
 {
-    char what[80];
+    char what[128];
     void *const sides = test_memory(given->bytes);
     memcpy(sides, given->host, given->bytes);
     for (int way = 0; way < ways_of(p.type); way++) {
         take_way(&p, way);
         memcpy(given->host, sides, given->bytes);
         lu_batch_upload(given);
+        if (info) CHECK_CUDA(cudaMemset(p.info, 0xff, (size_t)wanted->count * sizeof *info));
         CHECK_CUDA(td_lu_solve(&p, NULL));
         lu_batch_download(given);
         snprintf(what, sizeof what, "%s, %d vectors by %d lanes", kind, p.together, p.lanes);
         lu_batch_compare(given, wanted, what);
+        if (info) compare_ints(p.info, info, wanted->count, "info of the inverse", wanted);
     }
     free(sides);
 }
@@ -174,7 +177,7 @@ static void check_inverse(const factored *f, const char *kind)
     for (int i = 0; i < count; i++)
         ref_lu_invert((ref_lu_type)f->a.type, n, lu_batch_at(&f->factors, i), f->factors.ld,
                       f->has_pivots ? f->pivots + i * n : NULL, lu_batch_at(&wanted, i), wanted.ld);
-    td_lu_vectors p = {
+    const td_lu_vectors p = {
         .type = f->a.type,
         .n = n,
         .vectors = n,
@@ -187,18 +190,9 @@ static void check_inverse(const factored *f, const char *kind)
         .pivots = f->has_pivots ? pivots : NULL,
         .info = info,
     };
-    for (int way = 0; way < ways_of(p.type); way++) {
-        take_way(&p, way);
-        memset(given.host, 0xff, given.bytes);
-        lu_batch_upload(&given);
-        CHECK_CUDA(cudaMemset(info, 0xff, (size_t)count * sizeof *info));
-        CHECK_CUDA(td_lu_solve(&p, NULL));
-        lu_batch_download(&given);
-        snprintf(what, sizeof what, "inverse, %s, %d vectors by %d lanes", kind, p.together,
-                 p.lanes);
-        lu_batch_compare(&given, &wanted, what);
-        compare_ints(info, f->info, count, "info of the inverse", &f->a);
-    }
+    memset(given.host, 0xff, given.bytes);
+    snprintf(what, sizeof what, "inverse, %s", kind);
+    check_vectors(p, &given, &wanted, f->info, what);
     if (n <= TD_LU_MOST_INVERTED && f->has_pivots)
         check_whole_inverse(f, &given, &wanted, info, kind);
     device_free(pivots);
@@ -235,7 +229,7 @@ static void check_solution(const factored *f, td_lu_operation op, int vectors, c
         .pivots = f->has_pivots ? pivots : NULL,
     };
     snprintf(what, sizeof what, "solution, operation %d, %s", op, kind);
-    check_vectors(p, &given, &wanted, what);
+    check_vectors(p, &given, &wanted, NULL, what);
     device_free(pivots);
     lu_batch_free(&given);
     lu_batch_free(&wanted);
@@ -390,7 +384,7 @@ static void check_triangle(td_lu_type type, int n, int vectors, int bits, double
                              .alpha_im = cimag(rounded),
                              .device_alpha = on_device ? scalar.device : NULL};
     snprintf(what, sizeof what, "triangle, bits %x", bits);
-    check_vectors(p, &given, &wanted, what);
+    check_vectors(p, &given, &wanted, NULL, what);
     lu_batch *const all[] = {&a, &given, &wanted, &scalar};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) lu_batch_free(all[i]);
 }

@@ -105,17 +105,6 @@ static td_matrix matrices(dense_state *s, const dense_case *c, const test_matrix
     return (td_matrix){.array = upload(s, at, (int64_t)sizeof at), .ld = m[0]->ld};
 }
 
-static td_view operand(td_matrix matrix, const test_matrix *x, bool lines_are_rows)
-{
-    return (td_view){
-        .matrix = matrix,
-        .line_step = lines_are_rows ? 1 : x->ld,
-        .k_step = lines_are_rows ? x->ld : 1,
-        .k = lines_are_rows ? x->cols : x->rows,
-        .lines = (int)(lines_are_rows ? x->rows : x->cols),
-    };
-}
-
 /* Some cases go by how many elements are rounded, as mode faithful does, others by all of a
  * line. */
 static bool counts_rounded(const dense_case *c) { return c->of.seed % 2 != 0; }
@@ -213,8 +202,8 @@ dense_state dense_make(const dense_case *c)
     }
     make_masks(&s, c);
     const int64_t tiles = s.tiles[0] * s.tiles[1] * c->batch;
-    s.operand[0] = operand(matrices(&s, c, a), a[0], c->of.op_a == TANDEM_OP_N);
-    s.operand[1] = operand(matrices(&s, c, b), b[0], c->of.op_b == TANDEM_OP_T);
+    s.operand[0] = device_lines(matrices(&s, c, a), a[0], c->of.op_a == TANDEM_OP_N);
+    s.operand[1] = device_lines(matrices(&s, c, b), b[0], c->of.op_b == TANDEM_OP_T);
     s.target = (td_target){
         .c = matrices(&s, c, at_c),
         .m = (int)c->of.m,

@@ -117,18 +117,6 @@ static void masked_free(masked *t)
     free(t->masks);
 }
 
-/* Lines are the rows of a column-major matrix, or its columns. */
-static td_view operand(const test_matrix *x, double *storage, bool lines_are_rows)
-{
-    return (td_view){
-        .matrix = {.data = device_data(x, storage), .ld = x->ld},
-        .line_step = lines_are_rows ? 1 : x->ld,
-        .k_step = lines_are_rows ? x->ld : 1,
-        .k = lines_are_rows ? x->cols : x->rows,
-        .lines = (int)(lines_are_rows ? x->rows : x->cols),
-    };
-}
-
 /* Exponent of the lowest bit that is set in a finite number other than 0. */
 static int lowest_bit(double x)
 {
@@ -193,9 +181,9 @@ static unsigned long long masked_run(masked *t, test_matrix *c)
     uint16_t *const masks = device_copy(t->masks, t->mask_bytes);
     unsigned long long *const repaired = device_copy(&count, sizeof count);
     td_repair r = {
-        .operand = {operand(&t->p.a, a, of->op_a == TANDEM_OP_N),
-                    operand(&t->p.b, b, of->op_b == TANDEM_OP_T)},
-        .target = {.c = {.data = device_data(c, dc), .ld = c->ld},
+        .operand = {device_lines(device_matrix(&t->p.a, a), &t->p.a, of->op_a == TANDEM_OP_N),
+                    device_lines(device_matrix(&t->p.b, b), &t->p.b, of->op_b == TANDEM_OP_T)},
+        .target = {.c = device_matrix(c, dc),
                    .m = (int)of->m,
                    .n = (int)of->n,
                    .alpha.value.binary64 = of->alpha,

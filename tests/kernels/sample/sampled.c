@@ -66,7 +66,8 @@ sampled_call sampled_call_of(const mode *tested, const td_problem *p)
     return c;
 }
 
-void sampled_enqueue(const sampled_call *c, const td_problem *p, const meanwhile *then)
+/* The call on the stream, verified as the options say. */
+static void enqueue_verified(const sampled_call *c, const td_problem *p, const meanwhile *then)
 {
     td_sampling sampling = {0};
     td_question q;
@@ -88,14 +89,14 @@ td_sample_counts sampled_counts(const sampled_call *c)
 
 td_sample_counts sampled_run_once(const sampled_call *c, const td_problem *p, const meanwhile *then)
 {
-    sampled_enqueue(c, p, then);
+    enqueue_verified(c, p, then);
     return sampled_counts(c);
 }
 
 td_sample_counts sampled_run_captured(const sampled_call *c, const td_problem *p, int runs)
 {
     CHECK_CUDA(cudaStreamBeginCapture(sampled_stream, cudaStreamCaptureModeGlobal));
-    sampled_enqueue(c, p, &(meanwhile){NULL, NULL});
+    enqueue_verified(c, p, &(meanwhile){NULL, NULL});
     cudaGraphExec_t runnable = device_end_capture(sampled_stream);
     CHECK(td_record_samples(c->record).elements == 0, "compared while captured");
     for (int i = 0; i < runs; i++) CHECK_CUDA(cudaGraphLaunch(runnable, sampled_stream));

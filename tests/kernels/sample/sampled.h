@@ -47,9 +47,6 @@ typedef struct {
 /* Of `tested` only the name and the prices count. */
 sampled_call sampled_call_of(const mode *tested, const td_problem *p);
 
-/* The call on the stream, verified as the options say. */
-void sampled_enqueue(const sampled_call *c, const td_problem *p, const meanwhile *then);
-
 /* What has been counted of it, once the stream has done all. */
 td_sample_counts sampled_counts(const sampled_call *c);
 

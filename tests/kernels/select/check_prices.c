@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "lib/cuda/device.h"
-#include "tests/support/bits.h"
 #include "tests/kernels/support/checked.h"
 #include "tests/kernels/support/device.h"
 

@@ -64,9 +64,9 @@ td_problem checked_call(const problem *p, double *a, double *b, double *c)
                         .k = of->k,
                         .alpha.value.binary64 = of->alpha,
                         .beta.value.binary64 = of->beta,
-                        .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
-                        .b = {.data = device_data(&p->b, b), .ld = p->b.ld},
-                        .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
+                        .a = device_matrix(&p->a, a),
+                        .b = device_matrix(&p->b, b),
+                        .c = device_matrix(&p->c, c),
                         .batch = 1};
 }
 
@@ -78,17 +78,31 @@ td_product checked_lowered(const problem *p, double *a, double *b, double *c)
     return product;
 }
 
+td_run_status checked_run(const mode *m, const td_product *p, size_t limit, td_counters *counters)
+{
+    td_parameter parameter;
+    const td_engine *engine = td_engine_parse(m->name, &parameter);
+    parameter.prices = m->prices;
+    return td_engine_run(engine, p, parameter, td_device_current(), limit, counters);
+}
+
+td_run_status checked_run_in(const mode *m, const td_product *p, bool in_little)
+{
+    enum { LEAST = 1 << 14 };
+    const size_t most = td_device_current()->workspace_bytes;
+    size_t limit = in_little ? LEAST : most;
+    td_run_status status = checked_run(m, p, limit, NULL);
+    while (status == TD_RUN_NO_MEMORY && limit < most) status = checked_run(m, p, limit *= 2, NULL);
+    return status;
+}
+
 test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit,
                                    td_counters *counters)
 {
     double *a = device_upload(&p->a), *b = device_upload(&p->b), *dc = device_upload(&p->c);
-    td_parameter parameter;
-    const td_engine *engine = td_engine_parse(m->name, &parameter);
-    parameter.prices = m->prices;
     const td_product gemm = checked_lowered(p, a, b, dc);
-    CHECK(td_engine_run(engine, &gemm, parameter, td_device_current(), limit, counters) ==
-              TD_RUN_DONE,
-          "%s in %zu bytes failed: %s", m->name, limit, product_text(&p->of));
+    CHECK(checked_run(m, &gemm, limit, counters) == TD_RUN_DONE, "%s in %zu bytes failed: %s",
+          m->name, limit, product_text(&p->of));
     test_matrix c = checked_result(p, dc);
     device_free(a);
     device_free(b);

@@ -13,6 +13,14 @@ td_problem checked_call(const problem *p, double *a, double *b, double *c);
 /* The product that it is. */
 td_product checked_lowered(const problem *p, double *a, double *b, double *c);
 
+/* Enqueues it in the mode within so much workspace, as td_engine_run does; counters are in device
+ * memory, or NULL. */
+td_run_status checked_run(const mode *m, const td_product *p, size_t limit, td_counters *counters);
+
+/* The same in all workspace, or in the least power of two bytes that is enough, in which C is cut
+ * into parts. */
+td_run_status checked_run_in(const mode *m, const td_product *p, bool in_little);
+
 /* C that a product has left at `from` in device memory; nothing beside it was written. */
 test_matrix checked_result(const problem *p, const double *from);
 

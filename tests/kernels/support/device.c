@@ -53,6 +53,15 @@ double *device_upload(const test_matrix *m)
     return device_copy(m->storage, m->count * sizeof(double));
 }
 
+td_view device_lines(td_matrix matrix, const test_matrix *m, bool lines_are_rows)
+{
+    return (td_view){.matrix = matrix,
+                     .line_step = lines_are_rows ? 1 : m->ld,
+                     .k_step = lines_are_rows ? m->ld : 1,
+                     .k = lines_are_rows ? m->cols : m->rows,
+                     .lines = (int)(lines_are_rows ? m->rows : m->cols)};
+}
+
 void device_download(test_matrix *m, const double *storage)
 {
     CHECK_CUDA(cudaDeviceSynchronize());

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "kernels/view/view.h"
 #include "tests/support/matrix.h"
 
 /* Fails the test if the runtime does. */
@@ -27,6 +28,13 @@ static inline double *device_data(const test_matrix *m, double *storage)
 {
     return storage + m->guard;
 }
+static inline td_matrix device_matrix(const test_matrix *m, double *storage)
+{
+    return (td_matrix){.data = device_data(m, storage), .ld = m->ld};
+}
+
+/* The matrix as a kernel's operand, whose lines are m's rows, or its columns. */
+td_view device_lines(td_matrix matrix, const test_matrix *m, bool lines_are_rows);
 
 /* So many bytes from the host in device memory of their own, and in other memory, where all streams
  * see them; and from there. */

@@ -253,7 +253,8 @@ void routine_free(routine_case *c)
 
 /* ---- device memory ---- */
 
-void *routine_upload(const routine_case *c, const matrix *x)
+/* Real matrices are so in device memory. */
+static void *upload(const routine_case *c, const matrix *x)
 {
     return numbers_upload(x->at, matrix_count(x), c->is_complex);
 }
@@ -282,9 +283,9 @@ td_problem routine_call(const routine_case *c, td_problem p, const matrix *a, co
                         const matrix *of_c, void *memory[ROUTINE_MEMORIES])
 {
     const bool is_in_place = c->is_in_place && b == &c->b;
-    memory[0] = routine_upload(c, a);
-    memory[1] = routine_upload(c, b);
-    memory[2] = routine_upload(c, is_in_place ? b : of_c);
+    memory[0] = upload(c, a);
+    memory[1] = upload(c, b);
+    memory[2] = upload(c, is_in_place ? b : of_c);
     memory[3] = memory[4] = NULL;
     p.a = (td_matrix){.data = memory[0], .ld = a->ld};
     p.b = (td_matrix){.data = memory[1], .ld = b->ld};

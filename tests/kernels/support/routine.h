@@ -40,7 +40,6 @@ bool routine_has_side(const td_problem *p);
 bool routine_is_inside(td_triangle triangle, int64_t i, int64_t j);
 
 /* Real matrices are so in device memory. What is downloaded is like `like`. */
-void *routine_upload(const routine_case *c, const matrix *x);
 matrix routine_download(const routine_case *c, const matrix *like, const void *device);
 
 /* A scalar of a type, behind which there is poison if it is real; and the same in device memory. */

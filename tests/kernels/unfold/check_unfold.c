@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "lib/engines/proven.h"
-#include "lib/routine/lower.h"
 #include "lib/cuda/device.h"
 #include "tests/support/complex_of.h"
 #include "tests/kernels/support/checked.h"

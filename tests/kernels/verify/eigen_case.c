@@ -210,7 +210,8 @@ enum { METRICS = sizeof metrics / sizeof *metrics };
 
 /* ---- eigenpairs ---- */
 
-bool eigen_case_solve(eigen_case *c)
+/* Approximate eigenpairs of the case's matrices; false if LAPACK finds none. */
+static bool solve(eigen_case *c)
 {
     enum { WORK = 1 + 6 * EIGEN_MOST + 2 * EIGEN_MOST * EIGEN_MOST, IWORK = 3 + 5 * EIGEN_MOST };
     static double work[WORK], factor[EIGEN_MOST * EIGEN_MOST];
@@ -280,7 +281,7 @@ void eigen_case_make(uint64_t seed, eigen_case *c)
     c->bits = kinds[kind].bits;
     kinds[kind].fill(c->n, &r, c->a);
     if (c->has_b) metrics[metric].fill(c->n, &r, c->b);
-    const bool is_solved = eigen_case_solve(c);
+    const bool is_solved = solve(c);
     replace_nonfinite(c, &r);
     const char *spoilt = spoil(c, &r);
     c->is_tame = c->is_tame && is_solved;

@@ -29,7 +29,4 @@ typedef struct {
  * from it. */
 void eigen_case_make(uint64_t seed, eigen_case *c);
 
-/* Approximate eigenpairs of the case's matrices; false if LAPACK finds none. */
-bool eigen_case_solve(eigen_case *c);
-
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tests/support/test.h"
-#include "lib/model/found_out.h"
 #include "tests/lib/support/asked.h"
 #include "tests/lib/support/predicted.h"
 

@@ -252,8 +252,7 @@ static td_run_status run_in_nothing(const td_product *product) { return run(prod
 
 static td_run_status run_too_long(const td_product *product)
 {
-    td_real_product too_long;
-    td_to_real(product, &too_long);
+    td_real_product too_long = td_real_product_of(product);
     too_long.k = INT64_C(1) << 31;
     return td_engine_dgemm.run(&too_long, (td_parameter){0}, td_device_current(), SIZE_MAX, NULL);
 }

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "kernels/view/target.h"
 #include "lib/engines/engine.h"
 #include "lib/routine/real.h"
 #include "lib/cuda/device.h"
@@ -60,9 +59,7 @@ typedef struct {
 static td_real_product real_of(const problem *p, double *a, double *b, double *c)
 {
     const td_product product = checked_lowered(p, a, b, c);
-    td_real_product real;
-    td_to_real(&product, &real);
-    return real;
+    return td_real_product_of(&product);
 }
 
 /* As td_engine_run does, but by a product of real lines. */

@@ -87,8 +87,7 @@ static td_product gemm_of(const routed *r, const problem *p, double *const to[3]
                        .batch = r->batch,
                        .region = r->region};
     td_matrix *const members[] = {&gemm.a, &gemm.b, &gemm.c};
-    for (int x = 0; x < 3; x++)
-        *members[x] = (td_matrix){.data = device_data(from[x], to[x]), .ld = from[x]->ld};
+    for (int x = 0; x < 3; x++) *members[x] = device_matrix(from[x], to[x]);
     gemm.c.stride = (int64_t)p->c.count;
     return gemm;
 }
@@ -155,9 +154,8 @@ static td_route route_of(const prepared *s, uint64_t without)
     const td_traits device = td_traits_current();
     td_parameter parameter = s->parameter;
     td_route route;
-    td_real_product p;
     parameter.without_routes = without;
-    td_to_real(&s->gemm, &p);
+    const td_real_product p = td_real_product_of(&s->gemm);
     if (!s->engine->route) {
         const td_route_terms terms = td_route_terms_of(&p, parameter, &device);
         const td_binary64_launch own = td_route_binary64(p.m, p.n, p.k, p.batch, &terms);

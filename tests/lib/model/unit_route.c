@@ -12,7 +12,6 @@
 #include "tests/lib/support/predicted.h"
 #include "tests/support/route_rows.h"
 #include "lib/model/cost.h"
-#include "lib/engines/tiler.h"
 #include "kernels/residue/moduli.h"
 #include "kernels/select/estimate.h"
 

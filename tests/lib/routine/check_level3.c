@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/engines/engine.h"
 #include "lib/routine/lower.h"
-#include "lib/cuda/device.h"
 #include "tests/support/bits.h"
 #include "tests/support/complex_of.h"
 #include "tests/kernels/support/checked.h"
@@ -31,29 +29,17 @@ static const char *case_text(const routine_case *c)
 
 /* ---- running ---- */
 
-static td_run_status run(const td_product *product, size_t limit)
-{
-    td_parameter parameter;
-    const td_engine *engine = td_engine_parse(tested->name, &parameter);
-    parameter.prices = tested->prices;
-    return td_engine_run(engine, product, parameter, td_device_current(), limit, NULL);
-}
-
-/* C of the problem, whose scalars are set; a, b and c become its matrices. In all workspace, or in
- * the least power of two that is enough. */
+/* C of the problem, whose scalars are set; a, b and c become its matrices. */
 static matrix compute(const routine_case *c, td_problem p, const matrix *a, const matrix *b,
                       const matrix *of_c, bool in_little)
 {
-    enum { LEAST = 1 << 14 };
-    const size_t most = td_device_current()->workspace_bytes;
-    size_t limit = in_little ? LEAST : most;
     void *memory[ROUTINE_MEMORIES];
     td_product product;
     p = routine_call(c, p, a, b, of_c, memory);
     CHECK(td_problem_is_valid(&p) && td_lower(&p, &product), "no product: %s", case_text(c));
-    td_run_status status = run(&product, limit);
-    while (status == TD_RUN_NO_MEMORY && limit < most) status = run(&product, limit *= 2);
-    CHECK(status == TD_RUN_DONE, "status %d in %zu bytes: %s", (int)status, limit, case_text(c));
+    const td_run_status status = checked_run_in(tested, &product, in_little);
+    CHECK(status == TD_RUN_DONE, "status %d%s: %s", (int)status, in_little ? " in little" : "",
+          case_text(c));
     device_check_clean(case_text(c));
     const matrix result = routine_download(c, of_c, memory[2]);
     for (int i = 0; i < ROUTINE_MEMORIES; i++) CHECK_CUDA(cudaFree(memory[i]));

@@ -6,10 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/engines/engine.h"
 #include "lib/routine/lower.h"
 #include "kernels/view/target.h"
-#include "lib/cuda/device.h"
 #include "tests/support/bits.h"
 #include "tests/kernels/support/checked.h"
 #include "tests/kernels/support/device.h"
@@ -96,22 +94,9 @@ static td_problem call_of(const update *u, const problem *p, double *a, double *
                         .k = u->k,
                         .alpha.value.binary64 = u->alpha,
                         .beta.value.binary64 = u->beta,
-                        .a = {.data = device_data(&p->a, a), .ld = p->a.ld},
-                        .c = {.data = device_data(&p->c, c), .ld = p->c.ld},
+                        .a = device_matrix(&p->a, a),
+                        .c = device_matrix(&p->c, c),
                         .batch = 1};
-}
-
-/* Runs the mode in so much workspace, and returns what its engine does. */
-static td_run_status run(const update *u, const problem *p, double *a, double *c, size_t limit)
-{
-    td_parameter parameter;
-    td_product product;
-    const td_engine *engine = td_engine_parse(tested->name, &parameter);
-    const td_problem call = call_of(u, p, a, c);
-    parameter.prices = tested->prices;
-    CHECK(td_problem_is_valid(&call) && td_lower(&call, &product), "no product: %s",
-          update_text(u));
-    return td_engine_run(engine, &product, parameter, td_device_current(), limit, NULL);
 }
 
 /* What of C the update must not touch. */
@@ -124,23 +109,21 @@ static void check_outside(const update *u, const test_matrix *c)
                   "%s touched C(%d, %d): %s", tested->name, (int)i, (int)j, update_text(u));
 }
 
-/* C of the update, the other triangle being poison; in all workspace, or in the least power of two
- * that is enough, which cuts C into parts. */
+/* C of the update, the other triangle being poison. */
 typedef enum { ALL_WORKSPACE, LEAST_WORKSPACE } workspace;
 static test_matrix compute(const update *u, const problem *p, workspace which)
 {
-    enum { LEAST = 1 << 14 };
-    const size_t most = td_device_current()->workspace_bytes;
-    size_t limit = which == ALL_WORKSPACE ? most : LEAST;
+    td_product product;
     test_matrix c = matrix_copy(&p->c);
     for (int64_t j = 0; j < u->n; j++)
         for (int64_t i = 0; i < u->n; i++)
             if (!is_inside(u, i, j)) *matrix_at(&c, i, j) = poison(i, j);
     double *a = device_upload(&p->a), *dc = device_upload(&c);
-    td_run_status status = run(u, p, a, dc, limit);
-    while (status == TD_RUN_NO_MEMORY && limit < most) status = run(u, p, a, dc, limit *= 2);
-    CHECK(status == TD_RUN_DONE, "%s failed (%d) in %zu bytes: %s", tested->name, (int)status,
-          limit, update_text(u));
+    const td_problem call = call_of(u, p, a, dc);
+    CHECK(td_problem_is_valid(&call) && td_lower(&call, &product), "no product: %s",
+          update_text(u));
+    const td_run_status status = checked_run_in(tested, &product, which == LEAST_WORKSPACE);
+    CHECK(status == TD_RUN_DONE, "%s failed (%d): %s", tested->name, (int)status, update_text(u));
     device_check_clean(update_text(u));
     device_download(&c, dc);
     device_free(a);

@@ -24,10 +24,8 @@ td_real_product real_product(int64_t m, int64_t n, int64_t k, int64_t batch)
 {
     const td_problem p = product(m, n, k, batch);
     td_product lowered;
-    td_real_product real;
     assert_true(td_lower(&p, &lowered));
-    td_to_real(&lowered, &real);
-    return real;
+    return td_real_product_of(&lowered);
 }
 
 td_model model_of(const char *card)
