@@ -12,6 +12,7 @@
 #include "lib/model/route.h"
 #include "lib/options/nearest.h"
 #include "lib/report/json_text.h"
+#include "tools/columns.h"
 #include "tools/machine.h"
 #include "tools/plan_call.h"
 #include "tools/tandem.h"
@@ -203,12 +204,57 @@ static void print_json(const td_options *o, const planned *of, const td_model *m
     printf("\n  ]\n}\n");
 }
 
+/* ---- the routines that can be planned ---- */
+
+static value name_of(const void *row) { return value_text(((const plan_routine *)row)->name.text); }
+static value sizes_of(const void *row) { return value_text(plan_sizes_of(row).text); }
+
+/* The options that the routine takes, each with its value where it is not given. */
+static value options_of(const void *row)
+{
+    static const char *const operations[] = {"", "--op N ", "--op NN "};
+    const plan_routine *r = row;
+    value v = {.kind = TEXT_VALUE};
+    snprintf(v.text, sizeof v.text, "%s%s%s", operations[r->kind->operations],
+             r->kind->has_side ? "--side L " : "", plan_has_batches(r) ? "--batch 1 " : "");
+    if (v.text[0]) v.text[strlen(v.text) - 1] = '\0';
+    return v;
+}
+
+static const column columns_of_routines[] = {
+    {.title = "routine", .name = "routine", .is_left = true, .of = name_of},
+    {.title = "sizes", .name = "sizes", .is_left = true, .of = sizes_of},
+    {.title = "options", .name = "options", .is_left = true, .of = options_of},
+    {0},
+};
+
+/* Returns the exit status. */
+static int print_routines(bool is_json)
+{
+    plan_routine routines[TD_ROUTINE_COUNT];
+    const void *rows[TD_ROUTINE_COUNT];
+    table t = {.columns = columns_of_routines, .rows = rows};
+    for (; plan_routine_at(t.count, &routines[t.count]); t.count++)
+        rows[t.count] = &routines[t.count];
+    if (is_json) {
+        table_print_json(stdout, &t);
+        printf("\n");
+        return 0;
+    }
+    sheet s = {0};
+    const bool is_filled = table_fill_sheet(&t, &s);
+    if (is_filled) sheet_print(stdout, &s);
+    sheet_free(&s);
+    return is_filled ? 0 : EXIT_FAILURE;
+}
+
 static int run(const command_line *line)
 {
     static td_model model; /* what it reads stays for the life of the process */
     td_problem p;
     td_options o;
     plan_routine r;
+    if (line->values[PLAN_WANTS_ROUTINES]) return print_routines(line->values[PLAN_WANTS_JSON]);
     if (!plan_find_routine(line->values[PLAN_ROUTINE], &r) || !plan_parse_problem(line, &r, &p) ||
         !td_options_parse(&o, environ))
         return EXIT_USAGE;
@@ -232,13 +278,11 @@ const command command_plan = {
     .most = PLAN_SIZES,
     .summary = "predict what a product takes in every mode, and which one auto would take",
     .details =
-        "C is M x N, and K the terms of a sum. Of dsyrk, dsyrkx and dsyr2k, which make a triangle "
-        "of an N x N matrix, only N and K are given; of dpotrf, dpotri and dsyevd only N; of "
-        "dsymm, "
-        "dtrmm, dtrsm, dgetrf and dgeqrf only M and N; of dgetrs and dpotrs N and the right-hand "
-        "sides; complex ones begin with z, Hermitian ones are zhemm, zherk, "
-        "zherkx and zher2k. Without "
-        "--device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
+        "C is M x N, and K the terms of a sum. A routine is given the sizes that it has: of one "
+        "triangle, and of what is square, there is no M; of dgetrs and dpotrs N is the order and K "
+        "the right-hand sides; of dorgqr and dormqr K are the reflectors. --routines lists all "
+        "routines, the sizes of each, and the options that it takes, as they are by default. "
+        "Without --device it is the first GPU of this machine, as `tandem calibrate` measured it; without "
         "a GPU, the card that the host device stands for.",
     .options =
         {[PLAN_BATCH] = {"batch", "COUNT", "so many products in one call"},
@@ -248,8 +292,8 @@ const command command_plan = {
          [PLAN_WANTS_JSON] = {"json", NULL, "print it as JSON, times in seconds"},
          [PLAN_ROUTINE] =
              {"routine", "ROUTINE",
-              "dgemm, dsymm, dsyrk, dtrsm, zherk, dgetrf, dgetrs, dsyevd, ...; dgemm without "
-              "it"},
-         [PLAN_SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"}},
+              "one that --routines lists, e.g. dsyrk, zgemm or dgetrf; dgemm without it"},
+         [PLAN_SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"},
+         [PLAN_WANTS_ROUTINES] = {"routines", NULL, "list the routines that can be planned"}},
     .run = run,
 };

@@ -26,29 +26,28 @@ static const td_routine_id routines[] = {
 
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
-plan_name plan_routine_name(int number)
+bool plan_routine_at(int number, plan_routine *r)
 {
-    plan_name made = {""};
-    if (number >= ROUTINES) return made;
-    snprintf(made.text, sizeof made.text, "%s",
-             td_name_in_library(td_routines[routines[number]].name));
-    made.text[0] = (char)tolower((unsigned char)made.text[0]);
-    return made;
+    if (number >= ROUTINES) return false;
+    *r = (plan_routine){.of = &td_routines[routines[number]]};
+    r->kind = &td_kinds[r->of->kind];
+    snprintf(r->name.text, sizeof r->name.text, "%s", td_name_in_library(r->of->name));
+    r->name.text[0] = (char)tolower((unsigned char)r->name.text[0]);
+    return true;
 }
 
 bool plan_find_routine(const char *name, plan_routine *found)
 {
-    plan_name known[ROUTINES];
-    char names[ROUTINES * (sizeof known->text + 2)] = "", question[TD_QUESTION_BYTES];
+    plan_routine known[ROUTINES];
+    char names[ROUTINES * (sizeof known->name + 2)] = "", question[TD_QUESTION_BYTES];
     td_nearest search = {.name = name};
-    for (int i = 0; i < ROUTINES; i++) {
+    for (int i = 0; plan_routine_at(i, &known[i]); i++) {
         const size_t used = strlen(names);
-        known[i] = plan_routine_name(i);
-        const td_routine *of = &td_routines[routines[i]];
-        *found = (plan_routine){known[i], of, &td_kinds[of->kind]};
-        if (!name || strcmp(known[i].text, name) == 0) return true;
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", known[i].text);
-        td_nearest_offer(&search, known[i].text);
+        const char *const text = known[i].name.text;
+        *found = known[i];
+        if (!name || strcmp(text, name) == 0) return true;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", text);
+        td_nearest_offer(&search, text);
     }
     complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
     return false;
@@ -99,32 +98,40 @@ static bool parse_side(const char *text, const plan_routine *r, td_problem *p)
     return false;
 }
 
+plan_sizes plan_sizes_of(const plan_routine *r)
+{
+    plan_sizes sizes;
+    snprintf(sizes.text, sizeof sizes.text, "%sN%s", r->kind->has_m ? "M " : "",
+             r->kind->has_k ? " K" : "");
+    return sizes;
+}
+
 static bool parse_sizes(const command_line *line, const plan_routine *r, td_problem *p)
 {
-    const struct {
-        const char *name;
-        int64_t *size;
-        bool is_taken;
-    } sizes[PLAN_SIZES] = {
-        {"M", &p->m, r->kind->has_m}, {"N", &p->n, true}, {"K", &p->k, r->kind->has_k}};
+    const plan_sizes sizes = plan_sizes_of(r);
     int used = 0;
-    for (int i = 0; i < PLAN_SIZES; i++) {
-        if (!sizes[i].is_taken) continue;
+    for (const char *name = sizes.text; *name; name++) {
+        if (*name == ' ') continue;
+        int64_t *const size = *name == 'M' ? &p->m : *name == 'N' ? &p->n : &p->k;
+        const char shown[] = {*name, '\0'};
         if (line->count <= used) {
-            complain("%s is missing; see tandem plan --help", sizes[i].name);
+            complain("%s is missing; %s takes %s", shown, r->name.text, sizes.text);
             return false;
         }
-        if (!parse_size(sizes[i].name, line->arguments[used++], sizes[i].size)) return false;
+        if (!parse_size(shown, line->arguments[used++], size)) return false;
     }
     if (line->count > used)
-        complain("'%s' is one size too many for %s", line->arguments[used], r->name.text);
+        complain("'%s' is one size too many for %s, which takes %s", line->arguments[used],
+                 r->name.text, sizes.text);
     return line->count <= used;
 }
+
+bool plan_has_batches(const plan_routine *r) { return r->of->kind == TD_PRODUCT; }
 
 static bool parse_batch(const char *text, const plan_routine *r, td_problem *p)
 {
     if (!text) return true;
-    if (r->of->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
+    if (plan_has_batches(r)) return parse_size("--batch", text, &p->batch);
     complain("--batch is '%s'; %s has no batches", text, r->name.text);
     return false;
 }

@@ -16,6 +16,7 @@ enum {
     PLAN_WANTS_JSON,
     PLAN_ROUTINE,
     PLAN_SIDE,
+    PLAN_WANTS_ROUTINES,
     PLAN_SIZES = 3
 };
 
@@ -24,15 +25,24 @@ typedef struct {
     char text[16];
 } plan_name;
 
-/* The name of a routine, by its number from 0; empty after the last one. */
-plan_name plan_routine_name(int number);
-
-/* A routine that was asked for. */
+/* A routine that can be planned. */
 typedef struct {
     plan_name name;
     const td_routine *of;
     const td_kind_info *kind;
 } plan_routine;
+
+/* The routine of that number, from 0; false after the last one. */
+bool plan_routine_at(int number, plan_routine *r);
+
+/* The sizes that the routine takes, as arguments: "M N K". */
+typedef struct {
+    char text[2 * PLAN_SIZES];
+} plan_sizes;
+plan_sizes plan_sizes_of(const plan_routine *r);
+
+/* True if calls of the routine can be a batch. */
+bool plan_has_batches(const plan_routine *r);
 
 /* The routine of that name; NULL: the first one. Complains, and returns false, if there is none. */
 bool plan_find_routine(const char *name, plan_routine *found);

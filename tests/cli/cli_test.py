@@ -446,6 +446,25 @@ class Commands(Case):
         self.add_driver()
         self.assertEqual(self.plan(100, 100, 100)[0], 'Toy 1')
 
+    def test_plan_lists_its_routines(self):
+        """With the sizes that a plan takes, and options with what they are without being given."""
+        listed = json.loads(self.shown('plan', '--routines', '--json'))
+        lines = self.shown('plan', '--routines').splitlines()
+        self.assertEqual([re.split('  +', line) for line in lines[1:]],
+                         [[text for text in row.values() if text] for row in listed])
+        self.assertEqual({row['routine'] for row in listed}, self.complete('plan', '--routine', ''))
+        found = {row['routine']: (row['sizes'], row['options']) for row in listed}
+        self.assertEqual(found['dgemm'], ('M N K', '--op NN --batch 1'))
+        self.assertEqual(found['dsyrk'], ('N K', '--op N'))
+        self.assertEqual(found['ztrsm'], ('M N', '--op N --side L'))
+        self.assertEqual(found['zpotrf'], ('N', ''))
+        for routine, (sizes, options) in found.items():
+            shown = [
+                self.shown('plan', '--json', '--routine', routine, *given,
+                           *(16 for _ in sizes.split())) for given in ((), options.split())
+            ]
+            self.assertEqual(*shown)
+
     def test_bad_plans(self):
         refused = lambda *arguments: self.tandem('plan', *arguments)
         self.assert_refused(refused(), 2, 'M is missing')
@@ -478,8 +497,9 @@ class Commands(Case):
                             'L, R')
         self.assert_refused(refused(1, 2, *dsyrk, '--side', 'L'), 2, "--side is 'L'",
                             'dsyrk has no sides')
-        self.assert_refused(refused(1, *dsyrk), 2, 'K is missing')
-        self.assert_refused(refused(1, 2, 3, *dsyrk), 2, "'3' is one size too many for dsyrk")
+        self.assert_refused(refused(1, *dsyrk), 2, 'K is missing; dsyrk takes N K')
+        self.assert_refused(refused(1, 2, 3, *dsyrk), 2,
+                            "'3' is one size too many for dsyrk, which takes N K")
         self.assert_refused(refused(1, 2, *dsyrk, '--op', 'NT'), 2, "--op is 'NT'",
                             'one of the letters')
         self.assert_refused(refused(1, 2, *dsyrk, '--batch', 5), 2, "--batch is '5'",
