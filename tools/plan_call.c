@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/call/policy.h"
 #include "lib/options/nearest.h"
 #include "lib/routine/operations.h"
 #include "tools/tandem.h"
@@ -166,17 +167,17 @@ bool plan_parse_problem(const command_line *line, const plan_routine *r, td_prob
            parse_side(line->values[PLAN_SIDE], r, called) && can_be(called, r);
 }
 
-/* Factors, or what is made of them. */
-static bool is_factored(const planned *of)
+void plan_given_sizes(const planned *of, int64_t sizes[PLAN_SIZES])
 {
-    const td_kind kind = of->question.called->kind;
-    return td_kind_is_factorisation(kind) || td_kind_is_by_factors(kind);
+    const td_problem *p = of->question.called;
+    sizes[0] = of->routine->kind->has_m ? p->m : -1;
+    sizes[1] = p->n;
+    sizes[2] = of->routine->kind->has_k ? p->k : -1;
 }
-static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
 
 void plan_print_ops(const planned *of, char text[3])
 {
-    const td_product *p = &of->question.product;
+    const td_problem *p = of->question.called;
     const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
@@ -197,12 +198,9 @@ static td_entry entry_of(const td_routine *of)
     return (td_entry)entry;
 }
 
-/* K as it was given, or the terms of the call's sums where the routine has no K. */
-static int64_t shown_k(const td_question *q, int64_t terms)
+static void add_way(planned *of, const td_way *way, double seconds)
 {
-    if (q->is_lowered) return q->product.k;
-    const bool has_reflectors = td_kind_has_reflectors(q->called->kind);
-    return has_reflectors && td_kinds[q->called->kind].has_k ? q->called->k : terms;
+    of->ways[of->count++] = (planned_way){way, seconds};
 }
 
 planned plan_call(const plan_routine *r, const td_problem *called, const td_model *model)
@@ -210,26 +208,16 @@ planned plan_call(const plan_routine *r, const td_problem *called, const td_mode
     planned of = {.routine = r};
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
-    (void)td_ways(&count);
+    const td_way *way = td_ways(&count);
     td_ask(entry_of(r->of), called, &of.question);
     const td_question *q = &of.question;
     of.terms = q->method->terms(q);
-    of.k = shown_k(q, of.terms);
-    if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
-    if (td_kind_is_by_factors(called->kind) && r->kind->has_k) of.question.product.n = called->k;
     q->method->predict(model, q, by_way);
-    for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
+    for (int i = 0; i < count; i++) add_way(&of, &way[i], by_way[i].seconds);
+    const double by_products =
+        q->method->by_native_products ? q->method->by_native_products(model, q) : -1.0;
+    if (by_products >= 0.0) add_way(&of, &td_policy_products, by_products);
     return of;
-}
-
-const char *plan_label(const planned *of)
-{
-    if (td_kind_is_by_factors(of->question.called->kind))
-        return of->routine->kind->has_k ? "solve:" : "inverse:";
-    if (of->question.called->kind == TD_EIGEN) return "vectors:";
-    if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
-    if (is_solve(of)) return "solve:";
-    return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
 }
 
 bool plan_is_there(const planned *of)
