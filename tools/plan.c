@@ -1,5 +1,6 @@
 /* plan.c - `tandem plan`: what a call (plan_call.h) takes in every mode, as a table or as JSON. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,10 +57,18 @@ static double found_out_of(const td_way *way, const td_decision *d)
     return is_weighed && d->forecast.found_out > 0.0 ? d->forecast.found_out : -1.0;
 }
 
+/* Bits of the call by a way; what is no product is made in binary64, too, whatever the mode. */
+static double bits_of(const planned *of, const td_way *way)
+{
+    return fmin(td_bits(way->engine, way->parameter, of->terms),
+                of->question.method->most_bits(of->terms));
+}
+
 static bool is_accurate_enough(const planned *of, const planned_way *by,
                                td_option_accuracy accuracy)
 {
-    return td_policy_serves(by->way, by->seconds, td_policy_bits(accuracy, of->terms), of->terms);
+    const double bits = td_policy_bits(accuracy, of->terms);
+    return td_policy_serves(by->way, by->seconds, bits, of->terms) && bits <= bits_of(of, by->way);
 }
 
 static void print_way(const planned *of, const planned_way *by, const td_decision *d,
@@ -69,7 +78,7 @@ static void print_way(const planned *of, const planned_way *by, const td_decisio
     const double seconds = by->seconds, found_out = found_out_of(way, d);
     char bits[16] = "-", bad_data[24] = "-";
     if (found_out >= 0.0) snprintf(bad_data, sizeof bad_data, "%.4f", found_out * 1e3);
-    const double counted = td_bits(way->engine, way->parameter, of->terms);
+    const double counted = bits_of(of, way);
     if (counted >= 0.0) snprintf(bits, sizeof bits, "%.1f", counted);
     if (seconds < 0.0)
         printf("%-14s %12s %12s %9s %10s %6s\n", way->text, "-", "-", "-", "-", bits);
@@ -186,7 +195,7 @@ static void print_json_way(const planned *of, const planned_way *by, const td_mo
     printf("\"mode\": \"%s\"", way->text);
     print_json_number("seconds", by->seconds);
     print_json_number("found_out_seconds", found_out_of(way, d));
-    print_json_number("bits", td_bits(way->engine, way->parameter, of->terms));
+    print_json_number("bits", bits_of(of, way));
     printf(", \"is_accurate_enough\": %s", is_accurate_enough(of, by, accuracy) ? "true" : "false");
     print_json_route(way, of, model);
     printf("}");

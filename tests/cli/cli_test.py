@@ -281,6 +281,13 @@ class Commands(Case):
             self.assertRegex(text, f'^{line}\n')
             self.assertIn(f' bits of sums of {terms} terms\n', text)
 
+    def test_plan_of_what_no_mode_makes_faithfully(self):
+        """Panels are made in binary64, whatever the mode of the products is."""
+        plan = json.loads(self.shown('plan', '--json', '--routine', 'dgetrf', '--accuracy',
+                                     'faithful', 8192, 8192))
+        self.assertEqual(plan['auto']['native_reason'], 'no mode is as accurate as asked')
+        self.assertFalse(any(mode['is_accurate_enough'] for mode in plan['modes']), plan)
+
     def test_plan_lists_products_of_cublas(self):
         """A way that has the name of no mode is in the table, too, and said in words."""
         for routine, sizes, words in (('dsyrk', (512, 200000), "cuBLAS's products in place of its"),
@@ -460,7 +467,8 @@ class Commands(Case):
         lines = self.shown('plan', '--routines').splitlines()
         self.assertEqual([re.split('  +', line) for line in lines[1:]],
                          [[text for text in row.values() if text] for row in listed])
-        self.assertEqual({row['routine'] for row in listed}, self.complete('plan', '--routine', ''))
+        allowed = self.tandem('plan', '--routine', '?').stderr.split('allowed: ')[1]
+        self.assertEqual([row['routine'] for row in listed], allowed.rstrip('\n').split(', '))
         found = {row['routine']: (row['sizes'], row['options']) for row in listed}
         self.assertEqual(found['dgemm'], ('M N K', '--op NN --batch 1'))
         self.assertEqual(found['dsyrk'], ('N K', '--op N'))
