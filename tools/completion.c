@@ -49,8 +49,8 @@ static void print_listed(const char *kind, value_printer *print)
     if (strcmp(kind, "STRATEGY") == 0) print_strategies(print);
     if (strcmp(kind, "OPS") == 0) print_ops(print);
     for (int i = 0; strcmp(kind, "ORDER") == 0 && i < ORDERS; i++) print(merged_orders[i]);
-    for (int i = 0; strcmp(kind, "ROUTINE") == 0 && plan_routine_name(i).text[0]; i++)
-        print(plan_routine_name(i).text);
+    plan_routine r;
+    for (int i = 0; strcmp(kind, "ROUTINE") == 0 && plan_routine_at(i, &r); i++) print(r.name.text);
     if (strcmp(kind, "SIDE") == 0) {
         print("L");
         print("R");

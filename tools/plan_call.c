@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/call/policy.h"
 #include "lib/options/nearest.h"
 #include "lib/routine/operations.h"
 #include "tools/tandem.h"
@@ -26,29 +27,28 @@ static const td_routine_id routines[] = {
 
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
-plan_name plan_routine_name(int number)
+bool plan_routine_at(int number, plan_routine *r)
 {
-    plan_name made = {""};
-    if (number >= ROUTINES) return made;
-    snprintf(made.text, sizeof made.text, "%s",
-             td_name_in_library(td_routines[routines[number]].name));
-    made.text[0] = (char)tolower((unsigned char)made.text[0]);
-    return made;
+    if (number >= ROUTINES) return false;
+    *r = (plan_routine){.of = &td_routines[routines[number]]};
+    r->kind = &td_kinds[r->of->kind];
+    snprintf(r->name.text, sizeof r->name.text, "%s", td_name_in_library(r->of->name));
+    r->name.text[0] = (char)tolower((unsigned char)r->name.text[0]);
+    return true;
 }
 
 bool plan_find_routine(const char *name, plan_routine *found)
 {
-    plan_name known[ROUTINES];
-    char names[ROUTINES * (sizeof known->text + 2)] = "", question[TD_QUESTION_BYTES];
+    plan_routine known[ROUTINES];
+    char names[ROUTINES * (sizeof known->name + 2)] = "", question[TD_QUESTION_BYTES];
     td_nearest search = {.name = name};
-    for (int i = 0; i < ROUTINES; i++) {
+    for (int i = 0; plan_routine_at(i, &known[i]); i++) {
         const size_t used = strlen(names);
-        known[i] = plan_routine_name(i);
-        const td_routine *of = &td_routines[routines[i]];
-        *found = (plan_routine){known[i], of, &td_kinds[of->kind]};
-        if (!name || strcmp(known[i].text, name) == 0) return true;
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", known[i].text);
-        td_nearest_offer(&search, known[i].text);
+        const char *const text = known[i].name.text;
+        *found = known[i];
+        if (!name || strcmp(text, name) == 0) return true;
+        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", text);
+        td_nearest_offer(&search, text);
     }
     complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
     return false;
@@ -99,32 +99,40 @@ static bool parse_side(const char *text, const plan_routine *r, td_problem *p)
     return false;
 }
 
+plan_sizes plan_sizes_of(const plan_routine *r)
+{
+    plan_sizes sizes;
+    snprintf(sizes.text, sizeof sizes.text, "%sN%s", r->kind->has_m ? "M " : "",
+             r->kind->has_k ? " K" : "");
+    return sizes;
+}
+
 static bool parse_sizes(const command_line *line, const plan_routine *r, td_problem *p)
 {
-    const struct {
-        const char *name;
-        int64_t *size;
-        bool is_taken;
-    } sizes[PLAN_SIZES] = {
-        {"M", &p->m, r->kind->has_m}, {"N", &p->n, true}, {"K", &p->k, r->kind->has_k}};
+    const plan_sizes sizes = plan_sizes_of(r);
     int used = 0;
-    for (int i = 0; i < PLAN_SIZES; i++) {
-        if (!sizes[i].is_taken) continue;
+    for (const char *name = sizes.text; *name; name++) {
+        if (*name == ' ') continue;
+        int64_t *const size = *name == 'M' ? &p->m : *name == 'N' ? &p->n : &p->k;
+        const char shown[] = {*name, '\0'};
         if (line->count <= used) {
-            complain("%s is missing; see tandem plan --help", sizes[i].name);
+            complain("%s is missing; %s takes %s", shown, r->name.text, sizes.text);
             return false;
         }
-        if (!parse_size(sizes[i].name, line->arguments[used++], sizes[i].size)) return false;
+        if (!parse_size(shown, line->arguments[used++], size)) return false;
     }
     if (line->count > used)
-        complain("'%s' is one size too many for %s", line->arguments[used], r->name.text);
+        complain("'%s' is one size too many for %s, which takes %s", line->arguments[used],
+                 r->name.text, sizes.text);
     return line->count <= used;
 }
+
+bool plan_has_batches(const plan_routine *r) { return r->of->kind == TD_PRODUCT; }
 
 static bool parse_batch(const char *text, const plan_routine *r, td_problem *p)
 {
     if (!text) return true;
-    if (r->of->kind == TD_PRODUCT) return parse_size("--batch", text, &p->batch);
+    if (plan_has_batches(r)) return parse_size("--batch", text, &p->batch);
     complain("--batch is '%s'; %s has no batches", text, r->name.text);
     return false;
 }
@@ -159,17 +167,17 @@ bool plan_parse_problem(const command_line *line, const plan_routine *r, td_prob
            parse_side(line->values[PLAN_SIDE], r, called) && can_be(called, r);
 }
 
-/* Factors, or what is made of them. */
-static bool is_factored(const planned *of)
+void plan_given_sizes(const planned *of, int64_t sizes[PLAN_SIZES])
 {
-    const td_kind kind = of->question.called->kind;
-    return td_kind_is_factorisation(kind) || td_kind_is_by_factors(kind);
+    const td_problem *p = of->question.called;
+    sizes[0] = of->routine->kind->has_m ? p->m : -1;
+    sizes[1] = p->n;
+    sizes[2] = of->routine->kind->has_k ? p->k : -1;
 }
-static bool is_solve(const planned *of) { return td_problem_is_solve(of->question.called); }
 
 void plan_print_ops(const planned *of, char text[3])
 {
-    const td_product *p = &of->question.product;
+    const td_problem *p = of->question.called;
     const char ops[] = {"NTC"[p->op_a], "NTC"[p->op_b], '\0'};
     snprintf(text, 3, "%.*s", of->routine->kind->operations, ops);
 }
@@ -190,12 +198,9 @@ static td_entry entry_of(const td_routine *of)
     return (td_entry)entry;
 }
 
-/* K as it was given, or the terms of the call's sums where the routine has no K. */
-static int64_t shown_k(const td_question *q, int64_t terms)
+static void add_way(planned *of, const td_way *way, double seconds)
 {
-    if (q->is_lowered) return q->product.k;
-    const bool has_reflectors = td_kind_has_reflectors(q->called->kind);
-    return has_reflectors && td_kinds[q->called->kind].has_k ? q->called->k : terms;
+    of->ways[of->count++] = (planned_way){way, seconds};
 }
 
 planned plan_call(const plan_routine *r, const td_problem *called, const td_model *model)
@@ -203,26 +208,16 @@ planned plan_call(const plan_routine *r, const td_problem *called, const td_mode
     planned of = {.routine = r};
     td_way_forecast by_way[TD_MOST_WAYS];
     int count;
-    (void)td_ways(&count);
+    const td_way *way = td_ways(&count);
     td_ask(entry_of(r->of), called, &of.question);
     const td_question *q = &of.question;
     of.terms = q->method->terms(q);
-    of.k = shown_k(q, of.terms);
-    if (!r->kind->has_m) of.question.product.m = called->n; /* it is square */
-    if (td_kind_is_by_factors(called->kind) && r->kind->has_k) of.question.product.n = called->k;
     q->method->predict(model, q, by_way);
-    for (int i = 0; i < count; i++) of.seconds[i] = by_way[i].seconds;
+    for (int i = 0; i < count; i++) add_way(&of, &way[i], by_way[i].seconds);
+    const double by_products =
+        q->method->by_native_products ? q->method->by_native_products(model, q) : -1.0;
+    if (by_products >= 0.0) add_way(&of, &td_policy_products, by_products);
     return of;
-}
-
-const char *plan_label(const planned *of)
-{
-    if (td_kind_is_by_factors(of->question.called->kind))
-        return of->routine->kind->has_k ? "solve:" : "inverse:";
-    if (of->question.called->kind == TD_EIGEN) return "vectors:";
-    if (is_factored(of)) return of->routine->kind->has_k ? "of Q:" : "factors:";
-    if (is_solve(of)) return "solve:";
-    return of->question.product.region == TD_REGION_ALL ? "product:" : "update:";
 }
 
 bool plan_is_there(const planned *of)

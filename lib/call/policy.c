@@ -179,8 +179,7 @@ static int fastest_mode(const td_options *o, const td_question *q, const td_way_
     return best;
 }
 
-/* cuBLAS's products in place of its own routine. */
-static const td_way native_products = {.engine = &td_engine_dgemm, .text = "dgemm"};
+const td_way td_policy_products = {.engine = &td_engine_dgemm, .text = "dgemm"};
 
 /* Returns cuBLAS's products if they are good enough, unless the best of the modes gains by them
  * what a mode must gain by native calls; then that mode. */
@@ -192,10 +191,11 @@ static candidate faster_products(const td_options *o, const td_question *q, cons
     const int64_t terms = q->method->terms(q);
     const td_forecast forecast = {
         .mode = best.way->text, .native = seconds, .emulated = best.forecast.seconds};
-    if (!td_policy_serves(&native_products, seconds, td_policy_bits(o->accuracy, terms), terms) ||
+    if (!td_policy_serves(&td_policy_products, seconds, td_policy_bits(o->accuracy, terms),
+                          terms) ||
         !is_slower(q, model, best.way->engine, forecast))
         return best;
-    return (candidate){&native_products, {.seconds = seconds}};
+    return (candidate){&td_policy_products, {.seconds = seconds}};
 }
 
 /* How the data choose on the device. may_be_native: they may choose cuBLAS. */

@@ -42,6 +42,9 @@ double td_policy_bits(td_option_accuracy accuracy, int64_t k);
  * td_model_predict. */
 bool td_policy_serves(const td_way *way, double seconds, double bits, int64_t k);
 
+/* cuBLAS's products in place of its own routine, or in a factorisation of Tandem's: no mode. */
+extern const td_way td_policy_products;
+
 /* The least advantage over native, as a share of its time, for which a product is emulated: on a
  * device that was measured, and on one of which nothing but its properties is known. Predictions
  * are for numbers of like size: triangular factors, kernels of Gaussian processes and the like

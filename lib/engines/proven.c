@@ -113,22 +113,28 @@ double td_bits(const td_engine *engine, td_parameter parameter, int64_t k)
 
 double td_bits_of_binary64(int64_t k) { return bits_of(&td_bound_binary64, k); }
 
+/* What errors are relative to, and what C adds to them. */
+#define RELATIVE_TO "(|alpha||A||B| + |beta||C|)"
+static const char *last_rounding(const td_bound *b)
+{
+    return b->ulps > 0.0 ? ", then one rounding" : "";
+}
+
 /* Of a sum of as many terms as were measured: its error, and the whole power of two that is proven
  * of it. */
 static void print_measured(const td_bound *b, char text[TD_ERROR_TEXT])
 {
     const double proven = floor(-log2(at(b, b->measured_to).relative));
-    snprintf(text, TD_ERROR_TEXT,
-             "%s2^-%g (|alpha||A||B| + |beta||C|) measured, 2^-%g proven, to k = %d",
-             b->ulps > 0.0 ? "one rounding, and " : "", b->measured, proven, (int)b->measured_to);
+    snprintf(text, TD_ERROR_TEXT, "2^-%g " RELATIVE_TO " measured, 2^-%g proven, to k = %d%s",
+             b->measured, proven, (int)b->measured_to, last_rounding(b));
 }
 
 static void print_proven(const td_bound *b, char text[TD_ERROR_TEXT])
 {
     char terms[32] = "k";
     if (b->per_root > 0.0) snprintf(terms, sizeof terms, "%g sqrt(k)", b->per_root);
-    snprintf(text, TD_ERROR_TEXT, "%s 2^-%d |alpha||A||B| + one rounding%s", terms, b->exponent,
-             b->condition);
+    snprintf(text, TD_ERROR_TEXT, "(%s + %g) 2^-%d " RELATIVE_TO "%s%s", terms, b->constant,
+             b->exponent, last_rounding(b), b->condition);
 }
 
 const char *td_error_print(const td_engine *engine, char text[TD_ERROR_TEXT])

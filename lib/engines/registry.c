@@ -19,7 +19,7 @@ const td_engine td_engine_native = {
 const td_engine td_engine_auto = {
     .name = "auto",
     .summary =
-        "for each product the fastest of the others, native among them, by a model of the device",
+        "for each call the fastest of the others, native among them, by a model of the device",
     .error = "what TANDEM_ACCURACY asks for; as good as native's without it",
     .is_choice = true,
 };

@@ -93,52 +93,71 @@ td_run_status td_engine_run(const td_engine *engine, const td_product *p, td_par
 
 /* ---- mode fp64 for what has been begun ---- */
 
-/* True of a product whose rows and columns of C are products of their own. */
+/* True of a product whose blocks of C are products of their own. */
 static bool may_be_cut(const td_product *p)
 {
     return p->batch == 1 && !p->a.array && !p->b.array && !p->c.array &&
            p->form_a.storage == TD_STORED_FULL && p->form_b.storage == TD_STORED_FULL &&
-           p->region == TD_REGION_ALL && !td_product_has_rest(p) && !td_product_has_addend(p) &&
-           !p->adds_mirror && !p->has_real_diagonal && !p->c_in_rows && !p->whole && !p->progress;
+           !td_product_has_rest(p) && !td_product_has_addend(p) && !p->adds_mirror &&
+           !p->c_in_rows && !p->whole && !p->progress;
 }
 
-/* `count` rows of C from row `first` on. */
-static td_product rows_of(const td_product *p, int64_t first, int64_t count)
+/* Rows i .. and columns j .. of C. One of a triangle is square and on its diagonal, or all of its
+ * elements are in the triangle. */
+typedef struct {
+    int64_t i, j, m, n;
+} block;
+
+static bool is_triangle(const td_product *p, const block *b)
+{
+    return p->region != TD_REGION_ALL && b->i == b->j;
+}
+
+static td_product product_of_block(const td_product *p, const block *b)
 {
     td_product part = *p;
-    part.m = count;
-    part.a = p->op_a == TD_OP_N ? td_matrix_moved(&p->a, first, 0, p->type)
-                                : td_matrix_moved(&p->a, 0, first, p->type);
-    part.c = td_matrix_moved(&p->c, first, 0, p->type);
+    part.m = b->m;
+    part.n = b->n;
+    part.a = p->op_a == TD_OP_N ? td_matrix_moved(&p->a, b->i, 0, p->type)
+                                : td_matrix_moved(&p->a, 0, b->i, p->type);
+    part.b = p->op_b == TD_OP_N ? td_matrix_moved(&p->b, 0, b->j, p->type)
+                                : td_matrix_moved(&p->b, b->j, 0, p->type);
+    part.c = td_matrix_moved(&p->c, b->i, b->j, p->type);
+    if (is_triangle(p, b)) return part;
+    part.region = TD_REGION_ALL;
+    part.has_real_diagonal = false;
     return part;
 }
 
-/* `count` columns of C from column `first` on. */
-static td_product columns_of(const td_product *p, int64_t first, int64_t count)
-{
-    td_product part = *p;
-    part.n = count;
-    part.b = p->op_b == TD_OP_N ? td_matrix_moved(&p->b, 0, first, p->type)
-                                : td_matrix_moved(&p->b, first, 0, p->type);
-    part.c = td_matrix_moved(&p->c, 0, first, p->type);
-    return part;
-}
+/* The blocks that are still to be made, the next one last. Halving one adds at most two. */
+enum { MOST_BLOCKS = 2 * 64 + 1 };
+typedef struct {
+    block at[MOST_BLOCKS];
+    int count;
+} blocks;
 
-/* Parts of so many rows and columns of C, one after the other. */
-static td_run_status run_cut(const td_product *p, int64_t rows, int64_t columns, td_device *device,
-                             size_t workspace_limit, td_counters *counters)
+/* Puts the halves of the next block in its place; false if it is one element. */
+static bool halve_next(const td_product *p, blocks *left)
 {
-    td_run_status status = TD_RUN_DONE;
-    bool is_begun = false;
-    for (int64_t j = 0; j < p->n && status == TD_RUN_DONE; j += columns)
-        for (int64_t i = 0; i < p->m && status == TD_RUN_DONE; i += rows) {
-            const td_product in_rows = rows_of(p, i, td_smaller(rows, p->m - i)),
-                             part = columns_of(&in_rows, j, td_smaller(columns, p->n - j));
-            status = td_engine_run(&td_engine_fp64, &part, (td_parameter){0}, device,
-                                   workspace_limit, counters);
-            if (status == TD_RUN_DONE) is_begun = true;
-        }
-    return status != TD_RUN_DONE && is_begun ? TD_RUN_BROKEN : status;
+    const block b = left->at[left->count - 1];
+    const int64_t rows = td_ceil_div(b.m, 2), columns = td_ceil_div(b.n, 2), low = b.i + rows,
+                  right = b.j + columns;
+    if (b.m <= 1 && b.n <= 1) return false;
+    left->count--;
+    if (is_triangle(p, &b)) {
+        left->at[left->count++] = (block){low, right, b.m - rows, b.n - columns};
+        left->at[left->count++] = (block){b.i, b.j, rows, columns};
+        left->at[left->count++] = p->region == TD_REGION_LOWER
+                                      ? (block){low, b.j, b.m - rows, columns}
+                                      : (block){b.i, right, rows, b.n - columns};
+    } else if (b.m > b.n) {
+        left->at[left->count++] = (block){low, b.j, b.m - rows, b.n};
+        left->at[left->count++] = (block){b.i, b.j, rows, b.n};
+    } else {
+        left->at[left->count++] = (block){b.i, right, b.m, b.n - columns};
+        left->at[left->count++] = (block){b.i, b.j, b.m, columns};
+    }
+    return true;
 }
 
 static bool lacks_memory(td_run_status status)
@@ -149,10 +168,16 @@ static bool lacks_memory(td_run_status status)
 td_run_status td_engine_run_fp64(const td_product *p, td_device *device, size_t workspace_limit,
                                  td_counters *counters)
 {
-    int64_t rows = p->m, columns = p->n;
-    td_run_status status =
-        td_engine_run(&td_engine_fp64, p, (td_parameter){0}, device, workspace_limit, counters);
-    while (lacks_memory(status) && may_be_cut(p) && td_halve(rows > columns ? &rows : &columns, 1))
-        status = run_cut(p, rows, columns, device, workspace_limit, counters);
-    return status;
+    blocks left = {.at = {{0, 0, p->m, p->n}}, .count = 1};
+    bool is_begun = false;
+    while (left.count > 0) {
+        const td_product part = product_of_block(p, &left.at[left.count - 1]);
+        const td_run_status status = td_engine_run(&td_engine_fp64, &part, (td_parameter){0},
+                                                   device, workspace_limit, counters);
+        if (lacks_memory(status) && may_be_cut(p) && halve_next(p, &left)) continue;
+        if (status != TD_RUN_DONE) return is_begun ? TD_RUN_BROKEN : status;
+        is_begun = true;
+        left.count--;
+    }
+    return TD_RUN_DONE;
 }

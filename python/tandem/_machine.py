@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Optional
 
 from . import _launcher
 
 
-# Routines without their first letter that have no size M, and that have no size K.
-_WITHOUT_M = ("syrk", "syrkx", "syr2k", "herk", "herkx", "her2k", "potrf", "potri", "potrs",
-              "getrs", "syevd")
-_WITHOUT_K = ("symm", "hemm", "trmm", "trsm", "getrf", "geqrf", "potrf", "potri", "syevd")
+@functools.cache
+def _sizes() -> dict[str, list[str]]:
+    """The sizes that each routine takes, in the order in which `tandem plan` wants them."""
+    listed = _launcher.ask("plan", "--routines")
+    return {row["routine"]: row["sizes"].split() for row in listed}
 
 
 def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[str] = None,
@@ -18,10 +20,9 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
     """What a product takes in every mode, by prediction, and which one mode "auto" would take.
 
     m, n, k: C is m x n, and k the terms of a sum.
-    routine: "dgemm", "zgemm", or another that `tandem plan --help` lists with its sizes: those that
-       it lacks count for nothing. It has n and k of dsyrk, m and n of dtrsm and dgetrf, n of dpotrf
-       and dsyevd; of dgetrs and dpotrs n is the order, k the right-hand sides, and of dormqr and
-       dorgqr k the reflectors.
+    routine: "dgemm", "zgemm", or another that `tandem plan --routines` lists with its sizes: those
+       that it lacks count for nothing. Of dgetrs and dpotrs n is the order, k the right-hand sides,
+       and of dormqr and dorgqr k the reflectors.
     accuracy: as TANDEM_ACCURACY; batch: so many products in one call.
     device: the name of another device, such as "NVIDIA H200"; None: the first one of this machine.
 
@@ -29,11 +30,7 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
     predicted seconds of each; times of a GPU that was not calibrated follow from its properties.
     Raises ValueError, which names the argument and what is allowed.
     """
-    sizes = [n]
-    if routine[1:] not in _WITHOUT_M:
-        sizes.insert(0, m)
-    if routine[1:] not in _WITHOUT_K:
-        sizes.append(k)
+    given = {"M": m, "N": n, "K": k}
     options = [f"--routine={routine}"]
     if batch != 1:
         options.append(f"--batch={batch}")
@@ -41,7 +38,8 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
         options.append(f"--accuracy={accuracy}")
     if device is not None:
         options.append(f"--device={device}")
-    return _launcher.ask("plan", *options, *(str(size) for size in sizes))
+    sizes = [str(given[name]) for name in _sizes().get(routine, given)]
+    return _launcher.ask("plan", *options, *sizes)
 
 
 def devices() -> list[str]:

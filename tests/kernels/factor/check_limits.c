@@ -35,7 +35,8 @@ enum { ROUTINES = sizeof routines / sizeof *routines };
 typedef struct {
     td_kind kind;
     td_type type;
-    const td_engine *engine;
+    const td_engine *engine; /* NULL: cuBLAS's own products */
+    td_triangle triangle;
 } call;
 
 static size_t numbers_of(const call *c)
@@ -90,7 +91,7 @@ static td_run_status run(const call *c, size_t limit, double *a)
          *pivots = device_copy(a, N * sizeof(int)), *device_info = device_copy(&info, sizeof info);
     const td_problem p = {.kind = c->kind,
                           .type = c->type,
-                          .triangle = TD_LOWER,
+                          .triangle = c->triangle,
                           .m = N,
                           .n = N,
                           .k = N,
@@ -140,7 +141,7 @@ TEST(bits_are_the_same_within_any_limit)
     for (int i = 0; i < 2 * ROUTINES; i++) {
         const bool is_complex = i % 2;
         const call c = {routines[i / 2].kind, is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
-                        &td_engine_ozaki2};
+                        &td_engine_ozaki2, TD_LOWER};
         if (test_is_brief() && is_complex != (routines[i / 2].least == 0)) continue;
         if (test_is_brief())
             check(routines[i / 2].name, &c, routines[i / 2].least, LIMITS);
@@ -151,12 +152,33 @@ TEST(bits_are_the_same_within_any_limit)
     }
 }
 
+/* Once a panel is factored, the matrix cannot be had back. An update of a complex triangle that has
+ * no room then, as the triangle of all rows behind or as real lines, is made block by block. Whose
+ * products have room are other bits where they are cuBLAS's. */
+TEST(complex_triangles_need_little_memory)
+{
+    enum { LEAST = 300000 };
+    for (int i = 0; i < 4; i++) {
+        const call c = {TD_FACTOR_CHOLESKY, TD_COMPLEX_BINARY64, i / 2 ? &td_engine_fp64 : NULL,
+                        i % 2 ? TD_UPPER : TD_LOWER};
+        call by_fp64 = c;
+        by_fp64.engine = &td_engine_fp64;
+        double *const made = make_matrix(&c), *const want = make_matrix(&c);
+        const td_run_status status = run(&c, LEAST, made);
+        CHECK(run(&by_fp64, td_device_limit(td_device_current(), 0), want) == TD_RUN_DONE, "fp64");
+        CHECK(status == TD_RUN_DONE, "case %d: status %d", i, (int)status);
+        CHECK(memcmp(made, want, numbers_of(&c) * sizeof *want) == 0, "case %d: other bits", i);
+        free(want);
+        free(made);
+    }
+}
+
 /* LU needs no memory on the host device. */
 TEST(nothing_is_done_without_memory)
 {
     for (int i = 0; i < 2 * ROUTINES; i++) {
         const call c = {routines[i / 2].kind, i % 2 ? TD_COMPLEX_BINARY64 : TD_BINARY64,
-                        &td_engine_fp64};
+                        &td_engine_fp64, TD_LOWER};
         double *const a = make_matrix(&c), *const made = make_matrix(&c);
         if (c.kind != TD_FACTOR_LU || !device_is_host()) {
             const td_run_status status = run(&c, 1, made);
@@ -172,7 +194,7 @@ TEST(nothing_is_done_without_memory)
 TEST(device_is_reset_between_two_calls)
 {
     for (int i = 0; i < ROUTINES; i += test_is_brief() ? 3 : 1) {
-        const call c = {routines[i].kind, TD_BINARY64, &td_engine_ozaki2};
+        const call c = {routines[i].kind, TD_BINARY64, &td_engine_ozaki2, TD_LOWER};
         double *const before = make_matrix(&c), *const after = make_matrix(&c);
         CHECK(run(&c, td_device_limit(td_device_current(), 0), before) == TD_RUN_DONE, "before");
         const cudaError_t reset = cudaDeviceReset();

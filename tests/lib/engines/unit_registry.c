@@ -21,6 +21,26 @@ TEST(rows_are_complete)
     }
 }
 
+/* The roundings of alpha z and beta C are part of a bound: C alone is rounded once more. */
+TEST(errors_are_what_is_held)
+{
+    static const struct {
+        const td_engine *engine;
+        const char *error;
+    } wanted[] = {
+        {&td_engine_df, "2^-42.9 (|alpha||A||B| + |beta||C|) measured, 2^-38 proven, to k = 16384"},
+        {&td_engine_ts, "2^-66 (|alpha||A||B| + |beta||C|) measured, 2^-59 proven, to k = 16384, "
+                        "then one rounding"},
+        {&td_engine_ozaki2, "(4 sqrt(k) + 1) 2^-53 (|alpha||A||B| + |beta||C|), then one rounding; "
+                            "with N given, as N and the data allow"},
+        {&td_engine_fp64, "(4 sqrt(k) + 1) 2^-53 (|alpha||A||B| + |beta||C|), then one rounding, "
+                          "where nothing over- or underflows"}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        char error[TD_ERROR_TEXT];
+        assert_string_equal(td_error_print(wanted[i].engine, error), wanted[i].error);
+    }
+}
+
 /* The engine that "name:rest" names. */
 static const td_engine *parse(const td_engine *engine, const char *rest, td_parameter *parameter)
 {
