@@ -141,16 +141,14 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
-        .caller = report.options && report.options->sites ? p->caller : NULL,
+        .caller = report.options && report.options->sites ? td_site_find(p->caller) : NULL,
     };
 }
 
 td_record *td_report_find(const td_report_key *key)
 {
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    td_record *record = td_records_find(&report, key, !key->caller, NULL);
-    if (!record && key->caller)
-        record = td_records_find(&report, key, true, td_site_find(key->caller));
+    td_record *record = td_records_find(&report, key);
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
 }

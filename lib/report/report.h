@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../../kernels/device/counts.h"
+#include "../loader/site.h"
 #include "../routine/mode.h"
 #include "../routine/entries.h"
 #include "../options/options.h"
@@ -29,7 +30,7 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     int64_t m, n, k, batch;
-    const void *caller; /* NULL: not told apart */
+    const td_site *caller; /* NULL: not told apart */
 
     /* What follows from the fields above. */
     td_sample_bound bound; /* of the mode; `relative` is infinite if it promises nothing */
