@@ -6,5 +6,6 @@
  * count from where the process is now. */
 __attribute__((constructor)) static void start(void) { td_dispatch_open(td_options_in_force()); }
 
-/* For programs that made no product: others have written the report already. */
+/* For programs that made no product: others have written the report already, but for the calls of
+ * exit handlers and destructors that ran after that. */
 __attribute__((destructor)) static void finish(void) { td_process_finish(); }

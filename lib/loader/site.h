@@ -16,8 +16,9 @@ typedef struct {
 
 /* The site of an address now, which stays for the life of the process: the same one for the same
  * place, another one where another library was loaded to the address since. NULL without memory, or
- * for NULL. Any thread; takes the dynamic linker's lock where something was unloaded, or the address
- * is new, and so must not be called under a lock that code in a library's constructor may want. */
+ * for NULL. Any thread; takes the dynamic linker's lock for an address that is new, or after
+ * something was unloaded, and so must not be called under a lock that code in a library's
+ * constructor may want. */
 const td_site *td_site_find(const void *address);
 
 /* "symbol+0x1a (object)" or "object+0x1234". */

@@ -121,6 +121,11 @@ void td_report_write_so_far(void);
  * read. */
 void td_report_write(void);
 
+/* Writes the report again if calls were counted since td_report_write: exit handlers and
+ * destructors of the program may run later than that, and other threads go on. Those that a stream
+ * has no room for get a line. */
+void td_report_write_late_calls(void);
+
 /* Round a fork(). A child counts for itself, from zero. */
 void td_report_before_fork(void);
 void td_report_after_fork(bool is_child);
