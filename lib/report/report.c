@@ -16,7 +16,7 @@ static td_report report;
 static td_file_name file_name; /* as the user gave it */
 static td_report_file file;
 static td_report_stderr kept_stderr;
-static long long written_calls; /* of the report at the end of the process; under `writing` */
+static long long written_calls = -1; /* of the report at the end; -1: it is not written yet */
 static int said_error; /* errno of the last failure to write the file that was said; 0: none */
 static bool is_forked; /* this process is a fork() of the one that opened the report, and ... */
 static bool is_moved;  /* ... has not looked yet where its own goes */
@@ -54,7 +54,7 @@ static void start_again_in_child(void)
 {
     is_forked = is_moved = true;
     report.is_complete = false;
-    written_calls = 0;
+    if (written_calls > 0) written_calls = 0; /* it is forked by an exit handler */
     clock_gettime(CLOCK_REALTIME, &report.start);
     atomic_store(&due, 0);
     report.unlisted = 0;
@@ -82,7 +82,7 @@ void td_report_open(const td_options *o, const char *version)
     if (kept_stderr.copy > 0) close(kept_stderr.copy);
     kept_stderr = (td_report_stderr){.copy = -1};
     said_error = 0;
-    written_calls = 0;
+    written_calls = -1;
     atomic_store(&due, 0);
     clock_gettime(CLOCK_REALTIME, &report.start);
     if (o->report.text[0]) {
@@ -259,7 +259,8 @@ void td_report_write(void)
 static void write_late_calls(void)
 {
     const long long late = count_calls() - written_calls;
-    if (late == 0) return;
+    if (written_calls < 0 || late == 0)
+        return; /* another thread is about to write it, or all is there */
     written_calls += late;
     report.is_complete = true;
     if (goes_to_stderr() || file.is_stream)
