@@ -71,10 +71,10 @@ class Surroundings(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def library(self, name, source):
+    def library(self, name, source, *linked):
         file, target = self.folder / f"{name}.c", self.folder / f"{name}.so"
         file.write_text(source, encoding="utf-8")
-        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", target, file], check=True)
+        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", target, file, *linked], check=True)
         return target
 
     def copy_of_tandem(self, name):
@@ -179,6 +179,19 @@ class Surroundings(unittest.TestCase):
         calls = json.loads(report.read_text(encoding="utf-8"))["calls"]
         self.assertEqual([(call["site"].split()[1], call["mode"], call["count"]) for call in calls],
                          [("(first.so)", "df", 2), ("(other.so)", "fp64", 1)])
+
+    def test_a_constructor_that_multiplies(self):
+        """The rules are there though Tandem's own constructor runs later."""
+        rules, report = self.folder / "rules", self.folder / "report.json"
+        rules.write_text("m=1 -> fp64\n", encoding="utf-8")
+        stand_ins = [HOST_DEVICE / name for name in ("libcublas.so.13", "libtandem-hostdevice.so")]
+        early = self.library("early", PLUGIN + "__attribute__((constructor)) static void start("
+                             "void) { multiply(); }", *stand_ins)
+        done = run("true", TANDEM_RULES=str(rules), TANDEM_REPORT=str(report),
+                   LD_PRELOAD=":".join(map(str, [tandem, *stand_ins, early])))
+        self.assert_right(done)
+        (call,) = json.loads(report.read_text(encoding="utf-8"))["calls"]
+        self.assertEqual((call["mode"], call["choice"]), ("fp64", "a rule of TANDEM_RULES"))
 
     def test_audit(self):
         audit = self.library("audit", "unsigned la_version(unsigned v) { return v; }")
