@@ -255,31 +255,12 @@ static void put_back_all(void)
     change_count = seen_count = 0;
 }
 
-/* How often something was loaded, and unloaded, since the process started. */
-typedef struct {
-    unsigned long long loads, unloads;
-} history;
-
-static int read_history(struct dl_phdr_info *info, size_t size, void *of)
-{
-    (void)size;
-    *(history *)of = (history){info->dlpi_adds, info->dlpi_subs};
-    return 1;
-}
-
 static _Atomic unsigned long long loads_seen, unloads_seen;
-
-static history now(void)
-{
-    history h = {0};
-    dl_iterate_phdr(read_history, &h);
-    return h;
-}
 
 /* Under the lock: brings the process up to date with what was loaded. */
 static bool catch_up(void)
 {
-    const history h = now();
+    const td_images_history h = td_images_now();
     if (atomic_exchange(&unloads_seen, h.unloads) != h.unloads) seen_count = 0;
     atomic_store(&loads_seen, h.loads);
     return redirect_all();
@@ -288,7 +269,7 @@ static bool catch_up(void)
 void td_attach_look_again(void)
 {
     if (!atomic_load_explicit(&is_attached, memory_order_relaxed) ||
-        now().loads == atomic_load(&loads_seen))
+        td_images_now().loads == atomic_load(&loads_seen))
         return;
     /* A constructor that looks something up has the dynamic linker's lock, which the owner of this
      * one may wait for: then the next look-up is early enough. */

@@ -4,7 +4,8 @@
 
 /* Says what is wrong with the environment at once, not at the first product; names of files
  * count from where the process is now. */
-__attribute__((constructor)) static void start(void) { td_dispatch_open(td_options_in_force()); }
+__attribute__((constructor)) static void start(void) { td_dispatch_open(); }
 
-/* For programs that made no product: others have written the report already. */
+/* For programs that made no product: others have written the report already, but for the calls of
+ * exit handlers and destructors that ran after that. */
 __attribute__((destructor)) static void finish(void) { td_process_finish(); }

@@ -1,5 +1,6 @@
 #include "dispatch.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "../model/device_model.h"
@@ -108,8 +109,9 @@ static td_call emulate(const td_options *o, const td_question *q, const td_decis
 static td_rules *rules; /* those of the file that TANDEM_RULES names; NULL: it has faults */
 static const td_options *with_rules; /* what was in force when they were read */
 
-void td_dispatch_open(const td_options *o)
+static void read_named(void)
 {
+    const td_options *const o = td_process_options();
     (void)td_failures_open(o);
     if (!o->rules.text[0]) return;
     rules = td_rules_read(o->rules.text, o);
@@ -120,6 +122,12 @@ void td_dispatch_open(const td_options *o)
         td_log(TD_LOG_ERROR, "TANDEM_RULES has faults, so products run native");
 }
 
+void td_dispatch_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, read_named);
+}
+
 /* The options for one call: those in force, whose mode a rule may replace. NULL if there are rules
  * with faults. A rule's own options have all else as it was at the start: they also count where
  * there is no memory for others. */
@@ -127,6 +135,7 @@ static const td_options *options_of_call(const td_options *in_force, const td_qu
                                          bool *is_by_rule)
 {
     *is_by_rule = false;
+    td_dispatch_open();
     if (!in_force->rules.text[0]) return in_force;
     if (!rules) return NULL;
     const td_site *site = td_rules_ask_caller(rules) ? td_site_find(q->called->caller) : NULL;

@@ -6,9 +6,9 @@
 #include "call.h"
 #include "../options/options.h"
 
-/* Reads what options name: the rules, and the folder of TANDEM_VERIFY_DUMP. Once, when the library
- * is loaded. */
-void td_dispatch_open(const td_options *o);
+/* Reads what options name: the rules, and the folder of TANDEM_VERIFY_DUMP. Once: when the library
+ * is loaded, or at a product that another library's constructor makes before that. */
+void td_dispatch_open(void);
 
 /* True if calls of this entry have to be looked at: an arithmetic is asked for, or a report. */
 bool td_dispatch_wants(const td_options *o, td_entry entry);

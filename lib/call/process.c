@@ -192,7 +192,10 @@ void td_process_keep_times(void) { td_timer_collect(); }
 void td_process_finish(void)
 {
     static atomic_flag finished = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&finished)) return;
+    if (atomic_flag_test_and_set(&finished)) {
+        td_report_write_late_calls();
+        return;
+    }
     td_timer_collect();
     td_report_write();
 }

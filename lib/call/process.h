@@ -37,7 +37,8 @@ void td_process_keep_report(void);
  * take away the events that have them. */
 void td_process_keep_times(void);
 
-/* Collects what is known and writes the report: for the end of the process. */
+/* Collects what is known and writes the report: for the end of the process. Called again it adds
+ * the calls that were made meanwhile, and asks CUDA for nothing, which may be gone. */
 void td_process_finish(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "../options/file.h"
 #include "context.h"
 
 enum { MOST_NUMBERS = 256, UUID_TEXT = 2 * sizeof(cudaUUID_t) + 1 };
@@ -30,7 +31,9 @@ static socklen_t name_of(const char *uuid, int number, struct sockaddr_un *name)
 /* The first free number, kept by a socket that stays open; -1 if there is none. */
 static int take_number(const char *uuid)
 {
+    const td_file_standard taken = td_file_take_standard();
     const int held = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    td_file_leave_standard(&taken);
     for (int number = 0; held >= 0 && number < MOST_NUMBERS; number++) {
         struct sockaddr_un name;
         const socklen_t length = name_of(uuid, number, &name);

@@ -192,6 +192,20 @@ static void walk_all(callback *body, void *context)
     (void)function(body, context);
 }
 
+static int read_history(struct dl_phdr_info *info, size_t size, void *of)
+{
+    (void)size;
+    *(td_images_history *)of = (td_images_history){info->dlpi_adds, info->dlpi_subs};
+    return 1;
+}
+
+td_images_history td_images_now(void)
+{
+    td_images_history now = {0};
+    walk_all(read_history, &now);
+    return now;
+}
+
 /* ---- one after the other ---- */
 
 typedef struct {

@@ -39,6 +39,12 @@ void td_images_visit(void (*body)(const td_images *images, void *context), void 
  * these may call it as they start. */
 void td_images_each(bool (*is_last)(const td_image *image, void *context), void *context);
 
+/* How often something was loaded, and unloaded, since the process started. */
+typedef struct {
+    unsigned long long loads, unloads;
+} td_images_history;
+td_images_history td_images_now(void);
+
 /* True if the address is in a segment of the image. */
 bool td_image_holds(const td_image *image, const void *address);
 

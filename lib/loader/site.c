@@ -11,9 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
+#include "images.h"
+
+/* A library may be unloaded, and another one loaded to the same addresses: what is known of an
+ * address holds until something is unloaded, and is looked up again then. */
+typedef struct known {
     const void *address;
+    unsigned long long unloads; /* of the process, when it was looked up last; under the lock */
     td_site site;
+    struct known *before; /* what the address was in earlier libraries */
 } known;
 
 pthread_mutex_t td_sites_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -26,25 +32,39 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* One known place; NULL if it is new. */
-static const known *find(const known *wanted)
+/* NULL if the address is to be looked up; *unloads then says when. The history is read under the
+ * lock: a fork() waits for that, and its child would find the dynamic linker's own lock taken. */
+static const td_site *find(const void *address, unsigned long long *unloads)
 {
+    const known wanted = {.address = address};
     pthread_mutex_lock(&td_sites_lock);
-    known *const *found = tfind(wanted, &tree, compare);
-    const known *k = found ? *found : NULL;
+    known *const *found = tfind(&wanted, &tree, compare);
+    *unloads = td_images_now().unloads;
+    const td_site *site = found && (*found)->unloads == *unloads ? &(*found)->site : NULL;
     pthread_mutex_unlock(&td_sites_lock);
-    return k;
+    return site;
 }
 
-/* Keeps a place, or the one that another thread has kept meanwhile. */
-static const known *keep(known *made)
+static bool is_same(const td_site *a, const td_site *b)
 {
-    pthread_mutex_lock(&td_sites_lock);
-    known *const *kept = tsearch(made, &tree, compare);
-    const known *k = kept ? *kept : NULL;
-    pthread_mutex_unlock(&td_sites_lock);
-    if (k != made) free(made);
-    return k;
+    return a->offset == b->offset && strcmp(a->symbol, b->symbol) == 0 &&
+           strcmp(a->object, b->object) == 0;
+}
+
+/* Under the lock: has what was looked up come first among what the address was, as what it was
+ * before if it is that again. NULL without memory. */
+static const td_site *keep(known *made)
+{
+    known **const first = tsearch(made, &tree, compare), **at = first;
+    if (!first) return NULL;
+    if (*first == made) return &made->site;
+    while (*at && !is_same(&(*at)->site, &made->site)) at = &(*at)->before;
+    known *const now = *at ? *at : made;
+    if (*at) *at = now->before;
+    now->before = *first;
+    now->unloads = made->unloads;
+    *first = now;
+    return &now->site;
 }
 
 static void look_up(const void *address, td_site *site)
@@ -60,16 +80,17 @@ static void look_up(const void *address, td_site *site)
 
 const td_site *td_site_find(const void *address)
 {
-    const known wanted = {.address = address};
-    if (!address) return NULL;
-    const known *k = find(&wanted);
-    if (k) return &k->site;
-    known *made = calloc(1, sizeof *made);
-    if (!made) return NULL;
-    made->address = address;
+    unsigned long long unloads;
+    const td_site *site = address ? find(address, &unloads) : NULL;
+    known *const made = address && !site ? calloc(1, sizeof *made) : NULL;
+    if (!made) return site;
+    *made = (known){.address = address, .unloads = unloads};
     look_up(address, &made->site);
-    k = keep(made);
-    return k ? &k->site : NULL;
+    pthread_mutex_lock(&td_sites_lock);
+    site = keep(made);
+    pthread_mutex_unlock(&td_sites_lock);
+    if (site != &made->site) free(made);
+    return site;
 }
 
 void td_site_print(const td_site *site, char text[2 * TD_SITE_BYTES + 32])

@@ -14,9 +14,11 @@ typedef struct {
     unsigned long long offset;  /* from the symbol, or from the object's start if there is none */
 } td_site;
 
-/* The site of an address, looked up once; it stays for the life of the process. NULL without
- * memory, or for NULL. Any thread; takes the dynamic linker's lock at the first call for an
- * address, and so must not be called under a lock that code in a library's constructor may want. */
+/* The site of an address now, which stays for the life of the process: the same one for the same
+ * place, another one where another library was loaded to the address since. NULL without memory, or
+ * for NULL. Any thread; takes the dynamic linker's lock for an address that is new, or after
+ * something was unloaded, and so must not be called under a lock that code in a library's
+ * constructor may want. */
 const td_site *td_site_find(const void *address);
 
 /* "symbol+0x1a (object)" or "object+0x1234". */

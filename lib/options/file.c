@@ -63,9 +63,30 @@ bool td_file_name_path(const td_file_name *name, char path[TD_PATH_BYTES])
     return used < TD_PATH_BYTES || fail(ENAMETOOLONG);
 }
 
+td_file_standard td_file_take_standard(void)
+{
+    td_file_standard taken = {.count = 0};
+    for (int i = 0; i <= STDERR_FILENO; i++) {
+        if (fcntl(i, F_GETFD) >= 0) continue;
+        const int descriptor = open("/", O_PATH | O_CLOEXEC);
+        if (descriptor >= 0) taken.descriptor[taken.count++] = descriptor;
+    }
+    return taken;
+}
+
+void td_file_leave_standard(const td_file_standard *taken)
+{
+    const int error = errno;
+    for (int i = 0; i < taken->count; i++) close(taken->descriptor[i]);
+    errno = error;
+}
+
 int td_file_open(const char *path, int flags, mode_t mode)
 {
-    return open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+    const td_file_standard taken = td_file_take_standard();
+    const int descriptor = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
+    td_file_leave_standard(&taken);
+    return descriptor;
 }
 
 /* ---- writing ---- */

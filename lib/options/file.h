@@ -25,8 +25,17 @@ bool td_file_name_set(td_file_name *name, const char *pattern);
  * its own. */
 bool td_file_name_path(const td_file_name *name, char path[TD_PATH_BYTES]);
 
-/* open(2), but close-on-exec, never a controlling terminal, and ENXIO for a FIFO that nobody
- * reads. */
+/* Between the two, no file that the calling thread opens has the number of stdin, stdout or stderr,
+ * as the first ones have in a program that was started without these: what the program prints would
+ * go there. What stands in their places can be neither read nor written, as if they were closed. */
+typedef struct {
+    int descriptor[3], count;
+} td_file_standard;
+td_file_standard td_file_take_standard(void);
+void td_file_leave_standard(const td_file_standard *taken); /* errno stays */
+
+/* open(2), but close-on-exec, never a controlling terminal, ENXIO for a FIFO that nobody reads, and
+ * none of the numbers of stdin, stdout and stderr. */
 int td_file_open(const char *path, int flags, mode_t mode);
 
 /* Writes the whole text. A reader of a pipe that takes nothing for some seconds is a failure:

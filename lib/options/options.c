@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,12 +177,15 @@ bool td_options_agree(const td_options *o, const char *consequence)
 
 enum { NAME_BYTES = 32 };
 
+/* A to Z alone, whatever the program's locale: Turkish has another small letter for I. */
+static char small_letter(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
 /* The option's name without TANDEM_, in small letters. */
 static const char *short_name_of(td_option_id id, char name[NAME_BYTES])
 {
     const char *letters = td_option_table[id].name + strlen(PREFIX);
     size_t i = 0;
-    for (; letters[i]; i++) name[i] = (char)tolower((unsigned char)letters[i]);
+    for (; letters[i]; i++) name[i] = small_letter(letters[i]);
     name[i] = '\0';
     return name;
 }

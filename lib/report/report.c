@@ -16,6 +16,7 @@ static td_report report;
 static td_file_name file_name; /* as the user gave it */
 static td_report_file file;
 static td_report_stderr kept_stderr;
+static long long written_calls = -1; /* of the report at the end; -1: it is not written yet */
 static int said_error; /* errno of the last failure to write the file that was said; 0: none */
 static bool is_forked; /* this process is a fork() of the one that opened the report, and ... */
 static bool is_moved;  /* ... has not looked yet where its own goes */
@@ -53,6 +54,7 @@ static void start_again_in_child(void)
 {
     is_forked = is_moved = true;
     report.is_complete = false;
+    if (written_calls > 0) written_calls = 0; /* it is forked by an exit handler */
     clock_gettime(CLOCK_REALTIME, &report.start);
     atomic_store(&due, 0);
     report.unlisted = 0;
@@ -80,6 +82,7 @@ void td_report_open(const td_options *o, const char *version)
     if (kept_stderr.copy > 0) close(kept_stderr.copy);
     kept_stderr = (td_report_stderr){.copy = -1};
     said_error = 0;
+    written_calls = -1;
     atomic_store(&due, 0);
     clock_gettime(CLOCK_REALTIME, &report.start);
     if (o->report.text[0]) {
@@ -141,16 +144,14 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .n = p->n,
         .k = p->k,
         .batch = p->batch,
-        .caller = report.options && report.options->sites ? p->caller : NULL,
+        .caller = report.options && report.options->sites ? td_site_find(p->caller) : NULL,
     };
 }
 
 td_record *td_report_find(const td_report_key *key)
 {
     if (!atomic_load_explicit(&is_on, memory_order_relaxed)) return NULL;
-    td_record *record = td_records_find(&report, key, !key->caller, NULL);
-    if (!record && key->caller)
-        record = td_records_find(&report, key, true, td_site_find(key->caller));
+    td_record *record = td_records_find(&report, key);
     if (!record) atomic_fetch_add_explicit(&report.unlisted, 1, memory_order_relaxed);
     return record;
 }
@@ -186,12 +187,12 @@ char *td_report_compose(size_t *length)
     return atomic_load_explicit(&is_on, memory_order_acquire) ? compose(false, length) : NULL;
 }
 
-static bool is_without_calls(void)
+static long long count_calls(void)
 {
     td_records_lock();
-    const bool is_empty = td_report_add_up(&report).intercepted == 0;
+    const long long count = td_report_add_up(&report).intercepted;
     td_records_unlock();
-    return is_empty;
+    return count;
 }
 
 /* True if the process may have wanted calls counted: it has cuBLAS. Other programs that it starts,
@@ -234,7 +235,8 @@ static bool compose_and_write(bool is_empty)
 static void write_at_end(void)
 {
     char why[TD_LOADED_TEXT];
-    const bool is_empty = is_without_calls();
+    written_calls = count_calls();
+    const bool is_empty = written_calls == 0;
     report.is_complete = true;
     if (is_empty && is_forked) return;
     if (is_empty && !goes_to_stderr() && !has_cublas(why)) {
@@ -250,6 +252,29 @@ void td_report_write(void)
     if (!is_on || !has_destination()) return;
     pthread_mutex_lock(&writing);
     write_at_end();
+    pthread_mutex_unlock(&writing);
+}
+
+/* Under `writing`. What has gone to a stream cannot be replaced. */
+static void write_late_calls(void)
+{
+    const long long late = count_calls() - written_calls;
+    if (written_calls < 0 || late == 0)
+        return; /* another thread is about to write it, or all is there */
+    written_calls += late;
+    report.is_complete = true;
+    if (goes_to_stderr() || file.is_stream)
+        td_log(TD_LOG_WARN,
+               "the report lacks %lld calls that were made after it, as the process ended", late);
+    else
+        (void)compose_and_write(false);
+}
+
+void td_report_write_late_calls(void)
+{
+    if (!is_on || !has_destination()) return;
+    pthread_mutex_lock(&writing);
+    write_late_calls();
     pthread_mutex_unlock(&writing);
 }
 

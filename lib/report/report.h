@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "../../kernels/device/counts.h"
+#include "../loader/site.h"
 #include "../routine/mode.h"
 #include "../routine/entries.h"
 #include "../options/options.h"
@@ -29,7 +30,7 @@ typedef struct {
     td_triangle triangle;
     td_diagonal diagonal;
     int64_t m, n, k, batch;
-    const void *caller; /* NULL: not told apart */
+    const td_site *caller; /* NULL: not told apart */
 
     /* What follows from the fields above. */
     td_sample_bound bound; /* of the mode; `relative` is infinite if it promises nothing */
@@ -119,6 +120,11 @@ void td_report_write_so_far(void);
 /* Writes the report if it is on. For the end of the process, while the counters can still be
  * read. */
 void td_report_write(void);
+
+/* Writes the report again if calls were counted since td_report_write: exit handlers and
+ * destructors of the program may run later than that, and other threads go on. Those that a stream
+ * has no room for get a line. */
+void td_report_write_late_calls(void);
 
 /* Round a fork(). A child counts for itself, from zero. */
 void td_report_before_fork(void);

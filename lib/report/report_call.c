@@ -41,7 +41,7 @@ static const char *text_or_none(const char *text) { return text ? text : ""; }
 static const char *find_site(const td_record *record, char text[TD_SITE_TEXT])
 {
     text[0] = '\0';
-    if (record->site) td_site_print(record->site, text);
+    if (record->key.caller) td_site_print(record->key.caller, text);
     return text;
 }
 

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "../options/file.h"
-#include "../loader/site.h"
 #include "../model/model.h"
 #include "fields.h"
 #include "report.h"
@@ -32,7 +31,6 @@ struct td_record {
     /* Of one call in cuBLAS, predicted; negative: nobody can say. Valid if has_native. */
     _Atomic double native_seconds;
     atomic_bool has_native;
-    const td_site *site;       /* of the caller; NULL: not told apart */
     td_counted *counters;      /* NULL: kernels have counted nothing */
     td_counted *samples;       /* NULL: nothing was verified */
     td_counted *mantissa_bits; /* an int each; NULL: cuBLAS tells nothing */
@@ -62,10 +60,8 @@ void td_records_unlock(void);
 /* How many there are. Under the lock. */
 unsigned td_records_count(void);
 
-/* The record of a key; if it is new, NULL, or one that is made if `is_added`. NULL without memory,
- * too. Takes the lock. */
-td_record *td_records_find(td_report *report, const td_report_key *key, bool is_added,
-                           const td_site *site);
+/* The record of a key, which is made if it is new. NULL without memory. Takes the lock. */
+td_record *td_records_find(td_report *report, const td_report_key *key);
 
 /* Sets all counts to zero, and forgets the counters in device memory. Under the lock. */
 void td_records_empty(const td_report *report);

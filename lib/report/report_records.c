@@ -53,13 +53,12 @@ static int compare_keys(const void *left, const void *right)
     return mode ? mode : compare_texts(a->reason, b->reason);
 }
 
-static td_record *add_record(td_report *report, const td_report_key *key, const td_site *site)
+static td_record *add_record(td_report *report, const td_report_key *key)
 {
     td_record *record = calloc(1, sizeof *record);
     if (!record) return NULL;
     record->key = *key;
     record->number = record_count;
-    record->site = site;
     if (!tsearch(record, &tree, compare_keys)) {
         free(record);
         return NULL;
@@ -70,13 +69,12 @@ static td_record *add_record(td_report *report, const td_report_key *key, const 
     return record;
 }
 
-td_record *td_records_find(td_report *report, const td_report_key *key, bool is_added,
-                           const td_site *site)
+td_record *td_records_find(td_report *report, const td_report_key *key)
 {
     _Static_assert(offsetof(td_record, key) == 0, "a record is found by its key");
     pthread_mutex_lock(&lock);
     td_record *const *found = tfind(key, &tree, compare_keys);
-    td_record *record = found ? *found : is_added ? add_record(report, key, site) : NULL;
+    td_record *record = found ? *found : add_record(report, key);
     pthread_mutex_unlock(&lock);
     return record;
 }

@@ -1,14 +1,28 @@
 #include "forecast.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Appends a name and its milliseconds, with 1 to 9 decimals behind a point, whatever the locale's
+ * decimal sign is. */
+static void append(char text[TD_FORECAST_TEXT], const char *name, double seconds, int decimals)
+{
+    const size_t used = strlen(text);
+    char digits[24]; /* nine, of the part of a millisecond */
+    long long left = 1000000000, unit = 1;
+    for (int i = 0; i < decimals; i++) unit *= 10, left /= 10;
+    const long long units = llround(seconds * 1e3 * (double)unit);
+    snprintf(digits, sizeof digits, "%09lld", units % unit * left);
+    snprintf(text + used, TD_FORECAST_TEXT - used, "%s %lld.%.*s ms", name, units / unit, decimals,
+             digits);
+}
 
 char *td_forecast_print(const td_forecast *f, int decimals, char text[TD_FORECAST_TEXT])
 {
-    const double milli = 1e3;
-    const int used = snprintf(text, TD_FORECAST_TEXT, "%s %.*f ms, native %.*f ms", f->mode,
-                              decimals, milli * f->emulated, decimals, milli * f->native);
-    if (f->found_out > 0.0 && used < TD_FORECAST_TEXT)
-        snprintf(text + used, (size_t)(TD_FORECAST_TEXT - used), ", found out %.*f ms", decimals,
-                 milli * f->found_out);
+    text[0] = '\0';
+    append(text, f->mode, f->emulated, decimals);
+    append(text, ", native", f->native, decimals);
+    if (f->found_out > 0.0) append(text, ", found out", f->found_out, decimals);
     return text;
 }

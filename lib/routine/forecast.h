@@ -13,7 +13,7 @@ typedef struct {
 
 enum { TD_FORECAST_TEXT = 256 };
 
-/* Writes a valid forecast for people, in milliseconds with so many decimals: `ozaki2 1.4 ms, native
+/* Writes a valid forecast for people, in milliseconds with 1 to 9 decimals: `ozaki2 1.4 ms, native
  * 2.5 ms, found out 2.6 ms`, the last of them if it is a question. Returns text. */
 char *td_forecast_print(const td_forecast *f, int decimals, char text[TD_FORECAST_TEXT]);
 

@@ -249,6 +249,17 @@ class Reports(unittest.TestCase):
         report = read(self.report)
         self.assertEqual((report["totals"]["intercepted"], report["is_complete"]), (1, False))
 
+    def test_products_of_exit_handlers_and_destructors(self):
+        """Three, of which two come after the first report. A stream has only that."""
+        process = self.run_way("late")
+        self.assertEqual((process.returncode, process.stdout, said(process)), (0, "right\n", []))
+        report = read(self.report)
+        self.assertEqual((report["totals"]["intercepted"], report["is_complete"]), (3, True))
+        process = run("late", mode="df", TANDEM_REPORT="-")
+        self.assertEqual((process.returncode, process.stdout), (0, "right\n"))
+        self.assertIn("1 calls, 1 emulated", process.stderr)
+        self.assertIn("the report lacks 2 calls", process.stderr.splitlines()[-1])
+
     def test_exec_loses_nothing(self):
         process = self.run_way("exec", TANDEM_REPORT_EVERY="0")
         self.assertEqual((process.returncode, process.stdout), (0, "right\n"), process.stderr)

@@ -35,6 +35,27 @@ print(tandem.tandem_count_calls(), tandem.tandem_set(b"df"), tandem.tandem_attac
 tandem.tandem_report(text, len(text), ctypes.byref(needed))
 """
 
+# A product of its own, with all that it needs.
+PLUGIN = """int cublasCreate_v2(void **), cublasDestroy_v2(void *);
+int cudaMalloc(void **, unsigned long), cudaFree(void *);
+int cublasDgemm_v2(void *, int, int, int, int, int, const double *, const double *, int,
+                   const double *, int, const double *, double *, int);
+int multiply(void) {
+    void *handle, *x;
+    const double one = 1, zero = 0;
+    if (cublasCreate_v2(&handle) || cudaMalloc(&x, 8)) return 1;
+    return cublasDgemm_v2(handle, 0, 0, 1, 1, 1, &one, x, 1, x, 1, &zero, x, 1) ||
+           cublasDestroy_v2(handle) || cudaFree(x);
+}
+"""
+# Opens and closes plugins in turn; prints the status and the address of each call.
+PLUGGED = """import _ctypes, ctypes, sys
+for path in sys.argv[1:]:
+    plugin = ctypes.CDLL(path)
+    print(plugin.multiply(), ctypes.cast(plugin.multiply, ctypes.c_void_p).value)
+    _ctypes.dlclose(plugin._handle)
+"""
+
 
 def run(*command, **variables):
     environment = {
@@ -50,10 +71,10 @@ class Surroundings(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def library(self, name, source):
+    def library(self, name, source, *linked):
         file, target = self.folder / f"{name}.c", self.folder / f"{name}.so"
         file.write_text(source, encoding="utf-8")
-        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", target, file], check=True)
+        subprocess.run([*COMPILER, "-shared", "-fPIC", "-o", target, file, *linked], check=True)
         return target
 
     def copy_of_tandem(self, name):
@@ -140,6 +161,37 @@ class Surroundings(unittest.TestCase):
         done = run(sys.executable, "-c",
                    f"import ctypes; ctypes.CDLL('{tandem}'); ctypes.CDLL('{tandem}')")
         self.assert_right(done)
+
+    def test_plugins_that_take_turns_at_one_address(self):
+        """A rule for callers in one file is not for those of another that is there later."""
+        first, second = self.library("first", PLUGIN), self.library("other", PLUGIN)
+        rules, report = self.folder / "rules", self.folder / "report.json"
+        rules.write_text("caller=first.so -> df\ncaller=other.so -> fp64\n", encoding="utf-8")
+        stand_ins = [HOST_DEVICE / f"lib{name}.so.13" for name in ("cublas", "cudart")]
+        done = run(sys.executable, "-c", PLUGGED, first, second, first, TANDEM_RULES=str(rules),
+                   TANDEM_SITES="on", TANDEM_REPORT=str(report),
+                   LD_PRELOAD=":".join(map(str, [tandem, *stand_ins])))
+        self.assert_right(done)
+        statuses, addresses = zip(*(line.split() for line in done.stdout.splitlines()))
+        self.assertEqual(statuses, ("0",) * 3)
+        if len(set(addresses)) > 1:
+            self.skipTest("the loader puts each library elsewhere")
+        calls = json.loads(report.read_text(encoding="utf-8"))["calls"]
+        self.assertEqual([(call["site"].split()[1], call["mode"], call["count"]) for call in calls],
+                         [("(first.so)", "df", 2), ("(other.so)", "fp64", 1)])
+
+    def test_a_constructor_that_multiplies(self):
+        """The rules are there though Tandem's own constructor runs later."""
+        rules, report = self.folder / "rules", self.folder / "report.json"
+        rules.write_text("m=1 -> fp64\n", encoding="utf-8")
+        stand_ins = [HOST_DEVICE / name for name in ("libcublas.so.13", "libtandem-hostdevice.so")]
+        early = self.library("early", PLUGIN + "__attribute__((constructor)) static void start("
+                             "void) { multiply(); }", *stand_ins)
+        done = run("true", TANDEM_RULES=str(rules), TANDEM_REPORT=str(report),
+                   LD_PRELOAD=":".join(map(str, [tandem, *stand_ins, early])))
+        self.assert_right(done)
+        (call,) = json.loads(report.read_text(encoding="utf-8"))["calls"]
+        self.assertEqual((call["mode"], call["choice"]), ("fp64", "a rule of TANDEM_RULES"))
 
     def test_audit(self):
         audit = self.library("audit", "unsigned la_version(unsigned v) { return v; }")

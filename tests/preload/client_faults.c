@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -189,6 +190,26 @@ static void be_killed(void)
     raise(SIGKILL);
 }
 
+static work of_late_products;
+
+static void multiply_late(void) { multiply_right(&of_late_products); }
+
+static bool multiplies_at_end;
+
+__attribute__((destructor)) static void multiply_at_end(void)
+{
+    if (multiplies_at_end) multiply_late();
+}
+
+/* A product in an exit handler that was registered before the first one, and so runs after what
+ * that registers, and one in a destructor. */
+static void multiply_late_at_exit(void)
+{
+    REQUIRE(!atexit(multiply_late));
+    of_late_products = first_product();
+    multiplies_at_end = true;
+}
+
 /* ---- stderr ---- */
 
 static void close_stderr(void)
@@ -337,6 +358,7 @@ static const struct {
     {"exec", become_another},
     {"_exit", end_at_once},
     {"quick_exit", end_quickly},
+    {"late", multiply_late_at_exit},
     {"abort", abort_now},
     {"SIGTERM", be_terminated},
     {"SIGINT", be_interrupted},

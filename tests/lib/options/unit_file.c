@@ -183,6 +183,23 @@ TEST(a_pipe_that_nobody_reads_is_not_opened)
 }
 
 /* More than the pipe holds: the first reader takes all of it, the second nothing. */
+/* A program that is started without stdout and stderr prints to whatever has their numbers. */
+TEST(a_file_is_none_of_the_standard_ones)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i <= STDERR_FILENO; i++) close(i);
+        const int opened = td_file_open(path, O_WRONLY | O_CREAT, 0600);
+        const bool is_above = opened > STDERR_FILENO,
+                   is_closed_on_exec = fcntl(opened, F_GETFD) & FD_CLOEXEC;
+        _exit(is_above && is_closed_on_exec && write(STDOUT_FILENO, "text", 4) < 0 ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 TEST(a_reader_is_waited_for_but_not_for_ever)
 {
     static char text[1 << 18];

@@ -1,5 +1,6 @@
 /* The table of options: every row's default and printed form can be parsed again, and every bad
  * value is refused with one line that names the variable, the value and what is allowed. */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +405,19 @@ TEST(an_empty_value_is_none)
         assert_true(read_one(&o, td_option_table[id].name, ""));
         assert_int_equal(o.origins[id], TD_ORIGIN_DEFAULT);
     }
+}
+
+/* In Turkish the small letter of I has no dot, and tolower() does not give i. */
+TEST(names_have_the_same_letters_in_any_locale)
+{
+    char why[TD_WHY_BYTES], settings[TD_SETTINGS_BYTES];
+    td_options o;
+    if (!setlocale(LC_ALL, "tr_TR.UTF-8")) skip();
+    td_options_set_defaults(&o);
+    assert_true(td_options_change(&o, "verify=sample:3", why));
+    td_options_print_settings(&o, settings);
+    assert_non_null(strstr(settings, "verify=sample:3"));
+    setlocale(LC_ALL, "C");
 }
 
 TEST(a_refused_call_changes_nothing)

@@ -2,6 +2,7 @@
  * reads back, and as a table. */
 #define _GNU_SOURCE 1
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -195,6 +196,16 @@ TEST(forecasts_are_printed)
     assert_string_equal(td_forecast_print(&of_two, 1, text), "df 1.0 ms, native 2.5 ms");
     assert_string_equal(td_forecast_print(&of_three, 4, text),
                         "ozaki2 1.2346 ms, native 2.5000 ms, found out 2.6000 ms");
+}
+
+/* The table's other times have a point, too. */
+TEST(forecasts_have_a_point_in_any_locale)
+{
+    char text[TD_FORECAST_TEXT];
+    const td_forecast f = {.mode = "df", .native = 0.0025, .emulated = 0.001};
+    if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) skip();
+    assert_string_equal(td_forecast_print(&f, 1, text), "df 1.0 ms, native 2.5 ms");
+    setlocale(LC_ALL, "C");
 }
 
 TEST(host_device_is_named)
