@@ -125,11 +125,7 @@ const td_options *td_options_in_force(void)
     return o ? o : td_scope_of_process(options_from_start());
 }
 
-/* The options of the process, which count outside of the regions of threads. */
-static const td_options *options_of_process(void)
-{
-    return td_scope_of_process(options_from_start());
-}
+const td_options *td_process_options(void) { return td_scope_of_process(options_from_start()); }
 
 const char *td_process_stands_aside(void)
 {
@@ -152,7 +148,7 @@ static void count_if_verified(td_scope_status status, const td_options *now)
 td_scope_status td_process_set(const char *settings, char why[TD_WHY_BYTES])
 {
     const td_scope_status status = td_scope_set(options_from_start(), settings, why);
-    count_if_verified(status, options_of_process());
+    count_if_verified(status, td_process_options());
     return status;
 }
 

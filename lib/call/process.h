@@ -11,6 +11,9 @@
  * what they point to lives as long as the process. */
 const td_options *td_options_in_force(void);
 
+/* The options of the process, which count outside of the regions of threads. */
+const td_options *td_process_options(void);
+
 /* The path of the copy of Tandem that was loaded before this one, which intercepts nothing then;
  * NULL if there is none. */
 const char *td_process_stands_aside(void);
