@@ -203,6 +203,25 @@ class Commands(Case):
         for command in self.COMMANDS.split(', '):
             self.assert_refused(self.tandem(command, '--bogus'), 2, command, "'--bogus'", '--help')
 
+    def test_options_with_one_dash_are_named(self):
+        """They are no options, also where their first letter is -h; the others are."""
+        for arguments, word, meant in [(['plan', '-json', '5', '5', '5'], '-json', '--json'),
+                                       (['plan', '5', '5', '5', '-json'], '-json', '--json'),
+                                       (['run', '-mode', 'df', 'env'], '-mode', '--mode'),
+                                       (['run', '-hostgpu', 'env'], '-hostgpu', '--hostgpu'),
+                                       (['run', '--mode', 'df', '-hot', 'env'], '-hot', None),
+                                       (['report', '-x', 'r.json'], '-x', None),
+                                       (['plan', '--rout', 'dgemm', '5'], '--rout', '--routine')]:
+            meant = f'; did you mean {meant}?' if meant else '--help\n'
+            self.assert_refused(self.tandem(*arguments), 2, f"unknown option '{word}'", meant)
+        self.assertIn('tandem run', self.shown('run', '-h'))
+
+    def test_options_that_take_nothing(self):
+        self.assert_refused(self.tandem('plan', '--json=1', '5', '5', '5'), 2,
+                            "option '--json' takes no argument")
+        self.assert_refused(self.tandem('run', '--help=df'), 2,
+                            "option '--help' takes no argument")
+
     def test_modes(self):
         lines = self.tandem('modes').stdout.splitlines()
         names = [line.split()[0] for line in lines[::2]]
