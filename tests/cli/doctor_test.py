@@ -4,6 +4,7 @@ machine has.
 usage: doctor_test.py LAUNCHER VERSION COMPILER...
 """
 import json
+import os
 import stat
 import sys
 import unittest
@@ -336,6 +337,12 @@ class Doctor(Case):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
                             'No such file')
         self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
+
+    def test_what_is_no_file_is_not_waited_for(self):
+        fifo = self.folder / 'fifo'
+        os.mkfifo(fifo, 0o755)
+        self.assertIn('neither an ELF program nor a script', self.doctor(fifo, 1))
+        self.assert_refused(self.tandem('run', fifo), 126, str(fifo), 'Permission denied')
 
 
 class DoctorOnHostDevice(Case):
