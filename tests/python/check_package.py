@@ -9,11 +9,13 @@ Ends with 77, skipped, where there is no NumPy.
 
 import asyncio
 import contextlib
+import copy
 import ctypes
 import io
 import json
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -234,6 +236,13 @@ def expect_refusals(a, b):
         tandem.DeviceArray((-1, 2))
     with raises(TypeError, "typestr is '<i4'; allowed: <f8, <f4"):
         tandem.DeviceArray((1, 2), "<i4")
+    with raises(TypeError, "typestr is 'float64'; allowed: <f8, <f4"):
+        tandem.DeviceArray((1, 2), numpy.dtype("<f8"))
+    for shape in (3, (2.5, 2), "33"):
+        with raises(TypeError, f"shape is {shape!r}; allowed: a tuple of whole numbers"):
+            tandem.DeviceArray(shape)
+    with raises(TypeError, "array has elements of type 'datetime64[D]'; allowed: real numbers"):
+        tandem.to_device(numpy.datetime64("2026-11-30"))
 
 
 class Tensor:
@@ -465,6 +474,21 @@ def check_end(_):
     array = tandem.to_device(A)
     vars(tandem._memory).update(dict.fromkeys(vars(tandem._memory)))
     del array
+
+
+def check_copies(_):
+    """A copy is memory of its own: its end leaves the first array's alone."""
+    import tandem
+    a = tandem.to_device(A)
+    for other in (copy.copy(a), copy.deepcopy(a), copy.deepcopy({"a": a})["a"]):
+        expect((other.shape, other.typestr, is_same(other.to_host(), A)), (A.shape, "<f8", True))
+        assert a.__cuda_array_interface__["data"] != other.__cuda_array_interface__["data"]
+    del other
+    assert is_same(a.to_host(), A)
+    single = tandem.DeviceArray((0, 3), "<f4")
+    expect((copy.copy(single).shape, copy.copy(single).typestr), ((0, 3), "<f4"))
+    with raises(TypeError, "cannot be pickled; to_host() gives NumPy's array"):
+        pickle.dumps(a)
 
 
 def check_eigenvalues(_):
