@@ -365,6 +365,10 @@ def check_report(linked):
     expect((told["totals"]["emulated"], told["totals"]["native"]), (1, 1))
     verified, = [call["verified"] for call in told["calls"] if call["mode"] == "ts"]
     expect((verified["elements"], verified["outside"]), (8, 0))
+    # As `tandem report` has them: null is an infinite error, and of no elements there is none.
+    for worst, elements, want in ((None, 8, "inf"), (2.0**-50, 8, "8.9e-16"), (0.0, 0, "")):
+        verified = {"elements": elements, "worst": worst}
+        expect(tandem.Report(calls=[{**call, "verified": verified}]).rows()[1][-1], want)
 
 
 class Turned:
