@@ -18,8 +18,10 @@ def ask(*arguments: str) -> Any:
     Raises ValueError with the launcher's own line if it refuses the arguments, RuntimeError if it
     fails otherwise.
     """
-    done = subprocess.run([LAUNCHER, *arguments, "--json"], capture_output=True, text=True,
-                          check=False, stdin=subprocess.DEVNULL)
+    command, *rest = arguments
+    done = subprocess.run([LAUNCHER, command, "--json", *rest], capture_output=True,
+                          encoding="utf-8", errors="replace", check=False,
+                          stdin=subprocess.DEVNULL)
     try:
         return json.loads(done.stdout)
     except ValueError:

@@ -528,8 +528,10 @@ def check_machine(_):
     expect([tandem.plan(64, 48, 32, routine="dormqr")[size] for size in "mnk"], [64, 48, 32])
     with raises(ValueError, "routine"):
         tandem.plan(1, 2, 3, routine="dgemmm")
-    with raises(ValueError, "m"):
+    with raises(ValueError, "M is '-1'; allowed: 1 to "):
         tandem.plan(-1, 2, 3)
+    with raises(ValueError, "K is '--help'; allowed: 1 to "):
+        tandem.plan(1, 2, "--help")
     assert all("compute capability" in text for text in tandem.devices())
     # What an attach from outside would reach: the library that is linked to cuBLAS.
     facts = _launcher.ask("doctor", f"--attach={os.getpid()}")["facts"]
