@@ -34,4 +34,7 @@ def main() -> NoReturn:
     if sys.argv[1:2] == ["kernel"]:
         from . import _kernel
         sys.exit(_kernel.main(sys.argv[2:]))
-    os.execv(LAUNCHER, [LAUNCHER, *sys.argv[1:]])
+    try:
+        os.execv(LAUNCHER, [LAUNCHER, *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"tandem: error: cannot run '{LAUNCHER}': {error.strerror}")

@@ -540,6 +540,27 @@ def check_machine(_):
     assert tandem.__version__.count(".") == 2
 
 
+def check_texts(_):
+    """Texts that the user's locale has no letters for, and file names that are no UTF-8."""
+    code = "from tandem import _launcher, get; " \
+           "print(ascii([row for row in _launcher.ask('options') if 'REPORT' in row['name']][0]" \
+           "['value'])); print(ascii(get('report')))"
+    environment = {
+        **os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"
+    }
+    for name, shown, got in ((b"\xc3\xbc", "'\\xfc'", "'\\udcc3\\udcbc'"),
+                             (b"\xff", "'\\xff'", "'\\udcff'")):
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              env={os.fsencode(k): os.fsencode(v) for k, v in environment.items()}
+                              | {b"TANDEM_REPORT": name}, check=False)
+        expect((told.stderr, told.stdout), ("", f"{shown}\n{got}\n"))
+    told = subprocess.run([sys.executable, "-c", "from tandem import _launcher; "
+                           "_launcher.LAUNCHER = '/none'; _launcher.main()"], check=False,
+                          capture_output=True, text=True)
+    expect((told.returncode, told.stderr),
+           (1, "tandem: error: cannot run '/none': No such file or directory\n"))
+
+
 def child(queue, path):
     """In a process that is started anew."""
     import tandem
