@@ -609,6 +609,9 @@ def check_kernel(_):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             expect(_kernel.main(["install", "--mode", "oops", "--prefix", prefix]), 2)
         assert "mode is 'oops'; allowed: native, df" in said.getvalue(), said.getvalue()
+        for mode in ("ozaki2:99", "df:3", ""):
+            with raises(ValueError, f"mode is '{mode}'; "):
+                _kernel.install("t", mode=mode, prefix=prefix)
 
 
 CASES = {
