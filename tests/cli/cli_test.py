@@ -132,6 +132,26 @@ class Commands(Case):
         self.assertEqual(self.complete('run', '--hostgpu', '--', 'env', 'com'), {'completion'})
         self.assertEqual(self.complete('no-such', ''), set())
 
+    def test_completion_of_words_that_readline_cuts(self):
+        """As it does at = and :; what is offered takes the place of the last piece alone."""
+        (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        self.assertEqual(self.complete('run', '--mode', '=', 'd'), {'df', 'dd', 'd+s'})
+        self.assertEqual(self.complete('run', '--mode', '='), self.modes())
+        self.assertEqual(self.complete('run', '--report', '=', 'comp'), {'completion'})
+        self.assertEqual(self.complete('run', '--mode', 'faithful', ':', 'f'), {'fp64'})
+        self.assertEqual(self.complete('run', '--mode', '=', 'faithful', ':'), {'fp64'})
+        for mode in (['=', 'df'], ['ozaki2', ':', '14'], ['=', 'ozaki2', ':', '14']):
+            self.assertIn('env', self.complete('run', '--mode', *mode, 'en'), mode)
+        self.assertIn('--report', self.complete('run', '--mode', '=', 'df', '--rep'))
+
+    def test_completion_of_names_with_spaces(self):
+        (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        (self.folder / 'two words').mkdir()
+        self.assertEqual(self.complete('report', 'tw'), {'two words'})
+        self.assertEqual(self.complete('report', 'two\\ w'), {'two words'})
+        self.assertEqual(self.complete('run', './tw'), {'./two words'})
+        self.assertEqual(self.complete('bench', '--keep', "'two "), {'two words'})
+
     def test_completion_of_zsh(self):
         """What it hands to zsh's own functions; these are stand-ins, as they need a terminal."""
         if not shutil.which('zsh'):
