@@ -519,6 +519,9 @@ class Commands(Case):
                            *(16 for _ in sizes.split())) for given in ((), options.split())
             ]
             self.assertEqual(*shown)
+        for others in (['16', '16', '16'], ['--routine', 'dsyrk'], ['--json', '--batch', '2']):
+            self.assert_refused(self.tandem('plan', '--routines', *others), 2,
+                                'plan --routines takes --json, and nothing else')
 
     def test_bad_plans(self):
         refused = lambda *arguments: self.tandem('plan', *arguments)
