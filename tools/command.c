@@ -59,15 +59,38 @@ bool command_number(const char *option, const char *text, long least, long most,
     return false;
 }
 
-/* Says which argument getopt_long has refused (after it returned '?' or ':'). */
-static int refuse(char **argv)
+/* The word that holds what getopt_long returned last: it stays before a word of one dash until it
+ * has had all of its letters. */
+static const char *current_word(char **argv, int letter)
 {
-    const char *option = argv[optind - 1];
-    /* A missing argument is an option's whose name getopt knows. */
-    if (optopt && strncmp(option, "--", 2) == 0 && !strchr(option, '='))
-        complain("option '%s' needs an argument; see tandem %s --help", option, argv[0]);
+    const char *next = argv[optind];
+    const bool has_more = next && next[0] == '-' && letter && next[1] == letter && next[2];
+    return has_more ? next : argv[optind - 1];
+}
+
+/* Says that a command has no such option, and which one may have been meant. */
+static void refuse_unknown(const command *c, const char *word)
+{
+    td_nearest search = {.name = word + strspn(word, "-")};
+    for (const command_option *o = c->options; o < c->options + COMMAND_OPTIONS && o->name; o++)
+        td_nearest_offer(&search, o->name);
+    const bool is_near = search.best;
+    complain("unknown option '%s'; see tandem %s --help%s%s%s", word, c->name,
+             is_near ? "; did you mean --" : "", is_near ? search.best : "", is_near ? "?" : "");
+}
+
+/* Says which argument getopt_long has refused (after it returned '?' or ':'). */
+static int refuse(const command *c, char **argv)
+{
+    const char *word = current_word(argv, optopt);
+    /* Of words with two dashes optopt is set if getopt knows the name. */
+    if (!optopt || strncmp(word, "--", 2) != 0)
+        refuse_unknown(c, word);
+    else if (strchr(word, '='))
+        complain("option '%.*s' takes no argument; see tandem %s --help", (int)strcspn(word, "="),
+                 word, c->name);
     else
-        complain("unknown option '%s'; see tandem %s --help", option, argv[0]);
+        complain("option '%s' needs an argument; see tandem %s --help", word, c->name);
     return EXIT_USAGE;
 }
 
@@ -96,8 +119,13 @@ int command_execute(const command *c, int argc, char **argv)
     /* A program's own options come after its name. */
     const char *letters = c->most < 0 ? "+:h" : ":h";
     for (int o; (o = getopt_long(argc, argv, letters, list, NULL)) != -1;) {
+        const char *word = current_word(argv, o);
+        if (o == 'h' && word[1] == 'h' && word[2]) {
+            refuse_unknown(c, word); /* -hostgpu is no -h */
+            return EXIT_USAGE;
+        }
         if (o == 'h') return command_describe(c);
-        if (o < FIRST_OPTION) return refuse(argv);
+        if (o < FIRST_OPTION) return refuse(c, argv);
         line.values[o - FIRST_OPTION] = optarg ? optarg : "";
     }
     line.arguments = argv + optind;

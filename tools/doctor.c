@@ -184,10 +184,12 @@ static bool examine_process(finding *f, const char *text)
         return false;
     }
     if (!reach_print(f->facts, pid, &r)) return false;
-    if (r.reached > 0 && r.uncertain == 0)
-        conclude(f, PRELOAD_WORKS, "all that calls cuBLAS there imports it");
-    else if (r.reached > 0 || r.uncertain > 0)
+    if (r.uncertain > 0)
         conclude(f, PRELOAD_MAY_WORK, "functions that were looked up already stay cuBLAS's");
+    else if (r.unread > 0)
+        conclude(f, PRELOAD_MAY_WORK, "not all that is loaded there can be read");
+    else if (r.reached > 0)
+        conclude(f, PRELOAD_WORKS, "all that calls cuBLAS there imports it");
     else
         conclude(f, PRELOAD_FAILS, "nothing that is loaded there calls cuBLAS");
     return true;

@@ -40,9 +40,12 @@ bool elf_file_open(elf_file *file, const char *path)
     elf_version(EV_CURRENT);
     memset(file, 0, sizeof *file);
     if (snprintf(file->path, sizeof file->path, "%s", path) >= (int)sizeof file->path) return false;
-    file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    /* Whoever opens a FIFO waits for a writer. */
+    file->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file->descriptor < 0) return false;
-    file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
+    struct stat info;
+    if (fstat(file->descriptor, &info) == 0 && S_ISREG(info.st_mode))
+        file->elf = elf_begin(file->descriptor, ELF_C_READ_MMAP, NULL);
     if (file->elf && elf_kind(file->elf) == ELF_K_ELF && gelf_getehdr(file->elf, &file->header)) {
         read_segments(file);
         return true;

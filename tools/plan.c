@@ -274,15 +274,26 @@ static const column columns_of_routines[] = {
     {0},
 };
 
-/* Returns the exit status. */
-static int print_routines(bool is_json)
+/* Whatever else was given would have no effect. */
+static bool wants_routines_alone(const command_line *line)
 {
+    bool is_alone = line->count == 0;
+    for (int i = 0; i < COMMAND_OPTIONS; i++)
+        if (line->values[i] && i != PLAN_WANTS_ROUTINES && i != PLAN_WANTS_JSON) is_alone = false;
+    if (!is_alone) complain("plan --routines takes --json, and nothing else");
+    return is_alone;
+}
+
+/* Returns the exit status. */
+static int print_routines(const command_line *line)
+{
+    if (!wants_routines_alone(line)) return EXIT_USAGE;
     plan_routine routines[TD_ROUTINE_COUNT];
     const void *rows[TD_ROUTINE_COUNT];
     table t = {.columns = columns_of_routines, .rows = rows};
     for (; plan_routine_at(t.count, &routines[t.count]); t.count++)
         rows[t.count] = &routines[t.count];
-    if (is_json) {
+    if (line->values[PLAN_WANTS_JSON]) {
         table_print_json(stdout, &t);
         printf("\n");
         return 0;
@@ -300,7 +311,7 @@ static int run(const command_line *line)
     td_problem p;
     td_options o;
     plan_routine r;
-    if (line->values[PLAN_WANTS_ROUTINES]) return print_routines(line->values[PLAN_WANTS_JSON]);
+    if (line->values[PLAN_WANTS_ROUTINES]) return print_routines(line);
     if (!plan_find_routine(line->values[PLAN_ROUTINE], &r) || !plan_parse_problem(line, &r, &p) ||
         !td_options_parse(&o, environ))
         return EXIT_USAGE;

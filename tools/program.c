@@ -7,12 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0 if the file can be executed, else an errno value. */
+/* 0 if the file can be executed, else an errno value: of what is no file the kernel's. */
 static int check(const char *path)
 {
     struct stat info;
     if (stat(path, &info) != 0) return errno;
     if (S_ISDIR(info.st_mode)) return EISDIR;
+    if (!S_ISREG(info.st_mode)) return EACCES;
     return access(path, X_OK) == 0 ? 0 : errno;
 }
 
@@ -57,7 +58,8 @@ static char *next_word(char **rest) { return strtok_r(NULL, " \t", rest); }
 /* The first line of a text, cut to the buffer; false if the file is none. */
 static bool read_line(const char *path, char line[PATH_MAX])
 {
-    FILE *file = fopen(path, "r");
+    struct stat info;
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "r") : NULL;
     if (!file) return false;
     const size_t bytes = fread(line, 1, PATH_MAX - 1, file);
     fclose(file);

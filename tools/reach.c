@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/routine/entries.h"
 #include "tools/elf_file.h"
@@ -41,10 +42,24 @@ static bool is_cublas(const elf_file *file)
     return name && strncmp(name, "libcublas", strlen("libcublas")) == 0;
 }
 
-static void examine(FILE *facts, const char *path, reach *found)
+/* A file that is there and is no library has nothing to say; a memfd is no file. */
+static void note_unread(FILE *facts, const char *path, const char *place, reach *found)
+{
+    if (access(place, R_OK) == 0 || strncmp(path, "/memfd:", strlen("/memfd:")) == 0) return;
+    visible_line(facts, "unread:      %s", path);
+    found->unread++;
+}
+
+/* The file is opened where the process sees it: one in a container has a root of its own. */
+static void examine(FILE *facts, long pid, const char *path, reach *found)
 {
     elf_file file;
-    if (!elf_file_open(&file, path)) return;
+    char place[2 * PATH_MAX];
+    snprintf(place, sizeof place, "/proc/%ld/root%s", pid, path);
+    if (!elf_file_open(&file, place)) {
+        note_unread(facts, path, place, found);
+        return;
+    }
     const bool is_tandem = elf_file_exports(&file, "tandem_version") != ELF_NO_EXPORT;
     const int count = is_tandem || is_cublas(&file) ? 0 : count_wrapped(&file);
     found->has_tandem |= is_tandem;
@@ -60,6 +75,13 @@ static void examine(FILE *facts, const char *path, reach *found)
     elf_file_close(&file);
 }
 
+/* True if a line of /proc/PID/maps is of memory that holds code, by its rights: "r-xp". */
+static bool is_code(const char *line)
+{
+    const char *rights = strchr(line, ' ');
+    return rights && strlen(rights) > 3 && rights[3] == 'x';
+}
+
 bool reach_print(FILE *facts, long pid, reach *found)
 {
     char name[64], line[PATH_MAX + 128], last[PATH_MAX + 128] = "";
@@ -73,11 +95,11 @@ bool reach_print(FILE *facts, long pid, reach *found)
     /* The mappings of a file follow one another. */
     while (fgets(line, sizeof line, maps)) {
         char *path = strchr(line, '/');
-        if (!path) continue;
+        if (!path || !is_code(line)) continue;
         path[strcspn(path, "\n")] = '\0';
         if (strcmp(path, last) == 0) continue;
         strcpy(last, path);
-        examine(facts, path, found);
+        examine(facts, pid, path, found);
     }
     fclose(maps);
     return true;

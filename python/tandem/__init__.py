@@ -14,6 +14,8 @@ child; a process that is started anew ("spawn") begins with what its environment
 enable itself.
 """
 
+from typing import TYPE_CHECKING
+
 from ._launcher import main
 from ._library import Error, NotProven
 from ._machine import devices, plan
@@ -29,8 +31,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
-    if name == "__version__":
-        from . import _library
-        return _library.library().tandem_version().decode()
-    raise AttributeError(f"module 'tandem' has no attribute '{name}'")
+__version__: str  # made at the first use, as it opens the library
+
+# Hidden from type checkers, for which a module that has this has any name.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> str:
+        if name == "__version__":
+            from . import _library
+            return _library.library().tandem_version().decode()
+        raise AttributeError(f"module 'tandem' has no attribute '{name}'")

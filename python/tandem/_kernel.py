@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import Sequence
 
-from . import _launcher
+from . import _launcher, _regions
 
 
 def _spec(display_name: str, mode: str, report: str) -> dict[str, object]:
@@ -37,9 +37,8 @@ def install(name: str = "tandem", *, mode: str = "auto", prefix: str = "", repor
     not installed.
     """
     from jupyter_client.kernelspec import KernelSpecManager
-    known = [row["name"] for row in _launcher.ask("modes")]
-    if mode.partition(":")[0] not in known:
-        raise ValueError(f"mode is '{mode}'; allowed: {', '.join(known)}")
+    with _regions.mode(mode):
+        pass  # it is one
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as file:
             json.dump(_spec(f"Python (Tandem, {mode})", mode, report), file, indent=1)

@@ -18,8 +18,10 @@ def ask(*arguments: str) -> Any:
     Raises ValueError with the launcher's own line if it refuses the arguments, RuntimeError if it
     fails otherwise.
     """
-    done = subprocess.run([LAUNCHER, *arguments, "--json"], capture_output=True, text=True,
-                          check=False, stdin=subprocess.DEVNULL)
+    command, *rest = arguments
+    done = subprocess.run([LAUNCHER, command, "--json", *rest], capture_output=True,
+                          encoding="utf-8", errors="replace", check=False,
+                          stdin=subprocess.DEVNULL)
     try:
         return json.loads(done.stdout)
     except ValueError:
@@ -32,4 +34,7 @@ def main() -> NoReturn:
     if sys.argv[1:2] == ["kernel"]:
         from . import _kernel
         sys.exit(_kernel.main(sys.argv[2:]))
-    os.execv(LAUNCHER, [LAUNCHER, *sys.argv[1:]])
+    try:
+        os.execv(LAUNCHER, [LAUNCHER, *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"tandem: error: cannot run '{LAUNCHER}': {error.strerror}")

@@ -7,12 +7,13 @@ import contextlib
 import ctypes
 import functools
 import math
+import operator
 import os
 from typing import Any, Callable, Iterator, Optional
 
 from . import _arrays, _library
 
-_TO_DEVICE, _TO_HOST = 1, 2  # cudaMemcpyKind
+_TO_DEVICE, _TO_HOST, _ON_DEVICE = 1, 2, 3  # cudaMemcpyKind
 _WITHOUT_TIME = 2  # cudaEventDisableTiming
 _MOST_BYTES = 2**63 - 1
 
@@ -112,18 +113,28 @@ def _as_numpy(to_host: Callable[[], Any], dtype: Any, copy: Optional[bool]) -> A
     return host if dtype is None else host.astype(dtype)
 
 
+def _sizes(shape: Any) -> tuple[int, ...]:
+    try:
+        return tuple(operator.index(size) for size in shape)
+    except TypeError:
+        raise TypeError(f"shape is {shape!r}; allowed: a tuple of whole numbers") from None
+
+
 class DeviceArray:
     """Numbers in device memory, row after row, until the object goes.
 
-    Has __cuda_array_interface__, so that CuPy, PyTorch and Numba can take it as it is. shape and
-    dtype as NumPy's; dtype is "<f8" or "<f4".
+    Has __cuda_array_interface__, so that CuPy, PyTorch and Numba can take it as it is.
+
+    shape: a size for each dimension; typestr: "<f8" or "<f4". The numbers are not set.
+
+    Raises TypeError and ValueError, which name the argument; MemoryError; tandem.Error.
     """
 
     def __init__(self, shape: tuple[int, ...], typestr: str = _arrays.FLOAT64) -> None:
-        self.shape = tuple(int(size) for size in shape)
+        self.shape = _sizes(shape)
         if any(size < 0 for size in self.shape):
             raise ValueError(f"shape is {self.shape}; allowed: sizes from 0")
-        if typestr not in _arrays.TYPES:
+        if not isinstance(typestr, str) or typestr not in _arrays.TYPES:
             raise TypeError(f"typestr is '{typestr}'; allowed: {', '.join(_arrays.TYPES)}")
         self.typestr = typestr
         self.nbytes = math.prod(self.shape) * _arrays.bytes_of(typestr)
@@ -153,6 +164,21 @@ class DeviceArray:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return _as_numpy(self.to_host, dtype, copy)
+
+    def __copy__(self) -> DeviceArray:
+        """Another one with the same numbers, once the default stream has made them."""
+        with device_of(self._pointer.value or 0):
+            other = DeviceArray(self.shape, self.typestr)
+            wait(0)
+            _check(_runtime().cudaMemcpy(other._pointer, self._pointer, self.nbytes, _ON_DEVICE))
+        return other
+
+    def __deepcopy__(self, _memo: Any) -> DeviceArray:
+        return self.__copy__()
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        raise TypeError("a DeviceArray is in the memory of a device, and cannot be pickled; "
+                        "to_host() gives NumPy's array")
 
     def __del__(self, getpid: Any = os.getpid, runtime: Any = _runtime) -> None:
         # A child of fork() has no part in its parent's device memory. Where the interpreter ends,
@@ -193,12 +219,12 @@ def to_device(array: Any) -> DeviceArray:
     """A copy of an array of NumPy, or of what NumPy makes one of, as binary64 numbers in device
     memory.
 
-    Raises TypeError for complex numbers, and ValueError for masked ones: a copy would have lost
-    what they are.
+    Raises TypeError for complex numbers and times, and ValueError for masked numbers: a copy would
+    have lost what they are.
     """
     import numpy
     given = numpy.asarray(array)
-    if given.dtype.kind == "c":
+    if given.dtype.kind in "cmM":
         raise TypeError(f"array has elements of type '{given.dtype}'; allowed: real numbers")
     if numpy.ma.is_masked(array):
         raise ValueError("array has masked elements; allowed: numbers alone")

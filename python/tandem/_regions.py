@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import os
 import threading
 from typing import Any, Iterator, Optional
 
@@ -40,7 +41,7 @@ def get(option: str = "mode") -> str:
         raise ValueError(f"option is {option!r}; `tandem options` lists what is allowed")
     value = ctypes.create_string_buffer(8192)
     _library.call("tandem_get", str(option).encode(), value, len(value))
-    return value.value.decode()
+    return os.fsdecode(value.value)
 
 
 def enable(mode: str = "auto", **options: Any) -> None:

@@ -41,9 +41,10 @@ def _letters(call: dict[str, Any]) -> str:
 
 
 def _worst(verified: Any) -> str:
-    if not verified or verified["worst"] is None:
+    """The largest error of the elements that were looked at; null is an infinite one."""
+    if not verified or not verified["elements"]:
         return ""
-    return f"{verified['worst']:.2g}"
+    return "inf" if verified["worst"] is None else f"{verified['worst']:.2g}"
 
 
 def _key(call: dict[str, Any]) -> tuple[Any, ...]:

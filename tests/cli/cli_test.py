@@ -132,6 +132,26 @@ class Commands(Case):
         self.assertEqual(self.complete('run', '--hostgpu', '--', 'env', 'com'), {'completion'})
         self.assertEqual(self.complete('no-such', ''), set())
 
+    def test_completion_of_words_that_readline_cuts(self):
+        """As it does at = and :; what is offered takes the place of the last piece alone."""
+        (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        self.assertEqual(self.complete('run', '--mode', '=', 'd'), {'df', 'dd', 'd+s'})
+        self.assertEqual(self.complete('run', '--mode', '='), self.modes())
+        self.assertEqual(self.complete('run', '--report', '=', 'comp'), {'completion'})
+        self.assertEqual(self.complete('run', '--mode', 'faithful', ':', 'f'), {'fp64'})
+        self.assertEqual(self.complete('run', '--mode', '=', 'faithful', ':'), {'fp64'})
+        for mode in (['=', 'df'], ['ozaki2', ':', '14'], ['=', 'ozaki2', ':', '14']):
+            self.assertIn('env', self.complete('run', '--mode', *mode, 'en'), mode)
+        self.assertIn('--report', self.complete('run', '--mode', '=', 'df', '--rep'))
+
+    def test_completion_of_names_with_spaces(self):
+        (self.folder / 'completion').write_text(self.shown('help', '--bash'))
+        (self.folder / 'two words').mkdir()
+        self.assertEqual(self.complete('report', 'tw'), {'two words'})
+        self.assertEqual(self.complete('report', 'two\\ w'), {'two words'})
+        self.assertEqual(self.complete('run', './tw'), {'./two words'})
+        self.assertEqual(self.complete('bench', '--keep', "'two "), {'two words'})
+
     def test_completion_of_zsh(self):
         """What it hands to zsh's own functions; these are stand-ins, as they need a terminal."""
         if not shutil.which('zsh'):
@@ -202,6 +222,25 @@ class Commands(Case):
         self.assert_refused(self.tandem('run', '--mode'), 2, "'--mode' needs an argument")
         for command in self.COMMANDS.split(', '):
             self.assert_refused(self.tandem(command, '--bogus'), 2, command, "'--bogus'", '--help')
+
+    def test_options_with_one_dash_are_named(self):
+        """They are no options, also where their first letter is -h; the others are."""
+        for arguments, word, meant in [(['plan', '-json', '5', '5', '5'], '-json', '--json'),
+                                       (['plan', '5', '5', '5', '-json'], '-json', '--json'),
+                                       (['run', '-mode', 'df', 'env'], '-mode', '--mode'),
+                                       (['run', '-hostgpu', 'env'], '-hostgpu', '--hostgpu'),
+                                       (['run', '--mode', 'df', '-hot', 'env'], '-hot', None),
+                                       (['report', '-x', 'r.json'], '-x', None),
+                                       (['plan', '--rout', 'dgemm', '5'], '--rout', '--routine')]:
+            meant = f'; did you mean {meant}?' if meant else '--help\n'
+            self.assert_refused(self.tandem(*arguments), 2, f"unknown option '{word}'", meant)
+        self.assertIn('tandem run', self.shown('run', '-h'))
+
+    def test_options_that_take_nothing(self):
+        self.assert_refused(self.tandem('plan', '--json=1', '5', '5', '5'), 2,
+                            "option '--json' takes no argument")
+        self.assert_refused(self.tandem('run', '--help=df'), 2,
+                            "option '--help' takes no argument")
 
     def test_modes(self):
         lines = self.tandem('modes').stdout.splitlines()
@@ -480,6 +519,9 @@ class Commands(Case):
                            *(16 for _ in sizes.split())) for given in ((), options.split())
             ]
             self.assertEqual(*shown)
+        for others in (['16', '16', '16'], ['--routine', 'dsyrk'], ['--json', '--batch', '2']):
+            self.assert_refused(self.tandem('plan', '--routines', *others), 2,
+                                'plan --routines takes --json, and nothing else')
 
     def test_bad_plans(self):
         refused = lambda *arguments: self.tandem('plan', *arguments)

@@ -4,7 +4,9 @@ machine has.
 usage: doctor_test.py LAUNCHER VERSION COMPILER...
 """
 import json
+import os
 import stat
+import subprocess
 import sys
 import unittest
 
@@ -336,6 +338,66 @@ class Doctor(Case):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
                             'No such file')
         self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
+
+    def test_what_is_no_file_is_not_waited_for(self):
+        fifo = self.folder / 'fifo'
+        os.mkfifo(fifo, 0o755)
+        self.assertIn('neither an ELF program nor a script', self.doctor(fifo, 1))
+        self.assert_refused(self.tandem('run', fifo), 126, str(fifo), 'Permission denied')
+
+
+class Attach(Case):
+    """What attaching to a process would reach. An emulator's processes have its own libraries."""
+
+    HOST = r'''
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **names)
+{
+    for (int i = 1; i < count; i++)
+        if (!dlopen(names[i], RTLD_NOW)) return puts(dlerror());
+    puts("loaded");
+    fflush(stdout);
+    return getchar() == 0;
+}
+'''
+
+    def setUp(self):
+        super().setUp()
+        self.host = compile_c(self.folder, 'host', self.HOST, '-ldl')
+
+    def load(self, *libraries):
+        """The number of a process that has them."""
+        process = subprocess.Popen([self.host, *libraries], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate, '')
+        self.assertEqual(process.stdout.readline(), 'loaded\n')
+        return process.pid
+
+    def facts(self, pid, status=0):
+        result = self.tandem('doctor', '--json', '--attach', pid)
+        self.assertEqual((result.returncode, result.stderr), (status, ''), result)
+        told = json.loads(result.stdout)
+        return told['verdict'], sorted((fact['name'], fact['text']) for fact in told['facts'])
+
+    @STARTS_SYSTEM_PROGRAMS
+    def test_libraries(self):
+        cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {}')
+        caller = library(self.folder, 'libcaller.so',
+                         'void cublasDgemm_v2(void); void call(void) { cublasDgemm_v2(); }',
+                         cublas, f'-Wl,-rpath,{cublas.parent}')
+        other = library(self.folder, 'libother.so', 'void other(void) {}')
+        self.assertEqual(self.facts(self.load(other), 1), ('will not work', []))
+        reached = ('reached', f'{caller}, by 1 functions')
+        pid = self.load(other, caller)
+        self.assertEqual(self.facts(pid), ('works', [reached]))
+        # A package was updated while the process ran.
+        other.unlink()
+        unread = ('unread', f'{other} (deleted)')
+        self.assertEqual(self.facts(pid), ('may work', [reached, unread]))
+        caller.unlink()
+        self.assertEqual(self.facts(pid),
+                         ('may work', [('unread', f'{caller} (deleted)'), unread]))
 
 
 class DoctorOnHostDevice(Case):

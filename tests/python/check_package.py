@@ -9,11 +9,13 @@ Ends with 77, skipped, where there is no NumPy.
 
 import asyncio
 import contextlib
+import copy
 import ctypes
 import io
 import json
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -234,6 +236,13 @@ def expect_refusals(a, b):
         tandem.DeviceArray((-1, 2))
     with raises(TypeError, "typestr is '<i4'; allowed: <f8, <f4"):
         tandem.DeviceArray((1, 2), "<i4")
+    with raises(TypeError, "typestr is 'float64'; allowed: <f8, <f4"):
+        tandem.DeviceArray((1, 2), numpy.dtype("<f8"))
+    for shape in (3, (2.5, 2), "33"):
+        with raises(TypeError, f"shape is {shape!r}; allowed: a tuple of whole numbers"):
+            tandem.DeviceArray(shape)
+    with raises(TypeError, "array has elements of type 'datetime64[D]'; allowed: real numbers"):
+        tandem.to_device(numpy.datetime64("2026-11-30"))
 
 
 class Tensor:
@@ -356,6 +365,10 @@ def check_report(linked):
     expect((told["totals"]["emulated"], told["totals"]["native"]), (1, 1))
     verified, = [call["verified"] for call in told["calls"] if call["mode"] == "ts"]
     expect((verified["elements"], verified["outside"]), (8, 0))
+    # As `tandem report` has them: null is an infinite error, and of no elements there is none.
+    for worst, elements, want in ((None, 8, "inf"), (2.0**-50, 8, "8.9e-16"), (0.0, 0, "")):
+        verified = {"elements": elements, "worst": worst}
+        expect(tandem.Report(calls=[{**call, "verified": verified}]).rows()[1][-1], want)
 
 
 class Turned:
@@ -467,6 +480,21 @@ def check_end(_):
     del array
 
 
+def check_copies(_):
+    """A copy is memory of its own: its end leaves the first array's alone."""
+    import tandem
+    a = tandem.to_device(A)
+    for other in (copy.copy(a), copy.deepcopy(a), copy.deepcopy({"a": a})["a"]):
+        expect((other.shape, other.typestr, is_same(other.to_host(), A)), (A.shape, "<f8", True))
+        assert a.__cuda_array_interface__["data"] != other.__cuda_array_interface__["data"]
+    del other
+    assert is_same(a.to_host(), A)
+    single = tandem.DeviceArray((0, 3), "<f4")
+    expect((copy.copy(single).shape, copy.copy(single).typestr), ((0, 3), "<f4"))
+    with raises(TypeError, "cannot be pickled; to_host() gives NumPy's array"):
+        pickle.dumps(a)
+
+
 def check_eigenvalues(_):
     import tandem
     n = 30
@@ -500,14 +528,37 @@ def check_machine(_):
     expect([tandem.plan(64, 48, 32, routine="dormqr")[size] for size in "mnk"], [64, 48, 32])
     with raises(ValueError, "routine"):
         tandem.plan(1, 2, 3, routine="dgemmm")
-    with raises(ValueError, "m"):
+    with raises(ValueError, "M is '-1'; allowed: 1 to "):
         tandem.plan(-1, 2, 3)
+    with raises(ValueError, "K is '--help'; allowed: 1 to "):
+        tandem.plan(1, 2, "--help")
     assert all("compute capability" in text for text in tandem.devices())
     # What an attach from outside would reach: the library that is linked to cuBLAS.
     facts = _launcher.ask("doctor", f"--attach={os.getpid()}")["facts"]
     reached = [fact["text"] for fact in facts if fact["name"] == "reached"]
     assert len(reached) == 1 and "lookup_late" in reached[0] and "1 functions" in reached[0], facts
     assert tandem.__version__.count(".") == 2
+
+
+def check_texts(_):
+    """Texts that the user's locale has no letters for, and file names that are no UTF-8."""
+    code = "from tandem import _launcher, get; " \
+           "print(ascii([row for row in _launcher.ask('options') if 'REPORT' in row['name']][0]" \
+           "['value'])); print(ascii(get('report')))"
+    environment = {
+        **os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"
+    }
+    for name, shown, got in ((b"\xc3\xbc", "'\\xfc'", "'\\udcc3\\udcbc'"),
+                             (b"\xff", "'\\xff'", "'\\udcff'")):
+        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              env={os.fsencode(k): os.fsencode(v) for k, v in environment.items()}
+                              | {b"TANDEM_REPORT": name}, check=False)
+        expect((told.stderr, told.stdout), ("", f"{shown}\n{got}\n"))
+    told = subprocess.run([sys.executable, "-c", "from tandem import _launcher; "
+                           "_launcher.LAUNCHER = '/none'; _launcher.main()"], check=False,
+                          capture_output=True, text=True)
+    expect((told.returncode, told.stderr),
+           (1, "tandem: error: cannot run '/none': No such file or directory\n"))
 
 
 def child(queue, path):
@@ -558,6 +609,9 @@ def check_kernel(_):
         with contextlib.redirect_stderr(io.StringIO()) as said:
             expect(_kernel.main(["install", "--mode", "oops", "--prefix", prefix]), 2)
         assert "mode is 'oops'; allowed: native, df" in said.getvalue(), said.getvalue()
+        for mode in ("ozaki2:99", "df:3", ""):
+            with raises(ValueError, f"mode is '{mode}'; "):
+                _kernel.install("t", mode=mode, prefix=prefix)
 
 
 CASES = {
