@@ -102,21 +102,23 @@ static cublasStatus_t read_call(cublasLtMatmulDesc_t operation,
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static size_t at(const matrix *x, int64_t i, int64_t row, int64_t column)
+static int64_t at(const matrix *x, int64_t i, int64_t row, int64_t column)
 {
-    return (size_t)(i * x->stride + row * x->row_step + column * x->column_step);
+    return i * x->stride + row * x->row_step + column * x->column_step;
 }
 
 static int components(const lt_product *p) { return p->is_complex ? 2 : 1; }
 
-/* True if a device could use the matrices; says on stderr which it could not. */
+/* True if a device could use the matrices; says on stderr which it could not. A batch lies before
+ * its first matrix where the stride is negative. */
 static bool is_usable(const lt_product *p, const char *name, const matrix *x)
 {
-    const size_t last = p->batch && x->rows && x->columns
-                            ? at(x, p->batch - 1, x->rows - 1, x->columns - 1) + 1
-                            : 0;
+    const int64_t last = p->batch - 1, step = x->stride < 0 ? -x->stride : x->stride;
+    const double *first = x->data + (x->stride < 0 ? at(x, last, 0, 0) * components(p) : 0);
+    const int64_t elements = last * step + at(x, 0, x->rows - 1, x->columns - 1) + 1;
 
-    if (!last || hostgpu_is_device_memory(x->data, last * (size_t)components(p) * sizeof(double)))
+    if (p->batch == 0 || x->rows == 0 || x->columns == 0 ||
+        hostgpu_is_device_memory(first, (size_t)(elements * components(p)) * sizeof(double)))
         return true;
     fprintf(stderr, "tandem: host device: cublasLtMatmul: %s is not all in device memory\n", name);
     return false;
@@ -130,7 +132,7 @@ static number number_at(const lt_product *p, const double *x, bool is_conjugate)
 
 static number element(const lt_product *p, const matrix *x, int64_t i, int64_t row, int64_t column)
 {
-    return number_at(p, x->data + at(x, i, row, column) * (size_t)components(p), x->is_conjugate);
+    return number_at(p, x->data + at(x, i, row, column) * components(p), x->is_conjugate);
 }
 
 static bool is_zero(number x) { return x.re == 0.0 && x.im == 0.0; }
@@ -185,9 +187,8 @@ static void multiply_member(const lt_product *p, int64_t i)
         for (int64_t row = 0; row < p->d.rows; row++) {
             const number d = element_of_d(p, alpha, beta, i, row, column);
 
-            memcpy((double *)(uintptr_t)p->d.data +
-                       at(&p->d, i, row, column) * (size_t)components(p),
-                   &d, (size_t)components(p) * sizeof(double));
+            memcpy((double *)(uintptr_t)p->d.data + at(&p->d, i, row, column) * components(p), &d,
+                   (size_t)components(p) * sizeof(double));
         }
 }
 

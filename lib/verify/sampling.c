@@ -54,6 +54,12 @@ static int kept_of(const td_product *product, bool is_solve)
     return td_is_in_place(product, 0) ? 0 : td_is_in_place(product, 1) ? 1 : -1;
 }
 
+/* Without terms alpha multiplies nothing, and may be NaN. */
+static td_scalar alpha_of(const td_product *product)
+{
+    return product->k == 0 ? td_scalar_of(product->type, 0.0) : product->alpha;
+}
+
 static td_sample sample_of(const td_product *product, bool is_solve, int64_t count)
 {
     static atomic_ullong calls;
@@ -66,7 +72,7 @@ static td_sample sample_of(const td_product *product, bool is_solve, int64_t cou
         .beta_is_real = product->beta_is_real,
         .adds_mirror = product->adds_mirror,
         .has_real_diagonal = product->has_real_diagonal,
-        .alpha = product->alpha,
+        .alpha = alpha_of(product),
         .beta = product->beta,
         .c = product->c,
         .old = has_addend ? product->addend : product->c,

@@ -1,6 +1,7 @@
 /* check_cublaslt.c - descriptors of the stand-in for cublasLt, and what it refuses. Products, in
  * every order and operation, are compared with exact ones by tests/preload/check_lt.py. */
 #include <cublasLt.h>
+#include <cuda_runtime.h>
 
 #include "../support/test.h"
 
@@ -83,4 +84,54 @@ TEST(test_refusals)
     expect(multiply(CUDA_R_64F, 4, 2), INVALID_VALUE);
     expect(multiply(CUDA_R_64F, 3, 1), INVALID_VALUE);
     expect(multiply(CUDA_R_64F, 3, 2), EXECUTION_FAILED); /* not in device memory, as stderr says */
+}
+
+static cublasLtMatrixLayout_t layout_of_batch(int32_t count, int64_t stride)
+{
+    cublasLtMatrixLayout_t layout;
+
+    expect(cublasLtMatrixLayoutCreate(&layout, CUDA_R_64F, 1, 1, 1), SUCCESS);
+    expect(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+                                            sizeof count),
+           SUCCESS);
+    expect(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                            &stride, sizeof stride),
+           SUCCESS);
+    return layout;
+}
+
+/* D <- A B for three members of one element: A's begin at `a` and lie one before the other. */
+static cublasStatus_t multiply_backwards(const double *a, const double *b, double *d)
+{
+    const double one = 1.0, zero = 0.0;
+    const cublasLtMatrixLayout_t backwards = layout_of_batch(3, -1),
+                                 onwards = layout_of_batch(3, 1);
+    cublasLtHandle_t handle;
+    cublasLtMatmulDesc_t operation;
+
+    expect(cublasLtCreate(&handle), SUCCESS);
+    expect(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_64F, CUDA_R_64F), SUCCESS);
+    const cublasStatus_t status =
+        cublasLtMatmul(handle, operation, &one, a, backwards, b, onwards, &zero, d, onwards, d,
+                       onwards, NULL, NULL, 0, NULL);
+    expect(cublasLtMatmulDescDestroy(operation), SUCCESS);
+    expect(cublasLtMatrixLayoutDestroy(onwards), SUCCESS);
+    expect(cublasLtMatrixLayoutDestroy(backwards), SUCCESS);
+    expect(cublasLtDestroy(handle), SUCCESS);
+    return status;
+}
+
+TEST(test_negative_stride)
+{
+    const double a[] = {2.0, 3.0, 5.0}, b[] = {7.0, 11.0, 13.0};
+    double *memory, d[3];
+
+    assert_int_equal(cudaMalloc((void **)&memory, 9 * sizeof *memory), cudaSuccess);
+    assert_int_equal(cudaMemcpy(memory, a, sizeof a, cudaMemcpyHostToDevice), cudaSuccess);
+    assert_int_equal(cudaMemcpy(memory + 3, b, sizeof b, cudaMemcpyHostToDevice), cudaSuccess);
+    expect(multiply_backwards(memory + 2, memory + 3, memory + 6), SUCCESS);
+    assert_int_equal(cudaMemcpy(d, memory + 6, sizeof d, cudaMemcpyDeviceToHost), cudaSuccess);
+    assert_true(d[0] == 35.0 && d[1] == 33.0 && d[2] == 26.0);
+    expect(multiply_backwards(memory + 1, memory + 3, memory + 6), EXECUTION_FAILED);
+    assert_int_equal(cudaFree(memory), cudaSuccess);
 }

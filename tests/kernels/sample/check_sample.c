@@ -274,6 +274,25 @@ TEST(operands_that_do_not_count_are_not_read)
     check_product("faithful", &of);
 }
 
+/* Without terms alpha multiplies nothing: C is beta C, whatever alpha is. */
+TEST(scalars_that_do_not_count_are_not_read)
+{
+    const double alphas[] = {(double)NAN, (double)INFINITY};
+    sampled_options.verify = TD_VERIFY_ALL;
+    for (int i = 0; i < 2; i++) {
+        const product of = {
+            .data = "both signs", .m = 6, .n = 5, .alpha = alphas[i], .beta = 0.7, .seed = 7};
+        problem p = problem_make(&of);
+        sampled_product r = sampled_product_make("df", &p);
+        const td_sample_counts s = multiply(&r);
+        CHECK(s.elements == 30 && s.special == 0 && s.outside == 0,
+              "alpha %g: %llu elements, %llu special, %llu outside", alphas[i], s.elements,
+              s.special, s.outside);
+        sampled_product_free(&r);
+        problem_free(&p);
+    }
+}
+
 TEST(what_is_no_product_stays_unverified)
 {
     const product of = {.data = "both signs", .m = 6, .n = 5, .k = 30, .alpha = 1.0, .seed = 8};
