@@ -104,8 +104,7 @@ static cublasLtMatrixLayout_t layout_of_batch(int32_t count, int64_t stride)
 static cublasStatus_t multiply_backwards(const double *a, const double *b, double *d)
 {
     const double one = 1.0, zero = 0.0;
-    const cublasLtMatrixLayout_t backwards = layout_of_batch(3, -1),
-                                 onwards = layout_of_batch(3, 1);
+    cublasLtMatrixLayout_t backwards = layout_of_batch(3, -1), onwards = layout_of_batch(3, 1);
     cublasLtHandle_t handle;
     cublasLtMatmulDesc_t operation;
 
