@@ -35,18 +35,7 @@ td_own_\name:
         .size   td_own_\name, . - td_own_\name
         .endm
 
-/* Under its own name too, for programs that Tandem is preloaded into. */
-        .macro  look_up_preloaded name, route
-        look_up \name, \route
-        .globl  \name
-        .type   \name, @function
-        .set    \name, td_own_\name
-        .size   \name, . - td_own_\name
-        .endm
-
-        look_up_preloaded dlsym, td_route_dlsym
-        look_up_preloaded dlvsym, td_route_dlvsym
-        look_up dlopen, td_route_dlopen
+#include "dlsym_entrances.inc"
 
 /* Entrance number i, TD_BOUND_BYTES bytes after the one before it. */
         .globl  td_bound_entrances

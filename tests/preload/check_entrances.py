@@ -13,8 +13,11 @@ FILES = [pathlib.Path(name) for name in sys.argv[1:]]
 
 
 def entrances(file):
-    """What a file defines: names after .globl, and the arguments of each of its macros."""
-    text = re.sub(r"/\*.*?\*/", "", file.read_text(), flags=re.DOTALL)
+    """What a file, with those that it includes, defines: names after .globl, and the arguments of
+    each of its macros."""
+    text = re.sub(r'^#include "(.+)"$', lambda found: (file.parent / found[1]).read_text(),
+                  file.read_text(), flags=re.MULTILINE)
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     outside = re.sub(r"^\s*\.macro\s.*?^\s*\.endm$", "", text, flags=re.DOTALL | re.MULTILINE)
     macros = "|".join(re.findall(r"^\s*\.macro\s+(\w+)", text, flags=re.MULTILINE))
     return set(re.findall(rf"^\s*(\.globl|{macros})\s+(.+)$", outside, flags=re.MULTILINE))
