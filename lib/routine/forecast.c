@@ -8,14 +8,14 @@
  * decimal sign is. */
 static void append(char text[TD_FORECAST_TEXT], const char *name, double seconds, int decimals)
 {
+    enum { MOST = 9 };
     const size_t used = strlen(text);
-    char digits[24]; /* nine, of the part of a millisecond */
-    long long left = 1000000000, unit = 1;
-    for (int i = 0; i < decimals; i++) unit *= 10, left /= 10;
+    const int places = decimals < 1 ? 1 : decimals < MOST ? decimals : MOST;
+    long long unit = 1;
+    for (int i = 0; i < places; i++) unit *= 10;
     const long long units = llround(seconds * 1e3 * (double)unit);
-    snprintf(digits, sizeof digits, "%09lld", units % unit * left);
-    snprintf(text + used, TD_FORECAST_TEXT - used, "%s %lld.%.*s ms", name, units / unit, decimals,
-             digits);
+    snprintf(text + used, TD_FORECAST_TEXT - used, "%s %lld.%0*lld ms", name, units / unit, places,
+             units % unit);
 }
 
 char *td_forecast_print(const td_forecast *f, int decimals, char text[TD_FORECAST_TEXT])
