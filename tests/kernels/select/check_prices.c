@@ -4,6 +4,7 @@
 #include "tests/support/test.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/checked.h"
@@ -89,6 +90,47 @@ TEST(binary64_for_nothing)
     matrix_free(&r.c);
     matrix_free(&want);
     problem_free(&p);
+}
+
+/* What the next products work in holds no zeros: words that are NaN, and no two the same. */
+static void soil_workspace(size_t bytes)
+{
+    const td_device *device = td_device_current();
+    uint32_t *words = test_memory(bytes);
+    void *memory;
+    for (size_t i = 0; i < bytes / sizeof *words; i++)
+        words[i] = 0xfff80000u | (uint32_t)(i * 0x9e3779b9u) >> 16;
+    CHECK_CUDA(cudaMallocFromPoolAsync(&memory, bytes, device->pool, NULL));
+    CHECK_CUDA(cudaMemcpy(memory, words, bytes, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaFreeAsync(memory, NULL));
+    CHECK_CUDA(cudaStreamSynchronize(NULL));
+    free(words);
+}
+
+/* Where a probe leaves all to binary64 no line is measured. So none is asked for, also where the
+ * last tiles of C have no more elements than are worth exact sums. */
+TEST(a_probe_leaves_no_lines)
+{
+    static const struct {
+        int64_t m, n;
+    } sizes[] = {{65, 72}, {68, 66}, {129, 129}, {193, 70}, {8, 1}, {64, 64}, {3, 200}};
+    td_prices probed = free_and_unscaled;
+    probed.measure = 64;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const product of =
+            product_varied(i % 2 ? "wide 2" : "uniform", sizes[i].m, sizes[i].n, 200, 0);
+        problem p = problem_make(&of);
+        soil_workspace((size_t)1 << 24);
+        outcome r = run(&p, probed, 0);
+        test_matrix want = sums_in_binary64(&p);
+        CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
+              "%d moduli, %d elements in binary64: %s", (int)r.counted.planes,
+              (int)r.counted.repaired, product_text(&of));
+        check_equal(&p, &r.c, &want, "fp64");
+        matrix_free(&r.c);
+        matrix_free(&want);
+        problem_free(&p);
+    }
 }
 
 /* Leaves of a matrix what is at most 8 from its diagonal. */
