@@ -159,8 +159,8 @@ TEST(routines_are_products)
     }
 }
 
-/* As mode auto may have ozaki2: a probe leaves all to binary64, which then makes what mode fp64 does,
- * and knows nothing of lines that nobody has measured. */
+/* As mode auto may have ozaki2: a probe leaves all to binary64, which then makes what mode fp64
+ * does, and knows nothing of lines that nobody has measured. */
 TEST(what_a_probe_leaves_is_as_in_fp64)
 {
     const mode *const fp64 = tested;
