@@ -202,3 +202,48 @@ TEST(binary64_at_any_price)
         problem_free(&p);
     }
 }
+
+/* From 1 to 2^20, small ones as often as large ones. */
+static int32_t any_price(test_random *r) { return (int32_t)exp2(20.0 * random_uniform(r)); }
+
+static td_prices any_prices(test_random *r)
+{
+    return (td_prices){.binary64 = any_price(r),
+                       .late = any_price(r),
+                       .sums = any_price(r),
+                       .few = any_price(r),
+                       .more = any_price(r),
+                       .wide = any_price(r),
+                       .wide_from = random_int(r, 10, 20),
+                       .apart = any_price(r),
+                       .estimate = any_price(r),
+                       .measure = random_int(r, 0, 2) ? any_price(r) : 0,
+                       .has_inner_branch = random_int(r, 0, 1),
+                       .is_unscaled = 1,
+                       .is_probed = random_int(r, 0, 1)};
+}
+
+/* Whatever the prices make the data choose, with a probe and without. Sums of elements as they are
+ * do not leave binary64's range. */
+TEST(any_prices_will_do)
+{
+    static const char *const data[] = {"uniform",  "both signs", "wide 1",   "wide 2",
+                                       "wide 4",   "constant",   "graded",   "lines apart",
+                                       "rising",   "crossing",   "zeros",    "cancelling",
+                                       "one huge", "integers",   "wide 0.5", "circulant"};
+    const uint64_t seed = test_seed();
+    for (int i = 0; i < test_cases(200); i++) {
+        test_random r = random_start(seed + (uint64_t)i);
+        const char *const kind = data[random_int(&r, 0, sizeof data / sizeof *data - 1)];
+        const int most = random_int(&r, 0, 1) ? 300 : 70;
+        product of = product_varied(kind, random_int(&r, 1, most), random_int(&r, 1, most),
+                                    random_int(&r, 1, 400), i);
+        of.seed = seed + (uint64_t)i;
+        problem p = problem_make(&of);
+        soil_workspace((size_t)1 << 24);
+        outcome got = run(&p, any_prices(&r), 0);
+        check_errors(&p, &got.c);
+        matrix_free(&got.c);
+        problem_free(&p);
+    }
+}
