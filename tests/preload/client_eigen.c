@@ -193,6 +193,10 @@ static void run_faults(void)
     printf("small lda: %d\n", (int)syevd(handle, vectors, lower, 4, a, 3, w, work, WORDS, info));
     printf("no info: %d\n", (int)syevd(handle, vectors, lower, 4, a, 4, w, work, WORDS, NULL));
     printf("small workspace: %d\n", (int)syevd(handle, vectors, lower, 4, a, 4, w, work, 1, info));
+    printf("small workspace on the host: %d\n",
+           (int)solver.cusolverDnXsyevd_(handle, NULL, vectors, lower, 4, CUDA_R_64F, a, 4,
+                                         CUDA_R_64F, w, CUDA_R_64F, work, WORDS * sizeof *work,
+                                         NULL, 0, info));
     printf("mixed: %d\n",
            (int)solver.cusolverDnXsyevd_(handle, NULL, vectors, lower, 2, CUDA_R_64F, a, 2,
                                          CUDA_R_32F, w, CUDA_R_64F, work, 64, NULL, 0, info));
