@@ -10,7 +10,9 @@ import sys
 import unittest
 
 import preloading
+from preloading import read_calls, run_solver
 
+CAPTURED = "the host waits, and the stream is captured"
 NOT_REFINED = "residuals of the refined vectors are above native's"
 
 
@@ -29,6 +31,16 @@ class PreloadEigen(preloading.PreloadedSolver):
         self.assertEqual({call["mode"] for call in calls}, {"native"})
         self.assertEqual(sum(call["count"] for call in calls
                              if call["native_reason"] == NOT_REFINED), 4 + self.emulated)
+
+    def test_captured(self):
+        """The host would wait: cuSOLVER refuses the call, and the report says why it was asked."""
+        path = self.path("captured")
+        process = run_solver(TANDEM_MODE="fp64", TANDEM_REPORT=path, CLIENT_CAPTURES="1")
+        self.assertEqual((process.returncode, process.stderr),
+                         (0, "tandem: host device: cusolverDnDsyevd cannot be captured\n"))
+        self.assertEqual(preloading.results(process)["captured"], ["9"])
+        self.assertEqual(sum(call["count"] for call in read_calls(path)
+                             if call["native_reason"] == CAPTURED), 1)
 
     def test_native(self):
         super().test_native()
