@@ -60,6 +60,28 @@ TEST(what_there_is_no_room_for_is_not_known)
     for (uintptr_t i = 0; i < TOO_MANY; i++) td_owner_set(address(9, i), NULL);
 }
 
+/* Who was told before something was unloaded, or is to be, is as one who was not told, and leaves
+ * room for others. */
+TEST(callers_are_known_until_something_is_unloaded)
+{
+    const void *const caller = address(30, 0);
+    unsigned long long now;
+    assert_null(td_caller_find(NULL, &now));
+    td_caller_set(NULL, &library[0], now);
+    assert_null(td_caller_find(NULL, &now));
+    assert_null(td_caller_find(caller, &now));
+    td_caller_set(caller, &library[0], now);
+    assert_ptr_equal(td_caller_find(caller, &now), &library[0]);
+    td_caller_set(caller, &library[0], now + 1);
+    assert_null(td_caller_find(caller, &now));
+    td_caller_set(caller, &library[1], now);
+    assert_ptr_equal(td_caller_find(caller, &now), &library[1]);
+    for (uintptr_t i = 0; i < TOO_MANY; i++) td_caller_set(address(31, i), &library[0], now + 1);
+    for (uintptr_t i = 0; i < MANY; i++) td_caller_set(address(32, i), &library[i % 2], now);
+    for (uintptr_t i = 0; i < MANY; i++)
+        assert_ptr_equal(td_caller_find(address(32, i), &now), &library[i % 2]);
+}
+
 /* The last one told is a stranger, whatever it has taken the place of; who was not told is none. */
 TEST(strangers_are_known_until_all_are_forgotten)
 {
