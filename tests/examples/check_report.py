@@ -151,7 +151,7 @@ class Report(unittest.TestCase):
         self.assert_valid(report)
         self.assertEqual(set(SCHEMA["properties"]), set(report))
         of_call = SCHEMA["properties"]["calls"]["items"]["properties"]
-        self.assertEqual(set(of_call) - {"side", "uplo", "diag"}, set(report["calls"][0]))
+        self.assertEqual(set(of_call) - {"side", "uplo", "diag", "job"}, set(report["calls"][0]))
         self.assertEqual(set(of_call["verified"]["properties"]),
                          set(report["calls"][0]["verified"]))
 

@@ -6,6 +6,7 @@ usage: check_preload_eigen.py CLIENT PRELOAD_LIBRARY HOSTGPU_FOLDER
 The client is linked to cuSOLVER, or looks its functions up.
 """
 
+import collections
 import sys
 import unittest
 
@@ -31,6 +32,15 @@ class PreloadEigen(preloading.PreloadedSolver):
         self.assertEqual({call["mode"] for call in calls}, {"native"})
         self.assertEqual(sum(call["count"] for call in calls
                              if call["native_reason"] == NOT_REFINED), 4 + self.emulated)
+
+    def test_values_alone_have_lines_of_their_own(self):
+        """Nobody knows what cuSOLVER takes for them."""
+        calls = self.calls_of(TANDEM_MODE="native", TANDEM_VERIFY="sample:2")
+        jobs = collections.Counter()
+        for call in calls:
+            jobs[call["job"], call["native_seconds"] is not None] += call["count"]
+        self.assertEqual((jobs["N", False], jobs["N", True]), (32, 0))
+        self.assertGreater(jobs["V", True], 20)
 
     def test_captured(self):
         """The host would wait: cuSOLVER refuses the call, and the report says why it was asked."""
