@@ -2,6 +2,8 @@
  * from several threads. */
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/test.h"
 #include "lib/loader/owners.h"
@@ -80,6 +82,24 @@ TEST(callers_are_known_until_something_is_unloaded)
     for (uintptr_t i = 0; i < MANY; i++) td_caller_set(address(32, i), &library[i % 2], now);
     for (uintptr_t i = 0; i < MANY; i++)
         assert_ptr_equal(td_caller_find(address(32, i), &now), &library[i % 2]);
+}
+
+/* It cannot ask what has been unloaded: another thread of the parent's may have been loading. */
+TEST(a_child_knows_what_its_parent_knew)
+{
+    const void *const caller = address(33, 0);
+    unsigned long long now;
+    int status;
+    assert_null(td_caller_find(caller, &now));
+    td_caller_set(caller, &library[0], now + 1);
+    assert_null(td_caller_find(caller, &now));
+    const pid_t child = fork();
+    if (child == 0) {
+        td_owners_after_fork();
+        _exit(td_caller_find(caller, &now) != &library[0]);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 /* The last one told is a stranger, whatever it has taken the place of; who was not told is none. */
