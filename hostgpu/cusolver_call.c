@@ -54,6 +54,23 @@ static int64_t elements_of(const solver_routine *routine, const solver_call *cal
     return elements > 1 ? elements : 1;
 }
 
+/* Of a workspace on the host, of functions that have one. */
+static size_t host_bytes_of(const solver_routine *routine, const solver_call *call)
+{
+    return routine->host_bytes && call->has_host_work ? routine->host_bytes(call) : 0;
+}
+
+/* The first parameter that says that a workspace is too small; NULL: none is. */
+static const char *find_small(const solver_routine *routine, const solver_call *call)
+{
+    const size_t on_host = host_bytes_of(routine, call);
+
+    FIND_WRONG(call->lwork >= elements_of(routine, call), "lwork");
+    FIND_WRONG(on_host == 0 || call->host_work, "host_work");
+    FIND_WRONG(call->host_bytes >= on_host, "host_lwork");
+    return NULL;
+}
+
 /* All sizes that LAPACK is told, in int. */
 static bool are_small(const solver_routine *routine, const solver_call *call)
 {
@@ -98,7 +115,7 @@ cusolverStatus_t hostgpu_solver_bytes(cusolverDnHandle_t handle, const solver_ro
     if (status) return status;
     REQUIRE(on_device && on_host, CUSOLVER_STATUS_INVALID_VALUE);
     *on_device = (size_t)elements_of(routine, call) * call->type->bytes;
-    *on_host = 0;
+    *on_host = host_bytes_of(routine, call);
     return CUSOLVER_STATUS_SUCCESS;
 }
 
@@ -169,13 +186,15 @@ cusolverStatus_t hostgpu_solver_run(cusolverDnHandle_t handle, const solver_rout
     if (status) return status;
     const char *wrong = find_wrong(routine, call);
     REQUIRE(wrong || are_small(routine, call), CUSOLVER_STATUS_NOT_SUPPORTED);
-    if (!wrong && call->lwork < elements_of(routine, call)) wrong = "lwork";
+    if (!wrong) wrong = find_small(routine, call);
     if (wrong) return refuse(handle, call, wrong);
     REQUIRE(call->info, CUSOLVER_STATUS_INVALID_VALUE);
     if (!routine->can_be_captured && is_captured(handle->stream)) {
         fprintf(stderr, "tandem: host device: %s cannot be captured\n", call->name);
         return CUSOLVER_STATUS_NOT_SUPPORTED;
     }
+    const size_t on_host = host_bytes_of(routine, call);
+    if (on_host) memset(call->host_work, 0xff, on_host);
     const cudaError_t error =
         hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, run_now, &kept, sizeof kept);
     if (error == cudaErrorMemoryAllocation) return CUSOLVER_STATUS_ALLOC_FAILED;

@@ -35,6 +35,9 @@ static int64_t eigen_elements(const solver_call *c)
     return 1 + 6 * c->n + 2 * c->n * c->n;
 }
 
+/* Nothing is in it: programs have to bring some all the same. */
+static size_t eigen_host_bytes(const solver_call *c) { return (size_t)c->n * c->type->bytes; }
+
 static int64_t eigen_reals(int64_t n) { return 1 + 5 * n + 2 * n * n; }
 static int64_t eigen_ints(int64_t n) { return 3 + 5 * n; }
 
@@ -95,8 +98,9 @@ static bool find_eigen(const solver_call *c, int *info)
     return has_memory;
 }
 
-static const solver_routine heevd = {find_wrong_eigen, eigen_elements, are_eigen_operands,
-                                     find_eigen, .can_be_captured = false};
+static const solver_routine heevd = {find_wrong_eigen,         eigen_elements,
+                                     are_eigen_operands,       find_eigen,
+                                     .can_be_captured = false, .host_bytes = eigen_host_bytes};
 
 #define HEEVD(name_, ...)                                                                          \
     (&(solver_call){.name = name_,                                                                 \
@@ -149,6 +153,7 @@ cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolver
 {
     return hostgpu_solver_bytes(handle, &heevd,
                                 HEEVD("cusolverDnXsyevd_bufferSize", .params = params,
+                                      .has_host_work = true,
                                       .type = type_of(type, type_values, computations)),
                                 on_device, on_host);
 }
@@ -161,14 +166,14 @@ cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t 
 {
     const lapack_type *known = type_of(type, type_values, computations);
 
-    (void)host_work, (void)host_bytes;
     return hostgpu_solver_run(
         handle, &heevd,
         HEEVD("cusolverDnXsyevd",
               .parameters = "params jobz uplo n type a lda type_values values computations work "
-                            "lwork",
+                            "lwork host_work host_lwork",
               .params = params, .type = known, .work = work,
-              .lwork = hostgpu_elements_in(known, work_bytes), .info = info));
+              .lwork = hostgpu_elements_in(known, work_bytes), .has_host_work = true,
+              .host_work = host_work, .host_bytes = host_bytes, .info = info));
 }
 
 /* ---- singular values ---- */

@@ -73,7 +73,10 @@ typedef struct {
     void *pivots;     /* NULL: rows are not interchanged */
     bool wide_pivots; /* pivots are int64_t, not int */
     void *work;
-    int64_t lwork; /* elements that the program says are at work */
+    int64_t lwork;      /* elements that the program says are at work */
+    bool has_host_work; /* the function takes a workspace on the host */
+    void *host_work;
+    size_t host_bytes; /* that the program says are there */
     int *info;
 } solver_call;
 
@@ -87,13 +90,14 @@ typedef struct {
     /* Sets *info; false without memory. */
     bool (*run)(const solver_call *, int *info);
     bool can_be_captured;
+    size_t (*host_bytes)(const solver_call *); /* of a workspace on the host; NULL: it has none */
 } solver_routine;
 
 /* The number of elements of the call's workspace, at least 1, into *lwork. */
 cusolverStatus_t hostgpu_solver_size(cusolverDnHandle_t handle, const solver_routine *routine,
                                      const solver_call *call, int *lwork);
 
-/* Bytes of the call's workspaces on the device and on the host, of which the latter is empty. */
+/* Bytes of the call's workspaces on the device and on the host. */
 cusolverStatus_t hostgpu_solver_bytes(cusolverDnHandle_t handle, const solver_routine *routine,
                                       const solver_call *call, size_t *on_device, size_t *on_host);
 

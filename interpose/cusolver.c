@@ -82,15 +82,21 @@ typedef struct {
     cusolverDnHandle_t handle;
     cusolverDnParams_t params; /* NULL: those of a function that has none, or the usual ones */
     size_t needed_bytes;       /* of workspace on the device */
-    bool is_refused;           /* cuSOLVER has refused the arguments when it was asked for these */
+    bool is_refused; /* by cuSOLVER when it was asked for these, or it will want more on the host */
 } asked;
+
+/* True if a program has brought the workspace that cuSOLVER asks for. */
+static bool is_brought(const void *memory, size_t bytes, size_t needed)
+{
+    return (memory || needed == 0) && bytes >= needed;
+}
 
 /* Starts a wrapped call whose matrix and sizes are in *p. Arguments that cuSOLVER refuses are for
  * cuSOLVER to refuse. True if the original function must run. */
 static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
 {
-    const bool has_all = p->info && !a->is_refused && (p->lent.memory || a->needed_bytes == 0) &&
-                         p->lent.bytes >= a->needed_bytes;
+    const bool has_all =
+        p->info && !a->is_refused && is_brought(p->lent.memory, p->lent.bytes, a->needed_bytes);
     if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
     const char *reason = !query_handle(a->library, a->handle, p) ? td_reason_invalid
                          : !has_all                              ? td_reason_invalid
@@ -132,7 +138,7 @@ static bool is_taken(td_entry entry, const td_problem *p)
 
 /* Sets the bytes of workspace that the call needs, by `function`_bufferSize with the call's own
  * arguments: cuSOLVER refuses less. That of ASK_FOR_ELEMENTS counts elements, each as large as
- * *number, that of ASK_FOR_BYTES bytes. They stay 0 if nobody can say. */
+ * *number, that of ASK_FOR_BYTES bytes, also of one on the host. They stay 0 if nobody can say. */
 #define ASK_FOR_ELEMENTS(function, number, ...)                                                    \
     if (is_taken(TD_ENTRY_##function, &p)) {                                                       \
         __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a.library, function##_bufferSize);  \
@@ -144,8 +150,9 @@ static bool is_taken(td_entry entry, const td_problem *p)
     if (is_taken(TD_ENTRY_##function, &p)) {                                                       \
         __typeof__(&(function##_bufferSize)) ask = TD_ORIGINAL(a.library, function##_bufferSize);  \
         size_t on_host = 0;                                                                        \
-        a.is_refused = ask && ask(handle, params, __VA_ARGS__, &a.needed_bytes, &on_host) !=       \
-                                  CUSOLVER_STATUS_SUCCESS;                                         \
+        a.is_refused = ask && (ask(handle, params, __VA_ARGS__, &a.needed_bytes, &on_host) !=      \
+                                   CUSOLVER_STATUS_SUCCESS ||                                      \
+                               !is_brought(bufferOnHost, workspaceInBytesOnHost, on_host));        \
     }
 
 /* Runs the original function with these arguments: `status` is what it returns. */

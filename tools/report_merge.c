@@ -142,6 +142,7 @@ static double operations_of(const td_report_call *c)
     const td_problem p = {.kind = td_routines[td_entries[entry].routine].kind,
                           .type = is_complex ? TD_COMPLEX_BINARY64 : TD_BINARY64,
                           .side = c->side == 'R' ? TD_RIGHT : TD_LEFT,
+                          .lacks_vectors = c->job == 'N',
                           .m = c->m,
                           .n = c->n,
                           .k = c->k};

@@ -161,6 +161,7 @@ static tandem_status status_of(td_run_status run)
                        "the current device cannot reach all of a, b, c and scalars");
     case TD_RUN_NO_PANELS: /* of factorisations alone, or of these and solves */
     case TD_RUN_UNALIGNED:
+    case TD_RUN_WAITS:
     case TD_RUN_NOT_REFINED:
     case TD_RUN_FAILED:
     case TD_RUN_BROKEN:

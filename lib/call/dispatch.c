@@ -50,6 +50,7 @@ static const struct {
     [TD_RUN_NO_MEMORY] = {td_reason_memory, "not enough device memory to emulate a product"},
     [TD_RUN_NOT_CAPTURED] = {td_reason_capture,
                              "no device memory that a captured product could keep"},
+    [TD_RUN_WAITS] = {td_reason_waits, NULL},
     [TD_RUN_TOO_LARGE] = {td_reason_large,
                           "a product has more rows, columns or terms than the mode can count"},
     [TD_RUN_NO_PANELS] = {td_reason_panels, NULL},

@@ -54,6 +54,7 @@ static void in_parent(void) { after_fork(false); }
 static void in_child(void)
 {
     after_fork(true);
+    td_owners_after_fork();
     td_workspace_after_fork();
     td_branch_after_fork();
     td_cublas_after_fork();

@@ -334,10 +334,11 @@ td_library *td_library_of(const void *handle, const void *caller, td_original wh
     if (library) return library;
     /* A place in code calls one cuBLAS; but a place that makes other code's calls, as libffi has
      * for ctypes, calls cublasLt as well, which lacks cuBLAS's functions. */
-    library = td_owner_find(caller);
+    unsigned long long unloads;
+    library = td_caller_find(caller, &unloads);
     if (library && find(library, which)) return library;
     library = find_library(caller, which);
-    if (library) td_owner_set(caller, library);
+    if (library) td_caller_set(caller, library, unloads);
     return library;
 }
 

@@ -4,6 +4,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "images.h"
+
 /* The golden ratio's bits spread addresses over a table of 2^log places (Knuth, TAOCP vol. 3,
  * 6.4). */
 static unsigned place_of(const void *address, int log)
@@ -11,7 +13,7 @@ static unsigned place_of(const void *address, int log)
     return (unsigned)((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - log));
 }
 
-/* ---- owners ---- */
+/* ---- handles, and functions of libraries that stay ---- */
 
 /* A slot that has had an address is never empty again, so that a search may end at an empty one. */
 enum { SLOTS_LOG = 12, SLOTS = 1 << SLOTS_LOG };
@@ -57,6 +59,69 @@ void td_owner_set(const void *address, struct td_library *library)
     if (slot < SLOTS) {
         atomic_store_explicit(&slots[slot].library, library, memory_order_release);
         atomic_store_explicit(&slots[slot].address, address, memory_order_release);
+    }
+    pthread_mutex_unlock(&td_owners_lock);
+}
+
+/* ---- places in code that call ---- */
+
+/* Under the lock: as slots have it, but for what was told before something was unloaded. Code of
+ * another library may be there now. */
+enum { CALLERS_LOG = 12, CALLERS = 1 << CALLERS_LOG };
+static struct {
+    const void *address;
+    struct td_library *library;
+    unsigned long long unloads; /* of the process, when the library was looked up */
+} callers[CALLERS];
+
+/* A forked child, whose parent may have been loading a library: the dynamic linker's lock may be
+ * taken for good, so that what the parent knew has to do. */
+static bool is_child;
+
+void td_owners_after_fork(void) { is_child = true; }
+
+/* Under the lock. */
+static bool is_current(unsigned at, unsigned long long unloads)
+{
+    return is_child || callers[at].unloads == unloads;
+}
+
+/* The caller's place, or else the first that is of no use any more; CALLERS if there is none. */
+static unsigned find_caller(const void *caller, unsigned long long unloads)
+{
+    unsigned free_place = CALLERS;
+    for (unsigned i = 0, at = place_of(caller, CALLERS_LOG); i < CALLERS;
+         i++, at = (at + 1) % CALLERS) {
+        if (callers[at].address == caller) return at;
+        if (free_place == CALLERS && !is_current(at, unloads)) free_place = at;
+        if (!callers[at].address) return free_place < CALLERS ? free_place : at;
+    }
+    return free_place;
+}
+
+/* The history is read under the lock: a fork() waits for that, and its child would find the dynamic
+ * linker's own lock taken. */
+struct td_library *td_caller_find(const void *caller, unsigned long long *unloads)
+{
+    struct td_library *library = NULL;
+    pthread_mutex_lock(&td_owners_lock);
+    *unloads = is_child ? 0 : td_images_now().unloads;
+    const unsigned at = caller ? find_caller(caller, *unloads) : CALLERS;
+    if (at < CALLERS && callers[at].address == caller && is_current(at, *unloads))
+        library = callers[at].library;
+    pthread_mutex_unlock(&td_owners_lock);
+    return library;
+}
+
+void td_caller_set(const void *caller, struct td_library *library, unsigned long long unloads)
+{
+    if (!caller) return;
+    pthread_mutex_lock(&td_owners_lock);
+    const unsigned at = find_caller(caller, unloads);
+    if (at < CALLERS) {
+        callers[at].address = caller;
+        callers[at].library = library;
+        callers[at].unloads = unloads;
     }
     pthread_mutex_unlock(&td_owners_lock);
 }

@@ -89,7 +89,7 @@ static int operations_of(const td_report_call *call)
 td_letters_text td_report_letters(const td_report_call *call)
 {
     return td_letters_print(
-        &(td_letters){call->side, call->uplo, call->diag, call->op_a, call->op_b},
+        &(td_letters){call->side, call->uplo, call->diag, call->job, call->op_a, call->op_b},
         operations_of(call));
 }
 

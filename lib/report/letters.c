@@ -2,8 +2,9 @@
 
 td_letters_text td_letters_print(const td_letters *l, int operations)
 {
-    const char taken[] = {l->side, l->triangle, operations > 0 ? l->op_a : '\0', l->diagonal,
-                          operations > 1 ? l->op_b : '\0'};
+    const char taken[] = {l->job,      l->side,
+                          l->triangle, operations > 0 ? l->op_a : '\0',
+                          l->diagonal, operations > 1 ? l->op_b : '\0'};
     td_letters_text made;
     int used = 0;
     for (int i = 0; i < (int)sizeof taken; i++)

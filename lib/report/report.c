@@ -140,6 +140,7 @@ td_report_key td_report_key_of(td_entry entry, const td_problem *p, const td_dec
         .side = p->side,
         .triangle = p->triangle,
         .diagonal = p->diagonal,
+        .lacks_vectors = p->lacks_vectors,
         .m = p->m,
         .n = p->n,
         .k = p->k,

@@ -29,6 +29,7 @@ typedef struct {
     td_side side;
     td_triangle triangle;
     td_diagonal diagonal;
+    bool lacks_vectors; /* of eigenvalues */
     int64_t m, n, k, batch;
     const td_site *caller; /* NULL: not told apart */
 

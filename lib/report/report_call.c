@@ -31,6 +31,7 @@ static td_letters letters_of(const td_report_key *key)
     if (kind->has_side) l.side = key->side == TD_LEFT ? 'L' : 'R';
     if (kind->has_triangle) l.triangle = key->triangle == TD_LOWER ? 'L' : 'U';
     if (kind->has_diagonal) l.diagonal = key->diagonal == TD_UNIT_DIAGONAL ? 'U' : 'N';
+    if (key->kind == TD_EIGEN) l.job = key->lacks_vectors ? 'N' : 'V';
     return l;
 }
 

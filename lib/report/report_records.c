@@ -45,6 +45,7 @@ static int compare_keys(const void *left, const void *right)
         {a->device, b->device},
         {a->triangle, b->triangle},
         {a->diagonal, b->diagonal},
+        {a->lacks_vectors, b->lacks_vectors},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (numbers[i][0] != numbers[i][1]) return numbers[i][0] < numbers[i][1] ? -1 : 1;

@@ -10,6 +10,7 @@ const char td_reason_pointer[] = "C is not memory of the current device";
 const char td_reason_stream[] = "stream unknown";
 const char td_reason_memory[] = "out of device memory";
 const char td_reason_capture[] = "no memory for a captured product";
+const char td_reason_waits[] = "the host waits, and the stream is captured";
 const char td_reason_large[] = "too large for the mode";
 const char td_reason_cublas[] = "no cuBLAS for the mode";
 const char td_reason_launch[] = "kernel launch refused";

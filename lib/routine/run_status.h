@@ -8,6 +8,7 @@ typedef enum {
     /* Nothing is enqueued that touches C; the caller may run native: */
     TD_RUN_NO_MEMORY,    /* the device has not enough for the least workspace */
     TD_RUN_NOT_CAPTURED, /* or there is none for a product of a graph */
+    TD_RUN_WAITS,        /* the host would have to wait for a stream that is being captured */
     TD_RUN_TOO_LARGE,    /* more lines or elements of k than the kernels can count */
     TD_RUN_NO_PANELS,    /* it has no kernels for panels of such a matrix */
     TD_RUN_NO_CUBLAS,    /* the mode needs one for itself */

@@ -9,8 +9,8 @@ from typing import Any
 from . import _library
 
 # What identifies a line, and what of it is a sum over calls.
-_KEY = ("function", "type", "op_a", "op_b", "side", "uplo", "diag", "m", "n", "k", "batch",
-        "device", "mode", "native_reason", "site")
+_KEY = ("function", "type", "op_a", "op_b", "side", "uplo", "diag", "job", "m", "n", "k",
+        "batch", "device", "mode", "native_reason", "site")
 _SUMS = ("count", "timed", "unread", "seconds", "repaired", "tiles")
 _SUMS_VERIFIED = ("elements", "special", "outside", "unjudged")
 
@@ -31,13 +31,26 @@ _COLUMNS = (
 )
 
 
+# Parts of the names of routines of LAPACK by how many operations they have; of those of BLAS the
+# other letters tell.
+_OPERATIONS = {0: ("getrf", "getri", "matinv", "geqrf", "orgqr", "ungqr", "potr", "syevd"),
+               1: ("getrs", "ormqr", "unmqr")}
+
+
 def _letters(call: dict[str, Any]) -> str:
-    """BLAS's letters, in its order: of routines with sides or triangles these and one operation."""
-    side, triangle, diagonal = (call.get(name) or "" for name in ("side", "uplo", "diag"))
-    if not side and not triangle:
-        return str(call["op_a"] + call["op_b"])
-    has_operation = not (side and triangle) or diagonal
-    return side + triangle + (call["op_a"] if has_operation else "") + diagonal
+    """The letters that a routine takes, in the order of BLAS, as `tandem report` has them."""
+    side, triangle, diagonal, job = (call.get(name) or ""
+                                     for name in ("side", "uplo", "diag", "job"))
+    known = [count for count, parts in _OPERATIONS.items()
+             if any(part in call["function"] for part in parts)]
+    if known:
+        count = known[0]
+    elif side or triangle:
+        count = 1 if diagonal or not (side and triangle) else 0
+    else:
+        count = 2
+    operations = str(call["op_a"] + call["op_b"])[:count]
+    return job + side + triangle + operations + diagonal
 
 
 def _worst(verified: Any) -> str:

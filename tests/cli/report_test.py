@@ -403,10 +403,12 @@ class Report(unittest.TestCase):
                      for uplo in "LU"),
                    *(call(function="cusolverDnDormqr", side=side, op_a="T", op_b="N")
                      for side in "LR"),
+                   *(call(function="cusolverDnDsyevd", uplo="L", op_b="N", job=job, m=0, k=0)
+                     for job in "NV"),
                    call(function="cublasDfuture", uplo="U", op_a="T", op_b="N")]
         rows = self.rows(self.write("a", report(factors)))
         self.assertEqual(sorted(row["op"] for row in rows),
-                         ["-", "L", "LT", "RT", "T", "U", "UT"])
+                         ["-", "L", "LT", "NL", "RT", "T", "U", "UT", "VL"])
 
     def test_rates_of_all_routines(self):
         """Operations of 2 ms, as BLAS and LAPACK count them."""
@@ -432,6 +434,8 @@ class Report(unittest.TestCase):
              8 * n * n * (m - n / 3)),
             ({"function": "cusolverDnDpotrf", "uplo": "L"}, n**3 / 3),
             ({"function": "cusolverDnDpotrs", "uplo": "L"}, 2 * n * n * k),
+            ({"function": "cusolverDnDsyevd", "uplo": "L", "job": "V"}, 14 * n**3 / 3),
+            ({"function": "cusolverDnDsyevd", "uplo": "L", "job": "N"}, 4 * n**3 / 3),
             ({"function": "cusolverDnDormqr", "side": "L"}, 2 * n * k * (2 * m - k))):
             with self.subTest(members):
                 (row,) = self.rows(self.write("a", report([call(**members)])))

@@ -62,6 +62,15 @@ class Report(unittest.TestCase):
     def test_schema_is_one(self):
         jsonschema.Draft7Validator.check_schema(SCHEMA)
 
+    def test_every_function_may_be_reported(self):
+        functions = [line.split()[0] for line in tandem("doctor", "--entries").splitlines()
+                     if line.split()[1:2] == ["intercepted"]]
+        of_call = SCHEMA["properties"]["calls"]["items"]["properties"]
+        self.assertIn("cusolverDnDgetrf", functions)
+        for function in functions:
+            with self.subTest(function):
+                jsonschema.validate(function, of_call["function"])
+
     def test_every_mode(self):
         for mode in tandem("modes", "--names").split():
             with self.subTest(mode):
@@ -142,7 +151,7 @@ class Report(unittest.TestCase):
         self.assert_valid(report)
         self.assertEqual(set(SCHEMA["properties"]), set(report))
         of_call = SCHEMA["properties"]["calls"]["items"]["properties"]
-        self.assertEqual(set(of_call) - {"side", "uplo", "diag"}, set(report["calls"][0]))
+        self.assertEqual(set(of_call) - {"side", "uplo", "diag", "job"}, set(report["calls"][0]))
         self.assertEqual(set(of_call["verified"]["properties"]),
                          set(report["calls"][0]["verified"]))
 

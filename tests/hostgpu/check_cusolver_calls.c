@@ -231,6 +231,11 @@ TEST(test_wide_arguments)
                            NULL, 0, on.info));
     EXPECT_WRONG(5, Xsyevd(solver, NULL, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, 2, d,
                            on.a, 2, CUDA_C_64F, on.tau, d, on.work, bytes, NULL, 0, on.info));
+    EXPECT_WRONG(13, Xsyevd(solver, NULL, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, 2, d,
+                            on.a, 2, d, on.tau, d, on.work, bytes, NULL, 16, on.info));
+    double on_host[2];
+    EXPECT_WRONG(14, Xsyevd(solver, NULL, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, 2, d,
+                            on.a, 2, d, on.tau, d, on.work, bytes, on_host, 15, on.info));
     reset();
     expect_status(cusolverDnXgetrf(solver, NULL, INT64_C(1) << 31, 1, d, on.a, INT64_C(1) << 31,
                                    on.wide, d, on.work, bytes, NULL, 0, on.info),

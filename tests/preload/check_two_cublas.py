@@ -1,7 +1,9 @@
 """A process that holds cuBLAS 12 and 13, also where dlsym is another library's: every call goes
 where it is bound.
 
-usage: check_two_cublas.py PROGRAM LIBRARY_12 LIBRARY_13 PRELOAD_LIBRARY SHIM
+usage: check_two_cublas.py PROGRAM PROGRAM_OPENED LIBRARY_12 LIBRARY_13 PRELOAD_LIBRARY SHIM
+
+The first program is linked to the libraries, the other one opens them.
 """
 
 import json
@@ -11,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-program, library_12, library_13, preload, shim = map(os.path.abspath, sys.argv[1:6])
+linked, opened, library_12, library_13, preload, shim = map(os.path.abspath, sys.argv[1:7])
 
 HANDLES, CALLS_OF_A_HANDLE = 40, 2
 USES = {"linked": 2, "opened": 3, "reopened": 9}  # as in two_cublas.c
@@ -22,6 +24,7 @@ def run(way, *preloaded, **variables):
     environment["LD_PRELOAD"] = ":".join(preloaded)
     environment.pop("LD_LIBRARY_PATH", None)  # Meson puts the host device's stand-ins there
     environment.update(variables)
+    program = linked if way == "linked" else opened
     return subprocess.run([program, way, library_12, library_13], env=environment,
                           capture_output=True, text=True, check=False)
 

@@ -8,7 +8,8 @@
  * columns has changed, "descending" if values are. The functions are those that
  * the program is linked to (LINKED) or looks up.
  *
- * usage: client_eigen [TANDEM]    attaches that library first */
+ * usage: client_eigen [TANDEM]    attaches that library first; with CLIENT_CAPTURES in its
+ * environment a call is made in a stream that is being captured, too */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -177,6 +178,17 @@ static void run_cases(void)
 
 /* ---- what stays cuSOLVER's ---- */
 
+static void run_captured(double *a, double *w, double *work, int words, int *info)
+{
+    cudaGraph_t graph = NULL;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    printf("captured: %d\n",
+           (int)solver.cusolverDnDsyevd_(handle, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
+                                         4, a, 4, w, work, words, info));
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphDestroy(graph));
+}
+
 static void run_faults(void)
 {
     enum { WORDS = 1 << 12 };
@@ -193,9 +205,14 @@ static void run_faults(void)
     printf("small lda: %d\n", (int)syevd(handle, vectors, lower, 4, a, 3, w, work, WORDS, info));
     printf("no info: %d\n", (int)syevd(handle, vectors, lower, 4, a, 4, w, work, WORDS, NULL));
     printf("small workspace: %d\n", (int)syevd(handle, vectors, lower, 4, a, 4, w, work, 1, info));
+    printf("small workspace on the host: %d\n",
+           (int)solver.cusolverDnXsyevd_(handle, NULL, vectors, lower, 4, CUDA_R_64F, a, 4,
+                                         CUDA_R_64F, w, CUDA_R_64F, work, WORDS * sizeof *work,
+                                         NULL, 0, info));
     printf("mixed: %d\n",
            (int)solver.cusolverDnXsyevd_(handle, NULL, vectors, lower, 2, CUDA_R_64F, a, 2,
                                          CUDA_R_32F, w, CUDA_R_64F, work, 64, NULL, 0, info));
+    if (getenv("CLIENT_CAPTURES")) run_captured(a, w, work, WORDS, info);
     check(cudaStreamSynchronize(stream));
     for (void **p = (void *[]){a, w, work, info, NULL}; *p; p++) check(cudaFree(*p));
 }

@@ -1,9 +1,9 @@
 /* two_cublas.c - a program with cuBLAS 12 and 13. Usage: two_cublas linked | opened | reopened
  * LIBRARY_12 LIBRARY_13
  *
- * Its libraries, which are bound to one of them each, are linked to it, or opened, or opened again
- * and again, which unloads their cuBLAS in between. Prints "right" if every product was its own
- * cuBLAS's. */
+ * Its libraries, which are bound to one of them each, are linked to it (LINKED), or opened, or
+ * opened again and again, which unloads them in between, so that one comes where the other has
+ * been. Prints "right" if every product was its own cuBLAS's. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -59,10 +59,10 @@ int main(int argc, char **argv)
 {
     if (argc != 4) return 2;
     const bool again = strcmp(argv[1], "reopened") == 0;
-    if (strcmp(argv[1], "linked") == 0) {
-        use(&bound_13, 13);
-        use(&bound_12, 12);
-    }
+#ifdef LINKED
+    use(&bound_13, 13);
+    use(&bound_12, 12);
+#endif
     for (int round = 0; strcmp(argv[1], "linked") != 0 && round < (again ? ROUNDS : 1); round++) {
         void *kept = again ? NULL : dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
         use_opened(argv[3], "bound_13", 13);

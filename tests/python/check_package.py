@@ -355,6 +355,11 @@ def check_report(linked):
         names = {1: ("uplo",), 2: ("side", "uplo"), 3: ("side", "uplo", "diag")}.get(len(given), ())
         row = tandem.Report(calls=[{**call, "op_a": "T", **dict(zip(names, given))}]).rows()[1]
         expect(row[1], want)
+    for function, more, want in (
+            ("Dgetrf", {}, ""), ("Dgetrs", {}, "T"), ("Dpotrs", {"uplo": "L"}, "L"),
+            ("Dormqr", {"side": "R"}, "RT"), ("Dsyevd", {"uplo": "U", "job": "V"}, "VU")):
+        of_solver = {**call, "op_a": "T", "function": "cusolverDn" + function, **more}
+        expect(tandem.Report(calls=[of_solver]).rows()[1][1], want)
     tandem.reset()
     expect(tandem.report()["calls"], [])
     with tandem.mode("native"):

@@ -96,14 +96,17 @@ static size_t lay_out(run *r, char *memory)
     return total;
 }
 
+/* A quarter of the limit is for products. */
 static td_run_status acquire(run *r)
 {
+    const size_t share = 4;
     const td_problem *p = r->problem;
     const td_eigen_solver *solver = p->solver;
     r->solver_elements = solver->elements(solver->call, (int)p->n, p->a.data, p->values);
     if (r->solver_elements < 0) return TD_RUN_TOO_LARGE;
     const size_t bytes = lay_out(r, NULL);
-    if (bytes > r->workspace_limit) return TD_RUN_NO_MEMORY;
+    if (bytes > r->workspace_limit - r->workspace_limit / share) return TD_RUN_NO_MEMORY;
+    r->workspace_limit -= bytes;
     r->host_memory = malloc(bytes_of_columns(p->n));
     if (!r->host_memory) return TD_RUN_NO_MEMORY;
     r->on_host = columns_at(r->host_memory, p->n);
@@ -439,7 +442,7 @@ td_run_status td_eigen(const td_problem *p, const td_engine *engine, td_paramete
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (p->n > INT_MAX / 2) return TD_RUN_TOO_LARGE;
-    if (td_stream_is_capturing(p->stream)) return TD_RUN_NOT_CAPTURED;
+    if (td_stream_is_capturing(p->stream)) return TD_RUN_WAITS;
     if (!load(device)) return TD_RUN_FAILED;
     status = acquire(&r);
     if (status != TD_RUN_DONE) return status;

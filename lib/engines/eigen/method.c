@@ -17,9 +17,14 @@ static const char *refusal(const td_question *q)
 
 static int64_t terms(const td_question *q) { return q->called->n; }
 
+/* Nobody knows the time of values alone. */
 static void predict(const td_model *model, const td_question *q, td_way_forecast *by_way)
 {
+    int count;
+    (void)td_ways(&count);
     td_model_predict_eigen(model, q->called->n, by_way);
+    for (int i = 0; i < count && q->called->lacks_vectors; i++)
+        by_way[i] = (td_way_forecast){.seconds = -1.0};
 }
 
 /* Whether vectors are good enough is only known when they are there; then native's are made. */

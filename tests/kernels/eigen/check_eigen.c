@@ -279,6 +279,13 @@ typedef struct {
 
 enum { UNKNOWN = -99 };
 
+/* How a call is made; all 0: in the default stream, with as much memory as there is. */
+typedef struct {
+    cudaStream_t stream;
+    size_t limit; /* of its memory, in bytes */
+} circumstances;
+static circumstances made;
+
 static td_run_status enqueue(const matrix *x, void *a, void *values, void *info,
                              const td_engine *engine)
 {
@@ -291,9 +298,11 @@ static td_run_status enqueue(const matrix *x, void *a, void *values, void *info,
                           .values = values,
                           .info = info,
                           .solver = &solver,
-                          .batch = 1};
+                          .batch = 1,
+                          .stream = made.stream};
     td_device *device = td_device_current();
-    return td_eigen(&p, engine, (td_parameter){0}, device, td_device_limit(device, 0), NULL);
+    return td_eigen(&p, engine, (td_parameter){0}, device, td_device_limit(device, made.limit),
+                    NULL);
 }
 
 static result run(const matrix *x, const double *stored, const td_engine *engine)
@@ -520,27 +529,74 @@ TEST(not_finite)
         }
 }
 
-/* Who lends less memory than it takes has cuSOLVER's. */
+/* Who allows less memory than it takes has cuSOLVER's. */
 TEST(workspace_is_limited)
 {
-    static const td_eigen_solver solver = {elements_for, solve, NULL};
     const matrix x = {64, 64, TD_LOWER, "random", test_seed()};
-    double *a = make(&x), values[64] = {0};
-    int info = UNKNOWN;
-    void *on_device[] = {device_copy(a, elements_of(&x) * sizeof *a),
-                         device_copy(values, sizeof values), device_copy(&info, sizeof info)};
-    const td_problem p = {.kind = TD_EIGEN,
-                          .n = 64,
-                          .triangle = TD_LOWER,
-                          .a = {.data = on_device[0], .ld = 64},
-                          .values = on_device[1],
-                          .info = on_device[2],
-                          .solver = &solver,
-                          .batch = 1};
-    const td_run_status status =
-        td_eigen(&p, &td_engine_fp64, (td_parameter){0}, td_device_current(), 100000, NULL);
-    assert_int_equal(status, TD_RUN_NO_MEMORY);
-    for (int i = 0; i < 3; i++) device_free(on_device[i]);
+    double *a = make(&x), *stored = store(&x, a);
+    made.limit = 100000;
+    expect_untouched(&x, stored, TD_RUN_NO_MEMORY, "little memory");
+    made.limit = 0;
+    free(stored);
+    free(a);
+}
+
+/* Returns the bytes that a call has taken, all of which were allowed, but for what the pool rounds
+ * up; 0: it wants more. */
+static uint64_t take_within(const matrix *x, const double *stored, size_t limit)
+{
+    enum { ROUNDED = 4096 };
+    const td_device *device = td_device_current();
+    uint64_t used = 0;
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK_CUDA(cudaMemPoolSetAttribute(device->pool, cudaMemPoolAttrUsedMemHigh, &used));
+    made.limit = limit;
+    result f = run(x, stored, &td_engine_ozaki2);
+    made.limit = 0;
+    CHECK_CUDA(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrUsedMemHigh, &used));
+    CHECK(f.status == TD_RUN_DONE || f.status == TD_RUN_NO_MEMORY, "status %d", (int)f.status);
+    CHECK(used <= limit + ROUNDED, "%s: %llu bytes used, allowed %zu", text_of(x),
+          (unsigned long long)used, limit);
+    const bool is_done = f.status == TD_RUN_DONE;
+    free_result(&f);
+    return is_done ? used : 0;
+}
+
+/* Products have what the call itself leaves of the limit. */
+TEST(products_are_within_the_limit)
+{
+    const matrix x = {96, 96, TD_LOWER, "random", test_seed()};
+    double *a = make(&x), *stored = store(&x, a);
+    size_t limit = 4 << 20;
+    uint64_t used;
+    int runs_within = 0;
+    while ((used = take_within(&x, stored, limit))) {
+        limit = (size_t)used * 7 / 8;
+        runs_within++;
+    }
+    test_note("%d runs, each with less memory than the one before", runs_within);
+    CHECK(runs_within > 1, "products are not cut");
+    free(stored);
+    free(a);
+}
+
+/* The host would wait for what is not run yet. */
+TEST(captures_are_native)
+{
+    const matrix x = {40, 40, TD_LOWER, "random", test_seed()};
+    double *a = make(&x), *stored = store(&x, a);
+    void *on_device = device_copy(stored, elements_of(&x) * sizeof *stored);
+    cudaGraph_t graph;
+    CHECK_CUDA(cudaStreamCreateWithFlags(&made.stream, cudaStreamNonBlocking));
+    CHECK_CUDA(cudaStreamBeginCapture(made.stream, cudaStreamCaptureModeRelaxed));
+    const td_run_status status = enqueue(&x, on_device, on_device, on_device, &td_engine_ozaki2);
+    CHECK_CUDA(cudaStreamEndCapture(made.stream, &graph));
+    assert_int_equal(status, TD_RUN_WAITS);
+    CHECK_CUDA(cudaGraphDestroy(graph));
+    CHECK_CUDA(cudaStreamDestroy(made.stream));
+    made.stream = NULL;
+    device_free(on_device);
+    free(stored);
     free(a);
 }
 

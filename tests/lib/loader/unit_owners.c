@@ -2,6 +2,8 @@
  * from several threads. */
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/test.h"
 #include "lib/loader/owners.h"
@@ -58,6 +60,46 @@ TEST(what_there_is_no_room_for_is_not_known)
     }
     assert_in_range(known, MANY, TOO_MANY - 1);
     for (uintptr_t i = 0; i < TOO_MANY; i++) td_owner_set(address(9, i), NULL);
+}
+
+/* Who was told before something was unloaded, or is to be, is as one who was not told, and leaves
+ * room for others. */
+TEST(callers_are_known_until_something_is_unloaded)
+{
+    const void *const caller = address(30, 0);
+    unsigned long long now;
+    assert_null(td_caller_find(NULL, &now));
+    td_caller_set(NULL, &library[0], now);
+    assert_null(td_caller_find(NULL, &now));
+    assert_null(td_caller_find(caller, &now));
+    td_caller_set(caller, &library[0], now);
+    assert_ptr_equal(td_caller_find(caller, &now), &library[0]);
+    td_caller_set(caller, &library[0], now + 1);
+    assert_null(td_caller_find(caller, &now));
+    td_caller_set(caller, &library[1], now);
+    assert_ptr_equal(td_caller_find(caller, &now), &library[1]);
+    for (uintptr_t i = 0; i < TOO_MANY; i++) td_caller_set(address(31, i), &library[0], now + 1);
+    for (uintptr_t i = 0; i < MANY; i++) td_caller_set(address(32, i), &library[i % 2], now);
+    for (uintptr_t i = 0; i < MANY; i++)
+        assert_ptr_equal(td_caller_find(address(32, i), &now), &library[i % 2]);
+}
+
+/* It cannot ask what has been unloaded: another thread of the parent's may have been loading. */
+TEST(a_child_knows_what_its_parent_knew)
+{
+    const void *const caller = address(33, 0);
+    unsigned long long now;
+    int status;
+    assert_null(td_caller_find(caller, &now));
+    td_caller_set(caller, &library[0], now + 1);
+    assert_null(td_caller_find(caller, &now));
+    const pid_t child = fork();
+    if (child == 0) {
+        td_owners_after_fork();
+        _exit(td_caller_find(caller, &now) != &library[0]);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 /* The last one told is a stranger, whatever it has taken the place of; who was not told is none. */
