@@ -20,9 +20,6 @@ static const char *find_wrong_solve(const solver_call *c)
     return NULL;
 }
 
-/* LAPACK needs none; programs have to bring some all the same. */
-static int64_t elements(const solver_call *c) { return c->n; }
-
 static bool is_triangle(const solver_call *c)
 {
     return hostgpu_is_solver_matrix(c, "A", c->a, c->n, c->n, c->lda);
@@ -52,21 +49,14 @@ static bool solve(const solver_call *c, int *info)
     return true;
 }
 
-static const solver_routine potrf = {find_wrong_triangle, elements, is_triangle, factor,
-                                     .can_be_captured = true};
-static const solver_routine potri = {find_wrong_triangle, elements, is_triangle, invert,
-                                     .can_be_captured = true};
+static const solver_routine potrf = {find_wrong_triangle, hostgpu_elements_of_row, is_triangle,
+                                     factor, .can_be_captured = true};
+static const solver_routine potri = {find_wrong_triangle, hostgpu_elements_of_row, is_triangle,
+                                     invert, .can_be_captured = true};
 static const solver_routine potrs = {find_wrong_solve, NULL, are_solve_operands, solve,
                                      .can_be_captured = true};
 
-#define TRIANGLE(name_, ...)                                                                       \
-    (&(solver_call){.name = name_,                                                                 \
-                    .uplo = uplo,                                                                  \
-                    .m = n,                                                                        \
-                    .n = n,                                                                        \
-                    .a = (void *)(uintptr_t)a,                                                     \
-                    .lda = lda,                                                                    \
-                    __VA_ARGS__})
+#define TRIANGLE(name_, ...) SOLVER_CALL(name_, .uplo = uplo, .m = n, .n = n, __VA_ARGS__)
 
 #define DEFINE_IN_PLACE(letter, number, routine)                                                   \
     cusolverStatus_t cusolverDn##letter##routine##_bufferSize(                                     \

@@ -99,15 +99,8 @@ static const solver_routine heevd = {find_wrong_eigen, eigen_elements, are_eigen
                                      find_eigen, .can_be_captured = false};
 
 #define HEEVD(name_, ...)                                                                          \
-    (&(solver_call){.name = name_,                                                                 \
-                    .jobz = jobz,                                                                  \
-                    .uplo = uplo,                                                                  \
-                    .m = n,                                                                        \
-                    .n = n,                                                                        \
-                    .a = (void *)(uintptr_t)a,                                                     \
-                    .lda = lda,                                                                    \
-                    .tau = (void *)(uintptr_t)values,                                              \
-                    __VA_ARGS__})
+    SOLVER_CALL(name_, .jobz = jobz, .uplo = uplo, .m = n, .n = n,                                 \
+                .tau = (void *)(uintptr_t)values, __VA_ARGS__)
 
 #define DEFINE_EVD(letter, number, real, name)                                                     \
     cusolverStatus_t cusolverDn##letter##name##_bufferSize(                                        \
@@ -248,23 +241,11 @@ static const solver_routine gesvd = {find_wrong_svd, svd_elements, are_svd_opera
         (void)superdiagonal; /* which did not converge; not given */                               \
         return hostgpu_solver_run(                                                                 \
             handle, &gesvd,                                                                        \
-            &(solver_call){                                                                        \
-                .name = "cusolverDn" #letter "gesvd",                                              \
-                .parameters = "job_u job_vt m n a lda values u ldu vt ldvt work lwork rwork info", \
-                .type = &hostgpu_lapack_##letter,                                                  \
-                .job_u = job_u,                                                                    \
-                .job_vt = job_vt,                                                                  \
-                .m = m,                                                                            \
-                .n = n,                                                                            \
-                .a = a,                                                                            \
-                .lda = lda,                                                                        \
-                .tau = values,                                                                     \
-                .u = u,                                                                            \
-                .ldu = ldu,                                                                        \
-                .vt = vt,                                                                          \
-                .ldvt = ldvt,                                                                      \
-                .work = work,                                                                      \
-                .lwork = lwork,                                                                    \
-                .info = info});                                                                    \
+            SOLVER_CALL("cusolverDn" #letter "gesvd",                                              \
+                        .parameters =                                                              \
+                            "job_u job_vt m n a lda values u ldu vt ldvt work lwork rwork info",   \
+                        .type = &hostgpu_lapack_##letter, .job_u = job_u, .job_vt = job_vt,        \
+                        .m = m, .n = n, .tau = values, .u = u, .ldu = ldu, .vt = vt, .ldvt = ldvt, \
+                        .work = work, .lwork = lwork, .info = info));                              \
     }
 FOR_SOLVER_TYPES(DEFINE_GESVD)

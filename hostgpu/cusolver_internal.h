@@ -103,6 +103,12 @@ cusolverStatus_t hostgpu_solver_bytes(cusolverDnHandle_t handle, const solver_ro
 cusolverStatus_t hostgpu_solver_run(cusolverDnHandle_t handle, const solver_routine *routine,
                                     const solver_call *call);
 
+/* A routine's find_wrong where all that can be wrong is an m x n matrix. */
+const char *hostgpu_find_wrong_matrix(const solver_call *call);
+
+/* A routine's work_elements where LAPACK needs none; programs have to bring some all the same. */
+int64_t hostgpu_elements_of_row(const solver_call *call);
+
 /* True if the matrix is in device memory, as hostgpu_check_operand says. */
 bool hostgpu_is_solver_matrix(const solver_call *call, const char *operand, const void *matrix,
                               int64_t rows, int64_t columns, int64_t ld);
@@ -129,6 +135,10 @@ static inline bool is_fill(cublasFillMode_t uplo)
     do {                                                                                           \
         if (!(condition)) return parameter;                                                        \
     } while (0)
+
+/* The call of a function, by its matrix A under the usual names and what else it has. */
+#define SOLVER_CALL(name_, ...)                                                                    \
+    (&(solver_call){.name = name_, .a = (void *)(uintptr_t)a, .lda = lda, __VA_ARGS__})
 
 /* X(letter, element, real element, orthogonal or unitary, symmetric or Hermitian) */
 #define FOR_SOLVER_TYPES(X)                                                                        \

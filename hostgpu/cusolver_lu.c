@@ -6,17 +6,6 @@
 
 /* ---- factors ---- */
 
-static const char *find_wrong_factor(const solver_call *c)
-{
-    FIND_WRONG(c->m >= 0, "m");
-    FIND_WRONG(c->n >= 0, "n");
-    FIND_WRONG(is_ld(c->lda, c->m), "lda");
-    return NULL;
-}
-
-/* LAPACK needs none; programs have to bring some all the same. */
-static int64_t factor_elements(const solver_call *c) { return c->n; }
-
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 
 static bool are_pivots(const solver_call *c, int64_t count)
@@ -55,12 +44,10 @@ static bool factor(const solver_call *c, int *info)
     return true;
 }
 
-static const solver_routine getrf = {find_wrong_factor, factor_elements, are_factor_operands,
-                                     factor, .can_be_captured = true};
+static const solver_routine getrf = {hostgpu_find_wrong_matrix, hostgpu_elements_of_row,
+                                     are_factor_operands, factor, .can_be_captured = true};
 
-#define GETRF(name_, ...)                                                                          \
-    (&(solver_call){                                                                               \
-        .name = name_, .m = m, .n = n, .a = (void *)(uintptr_t)a, .lda = lda, __VA_ARGS__})
+#define GETRF(name_, ...) SOLVER_CALL(name_, .m = m, .n = n, __VA_ARGS__)
 
 #define DEFINE_GETRF(letter, number, real, o, s)                                                   \
     cusolverStatus_t cusolverDn##letter##getrf_bufferSize(cusolverDnHandle_t handle, int m, int n, \
@@ -153,19 +140,9 @@ static const solver_routine getrs = {find_wrong_solve, NULL, are_solve_operands,
                                      .can_be_captured = true};
 
 #define GETRS(name_, ...)                                                                          \
-    (&(solver_call){.name = name_,                                                                 \
-                    .op = op,                                                                      \
-                    .m = n,                                                                        \
-                    .n = n,                                                                        \
-                    .nrhs = nrhs,                                                                  \
-                    .a = (void *)(uintptr_t)a,                                                     \
-                    .lda = lda,                                                                    \
-                    .pivots = (void *)(uintptr_t)pivots,                                           \
-                    .b = b,                                                                        \
-                    .ldb = ldb,                                                                    \
-                    .lwork = UNTOLD,                                                               \
-                    .info = info,                                                                  \
-                    __VA_ARGS__})
+    SOLVER_CALL(name_, .op = op, .m = n, .n = n, .nrhs = nrhs,                                     \
+                .pivots = (void *)(uintptr_t)pivots, .b = b, .ldb = ldb, .lwork = UNTOLD,          \
+                .info = info, __VA_ARGS__)
 
 #define DEFINE_GETRS(letter, number, real, o, s)                                                   \
     cusolverStatus_t cusolverDn##letter##getrs(cusolverDnHandle_t handle, cublasOperation_t op,    \
