@@ -309,14 +309,13 @@ static cudaError_t tell_bits(cublasHandle_t handle, const product *p)
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
 {
     cublasStatus_t status = hostgpu_check_product(handle, p);
-    kept_product kept;
-    cudaError_t error;
 
     if (status || !p->m || !p->n || !p->batch) return status;
     REQUIRE(is_scalar_readable(handle->pointer_mode, p), CUBLAS_STATUS_EXECUTION_FAILED);
     REQUIRE(p->c.data || p->c.array, CUBLAS_STATUS_INVALID_VALUE);
-    kept = keep(handle, p);
-    error = hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
+    kept_product kept = keep(handle, p);
+    cudaError_t error =
+        hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
     if (!error && handle->emulated_bits) error = tell_bits(handle, p);
     if (error == cudaErrorMemoryAllocation) return CUBLAS_STATUS_ALLOC_FAILED;
     return error ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;

@@ -93,8 +93,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
 {
-    (void)workspace;
-    (void)bytes;
+    (void)workspace, (void)bytes;
     return is_handle(handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
@@ -136,10 +135,7 @@ size_t cublasGetCudartVersion(void) { return CUDART_VERSION; }
 /* There is nothing to log. */
 cublasStatus_t cublasLoggerConfigure(int is_on, int to_stdout, int to_stderr, const char *file)
 {
-    (void)is_on;
-    (void)to_stdout;
-    (void)to_stderr;
-    (void)file;
+    (void)is_on, (void)to_stdout, (void)to_stderr, (void)file;
     return CUBLAS_STATUS_SUCCESS;
 }
 

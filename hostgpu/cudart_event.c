@@ -11,12 +11,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming;
     hostgpu_life life;
     cudaEvent_t fresh;
-    cudaError_t error;
 
     if (!event) return hostgpu_record(cudaErrorInvalidValue);
     if (flags & cudaEventInterprocess) return hostgpu_record(cudaErrorNotSupported);
     if (flags & ~known) return hostgpu_record(cudaErrorInvalidValue);
-    error = hostgpu_enter(&life);
+    const cudaError_t error = hostgpu_enter(&life);
     if (error) return hostgpu_record(error);
     fresh = hostgpu_handle_create(HOSTGPU_EVENT, sizeof *fresh, life);
     if (!fresh) return hostgpu_record(cudaErrorMemoryAllocation);
