@@ -48,8 +48,7 @@ lu_batch lu_batch_copy(const lu_batch *s)
 void lu_batch_free(lu_batch *s)
 {
     free(s->host);
-    device_free(s->device);
-    device_free(s->pointers);
+    device_free(s->device, s->pointers);
 }
 
 void lu_batch_upload(const lu_batch *s)

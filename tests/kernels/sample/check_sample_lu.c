@@ -172,10 +172,7 @@ static td_sample_counts verify(const factors *f, const meanwhile *then, errors *
     int *const rows = rows_of(f, pivots);
     *want = residuals_of(f, a, lu, rows);
     free_call(&p);
-    free(a);
-    free(lu);
-    free(pivots);
-    free(rows);
+    test_drop(a, lu, pivots, rows);
     return counts;
 }
 

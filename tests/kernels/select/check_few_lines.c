@@ -169,8 +169,7 @@ static void expect_binary64(const operands *x, const char *what)
                is_native = x->f->batch == 1 && (x->f->is_long || x->f->has_inner);
     CHECK(is_equal != is_native, "%s, %s: C is %sthat of fp64", x->f->name, what,
           is_equal ? "" : "not ");
-    free(got);
-    free(want);
+    test_drop(got, want);
 }
 
 /* Residues make all but a few elements of C; `asks`: after an estimate. */

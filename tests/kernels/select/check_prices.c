@@ -86,8 +86,7 @@ TEST(binary64_for_nothing)
     CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
           "%d moduli, %d elements in binary64", (int)r.counted.planes, (int)r.counted.repaired);
     check_equal(&p, &r.c, &want, "fp64");
-    matrix_free(&r.c);
-    matrix_free(&want);
+    matrix_free(&r.c, &want);
     problem_free(&p);
 }
 
@@ -121,8 +120,7 @@ TEST(a_probe_is_believed)
     CHECK(believed.counted.planes > 0, "all in binary64 after a probe");
     check_errors(&p, &r.c);
     check_errors(&p, &believed.c);
-    matrix_free(&r.c);
-    matrix_free(&believed.c);
+    matrix_free(&r.c, &believed.c);
     problem_free(&p);
 }
 
@@ -139,9 +137,7 @@ TEST(binary64_as_it_is_or_scaled)
         check_errors(&p, &scaled.c);
         if (plain.counted.planes == 0) check_equal(&p, &plain.c, &want, "fp64");
         test_note("%s: %d moduli", far[i], (int)plain.counted.planes);
-        matrix_free(&scaled.c);
-        matrix_free(&plain.c);
-        matrix_free(&want);
+        matrix_free(&scaled.c, &plain.c, &want);
         problem_free(&p);
     }
 }

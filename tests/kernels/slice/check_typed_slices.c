@@ -377,9 +377,7 @@ static td_run_status run_limited(const typed_problem *t, size_t limit, typed_mat
     const td_run_status status = td_typed_slices_run(&p, slices, td_device_current(), limit);
     device_check_clean("a limit");
     device_download(&c->storage, dc);
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return status;
 }
 

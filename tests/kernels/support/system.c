@@ -183,11 +183,7 @@ system_matrices system_make(const triangular *of)
     return s;
 }
 
-void system_free(system_matrices *s)
-{
-    matrix_free(&s->a);
-    matrix_free(&s->b);
-}
+void system_free(system_matrices *s) { matrix_free(&s->a, &s->b); }
 
 td_problem system_call(const system_matrices *s, double *a, double *b)
 {
@@ -264,8 +260,7 @@ double system_error(const system_matrices *s, const test_matrix *x)
             if (!(error <= worst)) worst = error; /* a NaN stays */
         }
     }
-    free(all);
-    free(row);
+    test_drop(all, row);
     return worst;
 }
 
@@ -324,7 +319,6 @@ test_matrix system_substitute(const system_matrices *s)
             vector[i] = system_vector(of, &x, i, v); /* as it is rounded */
         }
     }
-    free(all);
-    free(row);
+    test_drop(all, row);
     return x;
 }

@@ -88,8 +88,6 @@ typed_matrix typed_problem_compute(const typed_problem *t,
     device_download(&c.storage, dc);
     CHECK(typed_damage(&c, &t->c) == -1, "something outside C was written: %s",
           product_text(&t->of));
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return c;
 }

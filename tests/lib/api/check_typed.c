@@ -66,9 +66,7 @@ static void check_conversion(int64_t rows, int64_t cols, int pad)
     CHECK(typed_damage(&s, &before) == -1 && matrix_damage(&back) == -1,
           "a border of %d x %d was written", (int)rows, (int)cols);
     check_converted(&a, &s, &back);
-    device_free(da);
-    device_free(ds);
-    device_free(dback);
+    device_free(da, ds, dback);
     matrix_free(&a);
     typed_free(&s);
     typed_free(&before);
