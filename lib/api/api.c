@@ -17,21 +17,15 @@ const char *tandem_version(void) { return TD_VERSION; }
 
 const char *tandem_status_text(tandem_status status)
 {
-    switch (status) {
-    case TANDEM_OK:
-        return "success";
-    case TANDEM_INVALID_VALUE:
-        return "invalid value";
-    case TANDEM_NO_MEMORY:
-        return "not enough device memory";
-    case TANDEM_UNSUPPORTED:
-        return "unsupported by the device, or without cuBLAS";
-    case TANDEM_LAUNCH_FAILED:
-        return "kernel launch failed";
-    case TANDEM_NOT_PROVEN:
-        return "nothing is proven";
-    }
-    return "unknown status";
+    static const char *const texts[] = {
+        [TANDEM_OK] = "success",
+        [TANDEM_INVALID_VALUE] = "invalid value",
+        [TANDEM_NO_MEMORY] = "not enough device memory",
+        [TANDEM_UNSUPPORTED] = "unsupported by the device, or without cuBLAS",
+        [TANDEM_LAUNCH_FAILED] = "kernel launch failed",
+        [TANDEM_NOT_PROVEN] = "nothing is proven",
+    };
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
 static tandem_status refuse_size(const char *name, int64_t value)
