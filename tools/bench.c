@@ -55,32 +55,23 @@ static bool parse_modes(bench *b, const char *list)
     }
 }
 
-/* Options that are whole numbers, where they are kept, and what they are if they are not given. */
-typedef struct {
-    int option, least, most, fallback, *value;
-} count_option;
-
-static bool parse_count(const command_line *line, const count_option *c)
-{
-    char *end = NULL;
-    const char *text = line->values[c->option];
-    const long value = text ? strtol(text, &end, 10) : c->fallback;
-    *c->value = (int)value;
-    if (!text || (end != text && *end == '\0' && value >= c->least && value <= c->most))
-        return true;
-    complain("--%s is '%s'; allowed: %d to %d", line->command->options[c->option].name, text,
-             c->least, c->most);
-    return false;
-}
-
 static bool parse_counts(const command_line *line, bench *b)
 {
     enum { MOST_SECONDS = 30 * 86400 };
-    const count_option counts[] = {{REPEAT, 1, BENCH_MOST_REPEATS, 1, &b->repeat},
-                                   {WARM_UP, 0, BENCH_MOST_REPEATS, 1, &b->warm_ups},
-                                   {TIMEOUT, 1, MOST_SECONDS, 0, &b->program.timeout}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (!parse_count(line, &counts[i])) return false;
+    /* Options that are whole numbers, and what they are if they are not given. */
+    const struct {
+        int option, fallback, least, most, *value;
+    } counts[] = {{REPEAT, 1, 1, BENCH_MOST_REPEATS, &b->repeat},
+                  {WARM_UP, 1, 0, BENCH_MOST_REPEATS, &b->warm_ups},
+                  {TIMEOUT, 0, 1, MOST_SECONDS, &b->program.timeout}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const int option = counts[i].option;
+        long value = counts[i].fallback;
+        if (!command_number(line->command->options[option].name, line->values[option],
+                            counts[i].least, counts[i].most, &value))
+            return false;
+        *counts[i].value = (int)value;
+    }
     return true;
 }
 

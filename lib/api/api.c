@@ -2,7 +2,6 @@
 #include "../../include/tandem.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "../cuda/device.h"
 #include "../engines/multifloat/engine.h"
@@ -69,6 +68,14 @@ static tandem_status check_matrix(const argument *x)
     return TANDEM_OK;
 }
 
+/* One after the other. */
+static tandem_status check_matrices(const argument *x, int count)
+{
+    tandem_status status = TANDEM_OK;
+    for (int i = 0; i < count && status == TANDEM_OK; i++) status = check_matrix(&x[i]);
+    return status;
+}
+
 static uintptr_t end_of(const argument *x)
 {
     const int64_t elements = (x->cols - 1) * x->ld + x->rows;
@@ -120,16 +127,12 @@ static tandem_status check_product(const td_product *p)
     if (p->n < 0) return refuse_size("n", p->n);
     if (p->k < 0) return refuse_size("k", p->k);
     const bool a_n = p->op_a == TD_OP_N, b_n = p->op_b == TD_OP_N;
-    const argument a = {"a",    "lda", p->type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m,
-                        p->a.ld};
-    const argument b = {"b",    "ldb", p->type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k,
-                        p->b.ld};
-    const argument c = {"c", "ldc", p->type, p->c.data, p->m, p->n, p->c.ld};
-    status = check_matrix(&a);
-    if (status == TANDEM_OK) status = check_matrix(&b);
-    if (status == TANDEM_OK) status = check_matrix(&c);
-    if (status == TANDEM_OK) status = check_apart(&c, &a);
-    if (status == TANDEM_OK) status = check_apart(&c, &b);
+    const argument x[] = {
+        {"a", "lda", p->type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m, p->a.ld},
+        {"b", "ldb", p->type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k, p->b.ld},
+        {"c", "ldc", p->type, p->c.data, p->m, p->n, p->c.ld}};
+    status = check_matrices(x, 3);
+    for (int i = 0; i < 2 && status == TANDEM_OK; i++) status = check_apart(&x[2], &x[i]);
     return status;
 }
 
@@ -185,7 +188,8 @@ static td_matrix matrix_of(const void *data, int64_t ld)
 
 /* Scalars are the caller's to set. */
 static td_product product_of(td_type type, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
-                             int64_t k, td_matrix a, td_matrix b, td_matrix c, tandem_stream stream)
+                             int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                             void *c, int64_t ldc, tandem_stream stream)
 {
     return (td_product){
         .type = type,
@@ -194,9 +198,9 @@ static td_product product_of(td_type type, tandem_op op_a, tandem_op op_b, int64
         .m = m,
         .n = n,
         .k = k,
-        .a = a,
-        .b = b,
-        .c = c,
+        .a = matrix_of(a, lda),
+        .b = matrix_of(b, ldb),
+        .c = matrix_of(c, ldc),
         .batch = 1,
         .stream = stream,
     };
@@ -228,8 +232,7 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                            int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
 {
-    td_product p = product_of(TD_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
-                              matrix_of(b, ldb), matrix_of(c, ldc), stream);
+    td_product p = product_of(TD_BINARY64, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);
     p.alpha.value.binary64 = alpha;
     p.beta.value.binary64 = beta;
     return run_mode(mode, &p);
@@ -245,8 +248,8 @@ tandem_status tandem_zgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            const tandem_complex *b, int64_t ldb, tandem_complex beta,
                            tandem_complex *c, int64_t ldc, tandem_stream stream)
 {
-    td_product p = product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
-                              matrix_of(b, ldb), matrix_of(c, ldc), stream);
+    td_product p =
+        product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);
     p.alpha.value.complex_binary64 = complex_of(alpha);
     p.beta.value.complex_binary64 = complex_of(beta);
     return run_mode(mode, &p);
@@ -269,12 +272,10 @@ static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, 
     td_message_clear();
     if (rows < 0) return refuse_size("rows", rows);
     if (cols < 0) return refuse_size("cols", cols);
-    const argument from = {"a", "lda", TD_BINARY64, a, rows, cols, lda},
-                   to = {"s", "lds", type, s, rows, cols, lds};
-    tandem_status status = check_matrix(&from);
-    if (status == TANDEM_OK) status = check_matrix(&to);
-    if (status == TANDEM_OK) status = check_apart(&to, &from);
-    return status;
+    const argument x[] = {{"a", "lda", TD_BINARY64, a, rows, cols, lda},
+                          {"s", "lds", type, s, rows, cols, lds}};
+    const tandem_status status = check_matrices(x, 2);
+    return status == TANDEM_OK ? check_apart(&x[1], &x[0]) : status;
 }
 
 static tandem_status launched(cudaError_t error)
@@ -318,8 +319,8 @@ static tandem_status convert(const td_typed *type, bool joins, int64_t rows, int
                                    const tandem_##x *b, int64_t ldb, tandem_##x beta,              \
                                    tandem_##x *c, int64_t ldc, tandem_stream stream)               \
     {                                                                                              \
-        td_product p = product_of(td_typed_##x.type, op_a, op_b, m, n, k, matrix_of(a, lda),       \
-                                  matrix_of(b, ldb), matrix_of(c, ldc), stream);                   \
+        td_product p =                                                                             \
+            product_of(td_typed_##x.type, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);    \
         p.alpha.value.x = alpha;                                                                   \
         p.beta.value.x = beta;                                                                     \
         return run_typed(&p, td_typed_##x.format);                                                 \
@@ -341,8 +342,7 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
                        TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
     if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
         return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
-    td_product p = product_of(TD_TS, op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
-                              matrix_of(c, ldc), stream);
+    td_product p = product_of(TD_TS, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);
     p.alpha.value.ts = alpha;
     p.beta.value.ts = beta;
     tandem_status status = check_product(&p);
