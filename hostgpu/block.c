@@ -2,7 +2,6 @@
  * them, barriers. */
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "schedule.h"

@@ -4,7 +4,6 @@
  * there, and makes the capture void. */
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cudart_internal.h"
 

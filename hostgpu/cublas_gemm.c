@@ -2,7 +2,6 @@
  * through OpenBLAS, int8 exactly. C is scaled by beta here, and OpenBLAS only adds to it: then beta
  * = 0 reads nothing of C, alpha = 0 or k = 0 nothing of A and B, and NaN and infinities go where
  * IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

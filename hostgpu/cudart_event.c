@@ -1,6 +1,5 @@
 /* cudart_event.c - events. What was recorded has happened, unless it was in a capture: then the
  * event stands for nodes of a graph, and only streams can wait for it. */
-#include <stdlib.h>
 
 #include "cudart_internal.h"
 

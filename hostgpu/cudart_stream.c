@@ -1,6 +1,5 @@
 /* cudart_stream.c - streams. Everything is done when the call that asks for it returns, unless it
  * is captured, so a stream is always idle. */
-#include <stdlib.h>
 
 #include "cudart_internal.h"
 

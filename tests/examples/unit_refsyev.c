@@ -2,7 +2,6 @@
  * errors. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../support/test.h"
 #include "refsyev_check.h"

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <mpfr.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../support/bits.h"

@@ -2,7 +2,6 @@
 
 #include "lu_batch.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cholesky_case.h"
 #include "tests/kernels/support/device.h"

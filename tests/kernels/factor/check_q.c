@@ -3,10 +3,8 @@
  * stays as it was. */
 #include "tests/support/test.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/cuda/device.h"
 #include "lib/engines/factor/q.h"

@@ -3,11 +3,9 @@
  * are lines measured again with shifts then, nor is abs(A)abs(B) estimated for nothing. */
 #include "tests/support/test.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/select/probe.h"
 #include "lib/cuda/device.h"
 #include "lib/engines/engine.h"
 #include "lib/routine/lower.h"

@@ -1,6 +1,5 @@
 #include "modes.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * every engine, against sums in extended precision. What a form does not read is poisoned. */
 #include "tests/support/test.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "lib/engines/engine.h"
 #include "lib/routine/real.h"
 #include "lib/cuda/device.h"
 #include "tests/support/bits.h"

@@ -2,7 +2,6 @@
  * value is refused with one line that names the variable, the value and what is allowed. */
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/lib/support/capture.h"
