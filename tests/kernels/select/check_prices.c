@@ -10,23 +10,9 @@
 #include "tests/kernels/support/device.h"
 
 /* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
-static const td_prices free_binary64 = {.binary64 = 1,
-                                        .sums = 1,
-                                        .few = 14 * 64,
-                                        .more = 64,
-                                        .estimate = 64},
-                       free_and_unscaled = {.binary64 = 1,
-                                            .sums = 1,
-                                            .few = 14 * 64,
-                                            .more = 64,
-                                            .estimate = 64,
-                                            .is_unscaled = 1},
-                       dear_binary64 = {.binary64 = 1 << 20,
-                                        .sums = 1 << 20,
-                                        .few = 14,
-                                        .more = 1,
-                                        .estimate = 1,
-                                        .is_unscaled = 1};
+static const td_prices free_binary64 = {FREE_BINARY64},
+                       free_and_unscaled = {FREE_BINARY64, .is_unscaled = 1},
+                       dear_binary64 = {DEAR_BINARY64, .is_unscaled = 1};
 
 static mode priced(td_prices prices)
 {
