@@ -61,7 +61,7 @@ TEST(test_every_call_becomes_a_node)
     alpha = beta = 100;
     expect_success(cudaMemcpyAsync(&out, y, 8, cudaMemcpyDeviceToHost, stream));
     assert_true(x[0] == 0 && y[0] == 0 && out == 0);
-    const cudaGraph_t graph = end();
+    cudaGraph_t graph = end();
     assert_int_equal(status_of(stream), cudaStreamCaptureStatusNone);
 
     is_a_chain(graph);
@@ -124,7 +124,7 @@ TEST(test_events_fork_and_join)
     expect_success(cudaStreamWaitEvent(stream, join, 0));
     expect_success(launch_update(10, 1, 1, x, stream)); /* after the copy */
     expect_error(cudaEventQuery(join), cudaErrorCapturedEvent);
-    const cudaGraph_t graph = end();
+    cudaGraph_t graph = end();
     assert_int_equal(status_of(other), cudaStreamCaptureStatusNone);
     run(graph, 1);
     assert_true(x[0] == 31 && y[0] == 3);

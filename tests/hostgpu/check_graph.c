@@ -327,7 +327,7 @@ TEST(test_an_executable_ends_with_its_context)
     cudaGraphExec_t executable = NULL;
 
     begin(cudaStreamCaptureModeGlobal);
-    const cudaGraph_t graph = end();
+    cudaGraph_t graph = end();
     expect_success(cudaGraphInstantiate(&executable, graph, 0));
     expect_success(cudaDeviceReset());
     assert_int_equal(set_up(NULL), 0);
