@@ -5,14 +5,10 @@
  *
  * Beside it the rate of a loop of the tensor cores' products for a warp that does nothing else.
  * Medians of single launches; prints Markdown. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../examples/common.h"
 #include "../include/tandem.h"
-#include "../kernels/residue/split.h"
-#include "../kernels/crt/crt.h"
 #include "../lib/cuda/device.h"
 #include "../lib/engines/ozaki/panels.h"
 #include "../lib/model/route.h"

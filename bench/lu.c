@@ -9,7 +9,6 @@
  * read and written once at the device's measured copy rate; and how many matrices have other pivots
  * or info than cuBLAS's. --routine is for one of them alone. --shapes adds every shape of the
  * kernels, from which their table is made. Markdown on stdout, and CSV in a file. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../examples/common.h"

@@ -13,7 +13,6 @@
  * Markdown on stdout, and CSV. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../examples/common.h"
 #include "../include/tandem.h"

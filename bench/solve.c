@@ -9,7 +9,6 @@
  * Prints Markdown: microseconds, and real TFLOP/s (a complex multiply-add is eight operations).
  * Takes some thirty seconds. */
 #include <stdlib.h>
-#include <string.h>
 
 #include <cublas_v2.h>
 

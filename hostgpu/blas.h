@@ -15,6 +15,39 @@
         if (!(condition)) return status;                                                           \
     } while (0)
 
+/* The functions that give and set a handle's property, as cublasGetMathMode and cublasSetMathMode.
+ * is_taken says of a `value` whether it can be set. */
+#define HOSTGPU_DEFINE_PROPERTY(LIBRARY, status_type, prefix, handle_type, is_handle, name, type,  \
+                                field, is_taken)                                                   \
+    status_type prefix##Get##name(handle_type handle, type *value)                                 \
+    {                                                                                              \
+        REQUIRE(is_handle(handle), LIBRARY##_STATUS_NOT_INITIALIZED);                              \
+        REQUIRE(value, LIBRARY##_STATUS_INVALID_VALUE);                                            \
+        *value = handle->field;                                                                    \
+        return LIBRARY##_STATUS_SUCCESS;                                                           \
+    }                                                                                              \
+    status_type prefix##Set##name(handle_type handle, type value)                                  \
+    {                                                                                              \
+        REQUIRE(is_handle(handle), LIBRARY##_STATUS_NOT_INITIALIZED);                              \
+        REQUIRE(is_taken, LIBRARY##_STATUS_INVALID_VALUE);                                         \
+        handle->field = value;                                                                     \
+        return LIBRARY##_STATUS_SUCCESS;                                                           \
+    }
+
+/* The function that gives a part of a library's version. */
+#define HOSTGPU_DEFINE_VERSION_PARTS(LIBRARY, status_type, function)                               \
+    status_type function(libraryPropertyType type, int *value)                                     \
+    {                                                                                              \
+        static const int numbers[] = {                                                             \
+            [MAJOR_VERSION] = LIBRARY##_VER_MAJOR,                                                 \
+            [MINOR_VERSION] = LIBRARY##_VER_MINOR,                                                 \
+            [PATCH_LEVEL] = LIBRARY##_VER_PATCH,                                                   \
+        };                                                                                         \
+        REQUIRE(value && (unsigned)type <= PATCH_LEVEL, LIBRARY##_STATUS_INVALID_VALUE);           \
+        *value = numbers[type];                                                                    \
+        return LIBRARY##_STATUS_SUCCESS;                                                           \
+    }
+
 /* Names of functions of one type, for templates. */
 #define JOIN_(a, b, c) a##b##c
 #define JOIN(a, b, c)  JOIN_(a, b, c)
@@ -57,6 +90,10 @@ static inline size_t vector_extent(int64_t n, int64_t step)
  * operand of which function it is. No bytes: always true. */
 bool hostgpu_check_operand(const char *function, const char *operand, const void *pointer,
                            size_t bytes);
+
+/* operand.c: true if the context of a handle, by its life's number, is the current one; else says
+ * on stderr of which function it is not. */
+bool hostgpu_check_context(unsigned long long context, const char *function);
 
 /* blas_end.c: around all that OpenBLAS computes. */
 void hostgpu_begin_blas(void);

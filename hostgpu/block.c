@@ -2,7 +2,6 @@
  * them, barriers. */
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "schedule.h"
@@ -33,11 +32,9 @@ static size_t stack_offset(unsigned i) { return i * 7 * CACHE_LINE % CACHE_WAY; 
 
 static bool acquire_stacks(hostgpu_worker *w)
 {
-    char *stacks;
-
     if (w->stacks) return true;
-    stacks = mmap(NULL, stack_stride(hostgpu_get_settings()) * HOSTGPU_MAX_THREADS,
-                  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *stacks = mmap(NULL, stack_stride(hostgpu_get_settings()) * HOSTGPU_MAX_THREADS,
+                        PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED) return false;
     w->stacks = stacks;
     return true;

@@ -4,7 +4,6 @@
  * there, and makes the capture void. */
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cudart_internal.h"
 
@@ -125,12 +124,11 @@ static cudaGraphNode_t add(cudaStream_t stream, enum cudaGraphNodeType type, hos
                            const void *arguments, size_t bytes)
 {
     cudaGraph_t graph = stream->capture->graph;
-    hostgpu_work *work;
 
     if (type == cudaGraphNodeTypeGraph)
         return hostgpu_graph_add_executable(graph, *(const cudaGraphExec_t *)arguments,
                                             &stream->tail);
-    work = hostgpu_work_create(type, run, arguments, bytes, NULL);
+    hostgpu_work *work = hostgpu_work_create(type, run, arguments, bytes, NULL);
     return work ? hostgpu_graph_add(graph, work, &stream->tail) : NULL;
 }
 
@@ -198,22 +196,18 @@ bool hostgpu_captures(void) { return atomic_load(&capture_count) > 0; }
 
 cudaError_t hostgpu_refuse_unsafe(void)
 {
-    cudaError_t error;
-
     if (!atomic_load(&capture_count)) return cudaSuccess;
     pthread_mutex_lock(&hostgpu_captures_lock);
-    error = check_unsafe();
+    const cudaError_t error = check_unsafe();
     pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
 }
 
 cudaError_t hostgpu_refuse_synchronous(void)
 {
-    cudaError_t error;
-
     if (!atomic_load(&capture_count)) return cudaSuccess;
     pthread_mutex_lock(&hostgpu_captures_lock);
-    error = check_legacy();
+    cudaError_t error = check_legacy();
     if (!error) error = check_unsafe();
     pthread_mutex_unlock(&hostgpu_captures_lock);
     return error;
@@ -222,12 +216,11 @@ cudaError_t hostgpu_refuse_synchronous(void)
 cudaError_t hostgpu_refuse_waiting(cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
-    hostgpu_capture *c;
 
     if (!hostgpu_is_stream(stream)) return cudaErrorInvalidResourceHandle;
     if (!atomic_load(&capture_count)) return cudaSuccess;
     pthread_mutex_lock(&hostgpu_captures_lock);
-    c = capture_of(stream);
+    hostgpu_capture *c = capture_of(stream);
     if (c) error = spoil(c, cudaErrorStreamCaptureUnsupported);
     if (is_legacy(stream)) error = check_legacy();
     if (!error) error = check_unsafe();
@@ -343,7 +336,6 @@ static cudaError_t begin(cudaStream_t stream, cudaGraph_t graph, const hostgpu_n
 {
     static unsigned long long last_number; /* under the lock */
     hostgpu_capture *c;
-    bool done;
 
     if (stream->capture) return cudaErrorIllegalState;
     c = malloc(sizeof *c);
@@ -355,8 +347,8 @@ static cudaError_t begin(cudaStream_t stream, cudaGraph_t graph, const hostgpu_n
                            .owns_graph = !graph,
                            .origin = stream,
                            .next = captures};
-    done = hostgpu_nodes_add(&stream->tail, tail->node, tail->count) &&
-           (graph || !cudaGraphCreate(&c->graph, 0));
+    const bool done = hostgpu_nodes_add(&stream->tail, tail->node, tail->count) &&
+                      (graph || !cudaGraphCreate(&c->graph, 0));
     if (!done) {
         free(c);
         return cudaErrorMemoryAllocation;
@@ -370,13 +362,11 @@ static cudaError_t begin(cudaStream_t stream, cudaGraph_t graph, const hostgpu_n
 static cudaError_t check_and_begin(cudaStream_t stream, cudaGraph_t graph,
                                    const hostgpu_nodes *tail, enum cudaStreamCaptureMode mode)
 {
-    cudaError_t error;
-
     if (hostgpu_is_default(stream)) return hostgpu_record(cudaErrorStreamCaptureUnsupported);
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return hostgpu_record(cudaErrorInvalidValue);
     pthread_mutex_lock(&hostgpu_captures_lock);
-    error = begin(stream, graph, tail, mode);
+    const cudaError_t error = begin(stream, graph, tail, mode);
     pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }
@@ -430,14 +420,12 @@ static cudaError_t end(cudaStream_t stream, cudaGraph_t *graph)
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
-    cudaError_t error;
-
     if (!graph) return hostgpu_record(cudaErrorInvalidValue);
     *graph = NULL;
     if (hostgpu_is_default(stream)) return hostgpu_record(cudaErrorIllegalState);
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
     pthread_mutex_lock(&hostgpu_captures_lock);
-    error = end(stream, graph);
+    const cudaError_t error = end(stream, graph);
     pthread_mutex_unlock(&hostgpu_captures_lock);
     return hostgpu_record(error);
 }

@@ -2,7 +2,6 @@
  * through OpenBLAS, int8 exactly. C is scaled by beta here, and OpenBLAS only adds to it: then beta
  * = 0 reads nothing of C, alpha = 0 or k = 0 nothing of A and B, and NaN and infinities go where
  * IEEE 754 sends them, whatever short cuts OpenBLAS takes. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,105 +9,15 @@
 
 #include "cublas_internal.h"
 
-static const struct {
-    size_t in, out, scalar; /* bytes of an element of A and B, of C, and of alpha and beta */
-} sizes[] = {
-    [PRODUCT_F64] = {sizeof(double), sizeof(double), sizeof(double)},
-    [PRODUCT_F32] = {sizeof(float), sizeof(float), sizeof(float)},
-    [PRODUCT_C64] = {sizeof(double _Complex), sizeof(double _Complex), sizeof(double _Complex)},
-    [PRODUCT_C32] = {sizeof(float _Complex), sizeof(float _Complex), sizeof(float _Complex)},
-    [PRODUCT_I8] = {sizeof(int8_t), sizeof(int32_t), sizeof(int32_t)},
-};
-
-/* ---- checks ---- */
-
-static int64_t rows_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? p->m : p->k; }
-static int64_t columns_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? p->k : p->m; }
-static int64_t rows_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->k : p->n; }
-static int64_t columns_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->n : p->k; }
-
-static cublasStatus_t check_arguments(const product *p)
-{
-    REQUIRE(p->type != PRODUCT_UNKNOWN, CUBLAS_STATUS_NOT_SUPPORTED);
-    REQUIRE(is_op(p->op_a) && is_op(p->op_b), CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(p->m >= 0 && p->n >= 0 && p->k >= 0 && p->batch >= 0, CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(is_ld(p->a.ld, rows_of_a(p)) && is_ld(p->b.ld, rows_of_b(p)) && is_ld(p->c.ld, p->m),
-            CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(p->alpha && p->beta, CUBLAS_STATUS_INVALID_VALUE);
-    REQUIRE(is_small(p->m) && is_small(p->n) && is_small(p->k) && is_small(p->a.ld) &&
-                is_small(p->b.ld) && is_small(p->c.ld),
-            CUBLAS_STATUS_NOT_SUPPORTED);
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t hostgpu_check_product(cublasHandle_t handle, const product *p)
-{
-    const cublasStatus_t status = hostgpu_check_handle(handle, p->function);
-
-    return status ? status : check_arguments(p);
-}
-
-static bool is_zero(const void *scalar, product_type type)
-{
-    switch (type) {
-    case PRODUCT_F64:
-        return *(const double *)scalar == 0;
-    case PRODUCT_F32:
-        return *(const float *)scalar == 0;
-    case PRODUCT_C64:
-        return *(const double _Complex *)scalar == 0;
-    case PRODUCT_C32:
-        return *(const float _Complex *)scalar == 0;
-    default:
-        return *(const int32_t *)scalar == 0;
-    }
-}
-
-static bool is_scalar_readable(cublasPointerMode_t mode, const product *p)
-{
-    const size_t bytes = sizes[p->type].scalar;
-
-    return hostgpu_check_scalar(p->function, "alpha", mode, p->alpha, bytes) &&
-           hostgpu_check_scalar(p->function, "beta", mode, p->beta, bytes);
-}
-
-static const char *matrix_at(const product_operand *x, int64_t i, size_t element_bytes)
-{
-    if (x->array) return x->array[i];
-    return (const char *)x->data + i * x->stride * (int64_t)element_bytes;
-}
-
-static bool is_matrix_readable(const product *p, const char *name, const product_operand *x,
-                               size_t elements, size_t element_bytes)
-{
-    if (x->array &&
-        !hostgpu_check_operand(p->function, name, x->array, (size_t)p->batch * sizeof *x->array))
-        return false;
-    for (int64_t i = 0; i < p->batch; i++)
-        if (!hostgpu_check_operand(p->function, name, matrix_at(x, i, element_bytes),
-                                   elements * element_bytes))
-            return false;
-    return true;
-}
-
-/* Whether a device could read and write what the product reads and writes. */
-static bool are_operands_readable(const product *p, bool reads_a_and_b)
-{
-    const size_t in = sizes[p->type].in, out = sizes[p->type].out;
-    const size_t a = matrix_extent(rows_of_a(p), columns_of_a(p), p->a.ld);
-    const size_t b = matrix_extent(rows_of_b(p), columns_of_b(p), p->b.ld);
-    const size_t c = matrix_extent(p->m, p->n, p->c.ld);
-
-    return is_matrix_readable(p, "C", &p->c, c, out) &&
-           (!reads_a_and_b ||
-            (is_matrix_readable(p, "A", &p->a, a, in) && is_matrix_readable(p, "B", &p->b, b, in)));
-}
-
 /* ---- C <- beta C ---- */
 
 #define DEFINE_SCALE(name, type, multiply)                                                         \
-    static void name(const product *p, type beta, type *c)                                         \
+    static bool is_zero_##name(const void *scalar) { return *(const type *)scalar == 0; }          \
+    static void scale_##name(const product *p, void *matrix)                                       \
     {                                                                                              \
+        const type beta = *(const type *)p->beta;                                                  \
+        type *c = matrix;                                                                          \
+                                                                                                   \
         for (int64_t j = 0; j < p->n && beta != 1; j++) {                                          \
             type *column = c + j * p->c.ld;                                                        \
                                                                                                    \
@@ -118,32 +27,11 @@ static bool are_operands_readable(const product *p, bool reads_a_and_b)
     }
 #define TIMES(a, b)      ((a) * (b))
 #define WRAP_TIMES(a, b) ((int32_t)((uint32_t)(a) * (uint32_t)(b)))
-DEFINE_SCALE(scale_f64, double, TIMES)
-DEFINE_SCALE(scale_f32, float, TIMES)
-DEFINE_SCALE(scale_c64, double _Complex, TIMES)
-DEFINE_SCALE(scale_c32, float _Complex, TIMES)
-DEFINE_SCALE(scale_i32, int32_t, WRAP_TIMES)
-
-static void scale(const product *p, void *c)
-{
-    switch (p->type) {
-    case PRODUCT_F64:
-        scale_f64(p, *(const double *)p->beta, c);
-        break;
-    case PRODUCT_F32:
-        scale_f32(p, *(const float *)p->beta, c);
-        break;
-    case PRODUCT_C64:
-        scale_c64(p, *(const double _Complex *)p->beta, c);
-        break;
-    case PRODUCT_C32:
-        scale_c32(p, *(const float _Complex *)p->beta, c);
-        break;
-    default:
-        scale_i32(p, *(const int32_t *)p->beta, c);
-        break;
-    }
-}
+DEFINE_SCALE(f64, double, TIMES)
+DEFINE_SCALE(f32, float, TIMES)
+DEFINE_SCALE(c64, double _Complex, TIMES)
+DEFINE_SCALE(c32, float _Complex, TIMES)
+DEFINE_SCALE(i8, int32_t, WRAP_TIMES)
 
 /* ---- C <- C + alpha op(A) op(B) ---- */
 
@@ -155,11 +43,12 @@ static CBLAS_TRANSPOSE transpose(cublasOperation_t op)
 
 /* C <- alpha op(A) op(B) + C by BLAS, which has complex scalars by their address. */
 #define DEFINE_ADD(type, letter, alpha, one)                                                       \
-    static void add_##type(const product *p, const void *a, const void *b, void *c)                \
+    static cublasStatus_t add_##type(const product *p, const void *a, const void *b, void *c)      \
     {                                                                                              \
         cblas_##letter##gemm(CblasColMajor, transpose(p->op_a), transpose(p->op_b), (int)p->m,     \
                              (int)p->n, (int)p->k, alpha, a, (int)p->a.ld, b, (int)p->b.ld, one,   \
                              c, (int)p->c.ld);                                                     \
+        return CUBLAS_STATUS_SUCCESS;                                                              \
     }
 DEFINE_ADD(f64, d, *(const double *)p->alpha, 1.0)
 DEFINE_ADD(f32, s, *(const float *)p->alpha, 1.0f)
@@ -227,7 +116,7 @@ static void add_tile(const product *p, int64_t i0, int64_t j0, int32_t tile[ROWS
 
 static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
-static cublasStatus_t add_i8(const product *p, const int8_t *a, const int8_t *b, int32_t *c)
+static cublasStatus_t add_i8(const product *p, const void *a, const void *b, void *c)
 {
     const bool is_a_plain = p->op_a == CUBLAS_OP_N, is_b_plain = p->op_b == CUBLAS_OP_N;
     const vectors rows = {a, p->m, is_a_plain ? 1 : p->a.ld, is_a_plain ? p->a.ld : 1};
@@ -253,24 +142,90 @@ static cublasStatus_t add_i8(const product *p, const int8_t *a, const int8_t *b,
     return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t add(const product *p, const void *a, const void *b, void *c)
-{
-    switch (p->type) {
-    case PRODUCT_F64:
-        add_f64(p, a, b, c);
-        return CUBLAS_STATUS_SUCCESS;
-    case PRODUCT_F32:
-        add_f32(p, a, b, c);
-        return CUBLAS_STATUS_SUCCESS;
-    case PRODUCT_C64:
-        add_c64(p, a, b, c);
-        return CUBLAS_STATUS_SUCCESS;
-    case PRODUCT_C32:
-        add_c32(p, a, b, c);
-        return CUBLAS_STATUS_SUCCESS;
-    default:
-        return add_i8(p, a, b, c);
+/* What is known of a type of product. Operands and scalars are where the host may read them. */
+#define TYPE(name, in, out)                                                                        \
+    {                                                                                              \
+        sizeof(in), sizeof(out), sizeof(out), is_zero_##name, scale_##name, add_##name             \
     }
+static const struct {
+    size_t in, out, scalar; /* bytes of an element of A and B, of C, and of alpha and beta */
+    bool (*is_zero)(const void *scalar);
+    void (*scale)(const product *p, void *c);
+    cublasStatus_t (*add)(const product *p, const void *a, const void *b, void *c);
+} types[] = {
+    [PRODUCT_F64] = TYPE(f64, double, double),
+    [PRODUCT_F32] = TYPE(f32, float, float),
+    [PRODUCT_C64] = TYPE(c64, double _Complex, double _Complex),
+    [PRODUCT_C32] = TYPE(c32, float _Complex, float _Complex),
+    [PRODUCT_I8] = TYPE(i8, int8_t, int32_t),
+};
+
+/* ---- checks ---- */
+
+static int64_t rows_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? p->m : p->k; }
+static int64_t columns_of_a(const product *p) { return p->op_a == CUBLAS_OP_N ? p->k : p->m; }
+static int64_t rows_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->k : p->n; }
+static int64_t columns_of_b(const product *p) { return p->op_b == CUBLAS_OP_N ? p->n : p->k; }
+
+static cublasStatus_t check_arguments(const product *p)
+{
+    REQUIRE(p->type != PRODUCT_UNKNOWN, CUBLAS_STATUS_NOT_SUPPORTED);
+    REQUIRE(is_op(p->op_a) && is_op(p->op_b), CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(p->m >= 0 && p->n >= 0 && p->k >= 0 && p->batch >= 0, CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(is_ld(p->a.ld, rows_of_a(p)) && is_ld(p->b.ld, rows_of_b(p)) && is_ld(p->c.ld, p->m),
+            CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(p->alpha && p->beta, CUBLAS_STATUS_INVALID_VALUE);
+    REQUIRE(is_small(p->m) && is_small(p->n) && is_small(p->k) && is_small(p->a.ld) &&
+                is_small(p->b.ld) && is_small(p->c.ld),
+            CUBLAS_STATUS_NOT_SUPPORTED);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t hostgpu_check_product(cublasHandle_t handle, const product *p)
+{
+    const cublasStatus_t status = hostgpu_check_handle(handle, p->function);
+
+    return status ? status : check_arguments(p);
+}
+
+static bool is_scalar_readable(cublasPointerMode_t mode, const product *p)
+{
+    const size_t bytes = types[p->type].scalar;
+
+    return hostgpu_check_scalar(p->function, "alpha", mode, p->alpha, bytes) &&
+           hostgpu_check_scalar(p->function, "beta", mode, p->beta, bytes);
+}
+
+static const char *matrix_at(const product_operand *x, int64_t i, size_t element_bytes)
+{
+    if (x->array) return x->array[i];
+    return (const char *)x->data + i * x->stride * (int64_t)element_bytes;
+}
+
+static bool is_matrix_readable(const product *p, const char *name, const product_operand *x,
+                               size_t elements, size_t element_bytes)
+{
+    if (x->array &&
+        !hostgpu_check_operand(p->function, name, x->array, (size_t)p->batch * sizeof *x->array))
+        return false;
+    for (int64_t i = 0; i < p->batch; i++)
+        if (!hostgpu_check_operand(p->function, name, matrix_at(x, i, element_bytes),
+                                   elements * element_bytes))
+            return false;
+    return true;
+}
+
+/* Whether a device could read and write what the product reads and writes. */
+static bool are_operands_readable(const product *p, bool reads_a_and_b)
+{
+    const size_t in = types[p->type].in, out = types[p->type].out;
+    const size_t a = matrix_extent(rows_of_a(p), columns_of_a(p), p->a.ld);
+    const size_t b = matrix_extent(rows_of_b(p), columns_of_b(p), p->b.ld);
+    const size_t c = matrix_extent(p->m, p->n, p->c.ld);
+
+    return is_matrix_readable(p, "C", &p->c, c, out) &&
+           (!reads_a_and_b ||
+            (is_matrix_readable(p, "A", &p->a, a, in) && is_matrix_readable(p, "B", &p->b, b, in)));
 }
 
 /* A product as a graph keeps it, with the scalars that the host gave. */
@@ -286,8 +241,8 @@ static kept_product keep(cublasHandle_t handle, const product *p)
                          .has_own_scalars = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST};
 
     if (kept.has_own_scalars) {
-        memcpy(&kept.alpha, p->alpha, sizes[p->type].scalar);
-        memcpy(&kept.beta, p->beta, sizes[p->type].scalar);
+        memcpy(&kept.alpha, p->alpha, types[p->type].scalar);
+        memcpy(&kept.beta, p->beta, types[p->type].scalar);
     }
     return kept;
 }
@@ -295,17 +250,17 @@ static kept_product keep(cublasHandle_t handle, const product *p)
 /* Operands and scalars are where the host may read them. */
 static cublasStatus_t multiply_members(const product *p)
 {
-    const bool adds = p->k && !is_zero(p->alpha, p->type);
+    const bool adds = p->k && !types[p->type].is_zero(p->alpha);
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
 
     hostgpu_begin_blas();
     for (int64_t i = 0; i < p->batch && !status; i++) {
-        const char *a = adds ? matrix_at(&p->a, i, sizes[p->type].in) : NULL;
-        const char *b = adds ? matrix_at(&p->b, i, sizes[p->type].in) : NULL;
-        char *c = (char *)(uintptr_t)matrix_at(&p->c, i, sizes[p->type].out);
+        const char *a = adds ? matrix_at(&p->a, i, types[p->type].in) : NULL;
+        const char *b = adds ? matrix_at(&p->b, i, types[p->type].in) : NULL;
+        char *c = (char *)(uintptr_t)matrix_at(&p->c, i, types[p->type].out);
 
-        scale(p, c);
-        if (adds) status = add(p, a, b, c);
+        types[p->type].scale(p, c);
+        if (adds) status = types[p->type].add(p, a, b, c);
     }
     hostgpu_end_blas();
     return status;
@@ -320,7 +275,7 @@ static cudaError_t multiply(void *arguments)
         p.alpha = &kept->alpha;
         p.beta = &kept->beta;
     }
-    if (!are_operands_readable(&p, p.k && !is_zero(p.alpha, p.type)))
+    if (!are_operands_readable(&p, p.k && !types[p.type].is_zero(p.alpha)))
         return cudaErrorIllegalAddress;
     return multiply_members(&p) ? cudaErrorMemoryAllocation : cudaSuccess;
 }
@@ -353,14 +308,13 @@ static cudaError_t tell_bits(cublasHandle_t handle, const product *p)
 cublasStatus_t hostgpu_multiply(cublasHandle_t handle, const product *p)
 {
     cublasStatus_t status = hostgpu_check_product(handle, p);
-    kept_product kept;
-    cudaError_t error;
 
     if (status || !p->m || !p->n || !p->batch) return status;
     REQUIRE(is_scalar_readable(handle->pointer_mode, p), CUBLAS_STATUS_EXECUTION_FAILED);
     REQUIRE(p->c.data || p->c.array, CUBLAS_STATUS_INVALID_VALUE);
-    kept = keep(handle, p);
-    error = hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
+    kept_product kept = keep(handle, p);
+    cudaError_t error =
+        hostgpu_enqueue(handle->stream, cudaGraphNodeTypeKernel, multiply, &kept, sizeof kept);
     if (!error && handle->emulated_bits) error = tell_bits(handle, p);
     if (error == cudaErrorMemoryAllocation) return CUBLAS_STATUS_ALLOC_FAILED;
     return error ? CUBLAS_STATUS_EXECUTION_FAILED : CUBLAS_STATUS_SUCCESS;

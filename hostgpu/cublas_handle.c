@@ -23,17 +23,9 @@ bool hostgpu_check_scalar(const char *function, const char *operand, cublasPoint
 
 cublasStatus_t hostgpu_check_handle(cublasHandle_t handle, const char *function)
 {
-    const char *wrong = NULL;
-
     REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
-    if (!hostgpu_is_context_number(handle->context))
-        wrong = "is gone";
-    else if (handle->context != hostgpu_context_number())
-        wrong = "is not the current one";
-    if (!wrong) return CUBLAS_STATUS_SUCCESS;
-    fprintf(stderr, "tandem: host device: %s: the context that the handle was made in %s\n",
-            function, wrong);
-    return CUBLAS_STATUS_EXECUTION_FAILED;
+    REQUIRE(hostgpu_check_context(handle->context, function), CUBLAS_STATUS_EXECUTION_FAILED);
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t hostgpu_check_not_captured(cublasHandle_t handle, const char *function)
@@ -89,11 +81,9 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
 
 cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 {
-    bool was_handle;
-
     REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
     pthread_mutex_lock(&hostgpu_handles_lock);
-    was_handle = is_handle(handle);
+    const bool was_handle = is_handle(handle);
     if (was_handle) {
         handle->is_handle = 0;
         handle->next_destroyed = destroyed;
@@ -105,28 +95,13 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
 {
-    (void)workspace;
-    (void)bytes;
+    (void)workspace, (void)bytes;
     return is_handle(handle) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
-cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t stream)
-{
-    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
-    handle->stream = stream;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
-{
-    REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);
-    REQUIRE(stream, CUBLAS_STATUS_INVALID_VALUE);
-    *stream = handle->stream;
-    return CUBLAS_STATUS_SUCCESS;
 }
 
 /* Properties of a handle that are stored and given back, and which values are taken. */
 #define PROPERTIES(X)                                                                              \
+    X(Stream_v2, cudaStream_t, stream, true)                                                       \
     X(PointerMode_v2, cublasPointerMode_t, pointer_mode, (unsigned)value <= 1)                     \
     X(AtomicsMode, cublasAtomicsMode_t, atomics_mode, (unsigned)value <= 1)                        \
     X(MathMode, cublasMath_t, math_mode,                                                           \
@@ -141,21 +116,8 @@ cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
     X(FixedPointEmulationMantissaBitOffset, int, mantissa_bit_offset, true)                        \
     X(FixedPointEmulationMantissaBitCountPointer, int *, emulated_bits, true)
 
-#define DEFINE_PROPERTY(name, type, field, is_taken)                                               \
-    cublasStatus_t cublasGet##name(cublasHandle_t handle, type *value)                             \
-    {                                                                                              \
-        REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);                                 \
-        REQUIRE(value, CUBLAS_STATUS_INVALID_VALUE);                                               \
-        *value = handle->field;                                                                    \
-        return CUBLAS_STATUS_SUCCESS;                                                              \
-    }                                                                                              \
-    cublasStatus_t cublasSet##name(cublasHandle_t handle, type value)                              \
-    {                                                                                              \
-        REQUIRE(is_handle(handle), CUBLAS_STATUS_NOT_INITIALIZED);                                 \
-        REQUIRE(is_taken, CUBLAS_STATUS_INVALID_VALUE);                                            \
-        handle->field = value;                                                                     \
-        return CUBLAS_STATUS_SUCCESS;                                                              \
-    }
+#define DEFINE_PROPERTY(...)                                                                       \
+    HOSTGPU_DEFINE_PROPERTY(CUBLAS, cublasStatus_t, cublas, cublasHandle_t, is_handle, __VA_ARGS__)
 PROPERTIES(DEFINE_PROPERTY)
 
 /* ---- versions, logging ---- */
@@ -168,28 +130,14 @@ cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value)
-{
-    static const int numbers[] = {
-        [MAJOR_VERSION] = CUBLAS_VER_MAJOR,
-        [MINOR_VERSION] = CUBLAS_VER_MINOR,
-        [PATCH_LEVEL] = CUBLAS_VER_PATCH,
-    };
-
-    REQUIRE(value && (unsigned)type <= PATCH_LEVEL, CUBLAS_STATUS_INVALID_VALUE);
-    *value = numbers[type];
-    return CUBLAS_STATUS_SUCCESS;
-}
+HOSTGPU_DEFINE_VERSION_PARTS(CUBLAS, cublasStatus_t, cublasGetProperty)
 
 size_t cublasGetCudartVersion(void) { return CUDART_VERSION; }
 
 /* There is nothing to log. */
 cublasStatus_t cublasLoggerConfigure(int is_on, int to_stdout, int to_stderr, const char *file)
 {
-    (void)is_on;
-    (void)to_stdout;
-    (void)to_stderr;
-    (void)file;
+    (void)is_on, (void)to_stdout, (void)to_stderr, (void)file;
     return CUBLAS_STATUS_SUCCESS;
 }
 

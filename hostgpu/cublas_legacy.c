@@ -2,6 +2,7 @@
  * afterwards. */
 #include <ctype.h>
 #include <pthread.h>
+#include <string.h>
 
 #include <cublas.h>
 
@@ -70,57 +71,26 @@ cublasStatus cublasSetKernelStream(cudaStream_t stream)
     return hostgpu_record_legacy(cublasSetStream_v2(get_handle(), stream));
 }
 
-/* A letter that names no operation becomes a value that cuBLAS refuses. */
-static cublasOperation_t operation(char letter)
+/* The place of a letter, small or capital, among those of an enumeration's values; of others
+ * `none`, a value that cuBLAS refuses. */
+static int place_of(char letter, const char *letters, int none)
 {
-    switch (toupper((unsigned char)letter)) {
-    case 'N':
-        return CUBLAS_OP_N;
-    case 'T':
-        return CUBLAS_OP_T;
-    case 'C':
-        return CUBLAS_OP_C;
-    default:
-        return CUBLAS_OP_CONJG;
-    }
+    const int capital = toupper((unsigned char)letter);
+    const char *found = capital ? strchr(letters, capital) : NULL;
+
+    return found ? (int)(found - letters) : none;
 }
 
-static cublasFillMode_t fill(char letter)
-{
-    switch (toupper((unsigned char)letter)) {
-    case 'L':
-        return CUBLAS_FILL_MODE_LOWER;
-    case 'U':
-        return CUBLAS_FILL_MODE_UPPER;
-    default:
-        return CUBLAS_FILL_MODE_FULL; /* which updates refuse */
-    }
-}
-
-/* Of sides and diagonals likewise. */
-static cublasSideMode_t side_of(char letter)
-{
-    const int upper = toupper((unsigned char)letter);
-
-    return upper == 'L'   ? CUBLAS_SIDE_LEFT
-           : upper == 'R' ? CUBLAS_SIDE_RIGHT
-                          : (cublasSideMode_t)-1;
-}
-
-static cublasDiagType_t diagonal(char letter)
-{
-    const int upper = toupper((unsigned char)letter);
-
-    return upper == 'N'   ? CUBLAS_DIAG_NON_UNIT
-           : upper == 'U' ? CUBLAS_DIAG_UNIT
-                          : (cublasDiagType_t)-1;
-}
+#define OPERATION(letter) ((cublasOperation_t)place_of(letter, "NTC", CUBLAS_OP_CONJG))
+#define FILL(letter)      ((cublasFillMode_t)place_of(letter, "LU", CUBLAS_FILL_MODE_FULL))
+#define SIDE(letter)      ((cublasSideMode_t)place_of(letter, "LR", -1))
+#define DIAGONAL(letter)  ((cublasDiagType_t)place_of(letter, "NU", -1))
 
 #define DEFINE_GEMM(function, number)                                                              \
     void function(char op_a, char op_b, int m, int n, int k, number alpha, const number *a,        \
                   int lda, const number *b, int ldb, number beta, number *c, int ldc)              \
     {                                                                                              \
-        hostgpu_record_legacy(function##_v2(get_handle(), operation(op_a), operation(op_b), m, n,  \
+        hostgpu_record_legacy(function##_v2(get_handle(), OPERATION(op_a), OPERATION(op_b), m, n,  \
                                             k, &alpha, a, lda, b, ldb, &beta, c, ldc));            \
     }
 
@@ -128,15 +98,15 @@ static cublasDiagType_t diagonal(char letter)
     void function(char side, char uplo, int m, int n, number alpha, const number *a, int lda,      \
                   const number *b, int ldb, number beta, number *c, int ldc)                       \
     {                                                                                              \
-        hostgpu_record_legacy(function##_v2(get_handle(), side_of(side), fill(uplo), m, n, &alpha, \
-                                            a, lda, b, ldb, &beta, c, ldc));                       \
+        hostgpu_record_legacy(function##_v2(get_handle(), SIDE(side), FILL(uplo), m, n, &alpha, a, \
+                                            lda, b, ldb, &beta, c, ldc));                          \
     }
 
 #define DEFINE_SYRK(function, number, scalar)                                                      \
     void function(char uplo, char op, int n, int k, scalar alpha, const number *a, int lda,        \
                   scalar beta, number *c, int ldc)                                                 \
     {                                                                                              \
-        hostgpu_record_legacy(function##_v2(get_handle(), fill(uplo), operation(op), n, k, &alpha, \
+        hostgpu_record_legacy(function##_v2(get_handle(), FILL(uplo), OPERATION(op), n, k, &alpha, \
                                             a, lda, &beta, c, ldc));                               \
     }
 
@@ -144,26 +114,18 @@ static cublasDiagType_t diagonal(char letter)
     void function(char uplo, char op, int n, int k, number alpha, const number *a, int lda,        \
                   const number *b, int ldb, beta_number beta, number *c, int ldc)                  \
     {                                                                                              \
-        hostgpu_record_legacy(function##_v2(get_handle(), fill(uplo), operation(op), n, k, &alpha, \
+        hostgpu_record_legacy(function##_v2(get_handle(), FILL(uplo), OPERATION(op), n, k, &alpha, \
                                             a, lda, b, ldb, &beta, c, ldc));                       \
     }
 
-#define DEFINE_TRMM(function, number)                                                              \
+/* `...`: what follows B's place; the product of a triangle has it a second time, for C's. */
+#define DEFINE_TRIANGULAR(function, number, ...)                                                   \
     void function(char side, char uplo, char op, char diag, int m, int n, number alpha,            \
                   const number *a, int lda, number *b, int ldb)                                    \
     {                                                                                              \
-        hostgpu_record_legacy(function##_v2(get_handle(), side_of(side), fill(uplo),               \
-                                            operation(op), diagonal(diag), m, n, &alpha, a, lda,   \
-                                            b, ldb, b, ldb));                                      \
-    }
-
-#define DEFINE_TRSM(function, number)                                                              \
-    void function(char side, char uplo, char op, char diag, int m, int n, number alpha,            \
-                  const number *a, int lda, number *b, int ldb)                                    \
-    {                                                                                              \
-        hostgpu_record_legacy(function##_v2(get_handle(), side_of(side), fill(uplo),               \
-                                            operation(op), diagonal(diag), m, n, &alpha, a, lda,   \
-                                            b, ldb));                                              \
+        hostgpu_record_legacy(function##_v2(get_handle(), SIDE(side), FILL(uplo), OPERATION(op),   \
+                                            DIAGONAL(diag), m, n, &alpha, a, lda, b,               \
+                                            __VA_ARGS__));                                         \
     }
 
 DEFINE_GEMM(cublasSgemm, float)
@@ -179,7 +141,7 @@ DEFINE_SYRK(cublasZherk, cuDoubleComplex, double)
 DEFINE_SYR2K(cublasDsyr2k, double, double)
 DEFINE_SYR2K(cublasZsyr2k, cuDoubleComplex, cuDoubleComplex)
 DEFINE_SYR2K(cublasZher2k, cuDoubleComplex, double)
-DEFINE_TRMM(cublasDtrmm, double)
-DEFINE_TRMM(cublasZtrmm, cuDoubleComplex)
-DEFINE_TRSM(cublasDtrsm, double)
-DEFINE_TRSM(cublasZtrsm, cuDoubleComplex)
+DEFINE_TRIANGULAR(cublasDtrmm, double, ldb, b, ldb)
+DEFINE_TRIANGULAR(cublasZtrmm, cuDoubleComplex, ldb, b, ldb)
+DEFINE_TRIANGULAR(cublasDtrsm, double, ldb)
+DEFINE_TRIANGULAR(cublasZtrsm, cuDoubleComplex, ldb)

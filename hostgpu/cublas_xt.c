@@ -41,36 +41,10 @@ cublasStatus_t cublasXtDeviceSelect(cublasXtHandle_t handle, int count, int devi
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasXtSetBlockDim(cublasXtHandle_t handle, int block)
-{
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
-    REQUIRE(block > 0, CUBLAS_STATUS_INVALID_VALUE);
-    handle->block = block;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasXtGetBlockDim(cublasXtHandle_t handle, int *block)
-{
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
-    REQUIRE(block, CUBLAS_STATUS_INVALID_VALUE);
-    *block = handle->block;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasXtSetPinningMemMode(cublasXtHandle_t handle, cublasXtPinnedMemMode_t mode)
-{
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
-    handle->pinning = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasXtGetPinningMemMode(cublasXtHandle_t handle, cublasXtPinnedMemMode_t *mode)
-{
-    REQUIRE(handle, CUBLAS_STATUS_NOT_INITIALIZED);
-    REQUIRE(mode, CUBLAS_STATUS_INVALID_VALUE);
-    *mode = handle->pinning;
-    return CUBLAS_STATUS_SUCCESS;
-}
+#define DEFINE_PROPERTY(...)                                                                       \
+    HOSTGPU_DEFINE_PROPERTY(CUBLAS, cublasStatus_t, cublasXt, cublasXtHandle_t, (bool), __VA_ARGS__)
+DEFINE_PROPERTY(BlockDim, int, block, value > 0)
+DEFINE_PROPERTY(PinningMemMode, cublasXtPinnedMemMode_t, pinning, true)
 
 cublasStatus_t hostgpu_check_xt(cublasXtHandle_t handle)
 {

@@ -92,11 +92,9 @@ int hostgpu_current_device(void)
 
 cudaError_t hostgpu_enter(hostgpu_life *life)
 {
-    hostgpu_life bound;
-
     if (!hostgpu_is_device(0)) return cudaErrorNoDevice;
     if (!self.depth) (void)hostgpu_push(hostgpu_primary_context(self.device));
-    bound = hostgpu_bound();
+    const hostgpu_life bound = hostgpu_bound();
     if (!hostgpu_is_primary(bound.context)) {
         *life = bound;
         return hostgpu_is_alive(bound) ? cudaSuccess : cudaErrorContextIsDestroyed;
@@ -152,10 +150,8 @@ static hostgpu_handle *destroyed[HOSTGPU_HANDLE_KINDS]; /* under the lock */
 
 void *hostgpu_handle_create(hostgpu_handle_kind kind, size_t bytes, hostgpu_life life)
 {
-    hostgpu_handle *h;
-
     pthread_mutex_lock(&hostgpu_contexts_lock);
-    h = destroyed[kind];
+    hostgpu_handle *h = destroyed[kind];
     if (h) {
         destroyed[kind] = h->next_destroyed;
     } else if ((h = calloc(1, bytes))) {
@@ -222,8 +218,7 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
 {
-    (void)device_flags;
-    (void)flags;
+    (void)device_flags, (void)flags;
     if (!hostgpu_is_device(device)) return hostgpu_record(cudaErrorInvalidDevice);
     (void)begin_life(hostgpu_primary_context(device));
     return cudaSuccess;

@@ -1,6 +1,5 @@
 /* cudart_event.c - events. What was recorded has happened, unless it was in a capture: then the
  * event stands for nodes of a graph, and only streams can wait for it. */
-#include <stdlib.h>
 
 #include "cudart_internal.h"
 
@@ -11,12 +10,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
     const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming;
     hostgpu_life life;
     cudaEvent_t fresh;
-    cudaError_t error;
 
     if (!event) return hostgpu_record(cudaErrorInvalidValue);
     if (flags & cudaEventInterprocess) return hostgpu_record(cudaErrorNotSupported);
     if (flags & ~known) return hostgpu_record(cudaErrorInvalidValue);
-    error = hostgpu_enter(&life);
+    const cudaError_t error = hostgpu_enter(&life);
     if (error) return hostgpu_record(error);
     fresh = hostgpu_handle_create(HOSTGPU_EVENT, sizeof *fresh, life);
     if (!fresh) return hostgpu_record(cudaErrorMemoryAllocation);

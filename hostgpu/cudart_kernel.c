@@ -82,12 +82,10 @@ size_t hostgpu_loaded_kernels(void)
 size_t hostgpu_shared_limit(const void *function)
 {
     const unsigned long long context = hostgpu_context_number();
-    const loaded_kernel *kernel;
-    size_t bytes;
 
     pthread_mutex_lock(&hostgpu_kernels_lock);
-    kernel = find(function, context);
-    bytes = kernel ? kernel->shared_limit : HOSTGPU_DEFAULT_SHARED;
+    const loaded_kernel *kernel = find(function, context);
+    const size_t bytes = kernel ? kernel->shared_limit : HOSTGPU_DEFAULT_SHARED;
     pthread_mutex_unlock(&hostgpu_kernels_lock);
     return bytes;
 }
@@ -95,10 +93,9 @@ size_t hostgpu_shared_limit(const void *function)
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     const unsigned long long context = hostgpu_context_number();
-    cudaError_t error;
 
     if (!function) return hostgpu_record(cudaErrorInvalidDeviceFunction);
-    error = hostgpu_load(function);
+    const cudaError_t error = hostgpu_load(function);
     if (error || attribute == cudaFuncAttributePreferredSharedMemoryCarveout)
         return hostgpu_record(error);
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
@@ -118,11 +115,9 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
-    cudaError_t error;
-
     if (!attributes) return hostgpu_record(cudaErrorInvalidValue);
     if (!function) return hostgpu_record(cudaErrorInvalidDeviceFunction);
-    error = hostgpu_load(function);
+    const cudaError_t error = hostgpu_load(function);
     if (error) return hostgpu_record(error);
     memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = HOSTGPU_MAX_THREADS;
@@ -137,14 +132,13 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     int *blocks, const void *function, int block_size, size_t shared_bytes, unsigned flags)
 {
     enum { THREADS = 2048, BLOCKS = 32 };
-    size_t by_memory;
 
     (void)flags;
     if (!blocks || block_size < 1) return hostgpu_record(cudaErrorInvalidValue);
     if (!function) return hostgpu_record(cudaErrorInvalidDeviceFunction);
     *blocks = block_size > HOSTGPU_MAX_THREADS ? 0 : THREADS / block_size;
     if (*blocks > BLOCKS) *blocks = BLOCKS;
-    by_memory = shared_bytes ? HOSTGPU_MAX_SHARED / shared_bytes : BLOCKS;
+    const size_t by_memory = shared_bytes ? HOSTGPU_MAX_SHARED / shared_bytes : BLOCKS;
     if (by_memory < (size_t)*blocks) *blocks = (int)by_memory;
     return cudaSuccess;
 }
@@ -180,12 +174,7 @@ static cudaError_t refuse_launch(void)
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                              size_t shared_bytes, cudaStream_t stream)
 {
-    (void)function;
-    (void)grid;
-    (void)block;
-    (void)arguments;
-    (void)shared_bytes;
-    (void)stream;
+    (void)function, (void)grid, (void)block, (void)arguments, (void)shared_bytes, (void)stream;
     return refuse_launch();
 }
 HOSTGPU_ALSO(cudaLaunchKernel, _ptsz);
@@ -200,9 +189,7 @@ HOSTGPU_ALSO(cudaLaunchCooperativeKernel, _ptsz);
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
                                 void **arguments)
 {
-    (void)config;
-    (void)function;
-    (void)arguments;
+    (void)config, (void)function, (void)arguments;
     return refuse_launch();
 }
 HOSTGPU_ALSO(cudaLaunchKernelExC, _ptsz);
@@ -254,41 +241,22 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
                             int limit, uint3 *thread, uint3 *block, dim3 *block_size,
                             dim3 *grid_size, int *warp_size)
 {
-    (void)handle;
-    (void)host;
-    (void)device;
-    (void)name;
-    (void)limit;
-    (void)thread;
-    (void)block;
-    (void)block_size;
-    (void)grid_size;
-    (void)warp_size;
+    (void)handle, (void)host, (void)device, (void)name, (void)limit, (void)thread, (void)block,
+        (void)block_size, (void)grid_size, (void)warp_size;
 }
 
 void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_external,
                        size_t bytes, int is_constant, int is_global)
 {
-    (void)handle;
-    (void)host;
-    (void)device;
-    (void)name;
-    (void)is_external;
-    (void)bytes;
-    (void)is_constant;
-    (void)is_global;
+    (void)handle, (void)host, (void)device, (void)name, (void)is_external, (void)bytes,
+        (void)is_constant, (void)is_global;
 }
 
 /* The program reads and writes a managed variable through *host. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name,
                               int is_external, size_t bytes, int is_constant, int is_global)
 {
-    (void)handle;
-    (void)device;
-    (void)name;
-    (void)is_external;
-    (void)is_constant;
-    (void)is_global;
+    (void)handle, (void)device, (void)name, (void)is_external, (void)is_constant, (void)is_global;
     *host = calloc(1, bytes);
 }
 

@@ -109,11 +109,10 @@ cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind k
                              cudaMemPool_t pool)
 {
     hostgpu_range range = {.bytes = bytes, .kind = kind, .pool = pool};
-    cudaError_t error;
 
     if (!pointer) return cudaErrorInvalidValue;
     *pointer = NULL;
-    error = pool ? cudaSuccess : hostgpu_enter(&range.life);
+    cudaError_t error = pool ? cudaSuccess : hostgpu_enter(&range.life);
     if (error || !bytes) return error;
     range.device = pool ? hostgpu_pool_device(pool) : hostgpu_current_device();
     error = hostgpu_pool_take(pool, bytes);
@@ -205,11 +204,10 @@ cudaError_t cudaHostAlloc(void **pointer, size_t bytes, unsigned flags)
 {
     hostgpu_range range = {.bytes = bytes, .kind = HOSTGPU_HOST, .flags = flags};
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
-    cudaError_t error;
 
     if (!pointer || (flags & ~known)) return hostgpu_record(cudaErrorInvalidValue);
     *pointer = NULL;
-    error = hostgpu_refuse_unsafe();
+    cudaError_t error = hostgpu_refuse_unsafe();
     if (!error) error = hostgpu_enter(&range.life);
     if (error || !bytes) return hostgpu_record(error);
     range.device = hostgpu_current_device();
@@ -238,10 +236,9 @@ cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned flags)
     hostgpu_range range = {
         .start = (uintptr_t)pointer, .bytes = bytes, .kind = HOSTGPU_REGISTERED, .flags = flags};
     hostgpu_range other;
-    cudaError_t error;
 
     if (!pointer || !bytes) return hostgpu_record(cudaErrorInvalidValue);
-    error = hostgpu_refuse_unsafe();
+    cudaError_t error = hostgpu_refuse_unsafe();
     if (!error) error = hostgpu_enter(&range.life);
     if (error) return hostgpu_record(error);
     range.device = hostgpu_current_device();
@@ -317,20 +314,14 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvise advice,
                           struct cudaMemLocation location)
 {
-    (void)pointer;
-    (void)bytes;
-    (void)advice;
-    (void)location;
+    (void)pointer, (void)bytes, (void)advice, (void)location;
     return cudaSuccess;
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *pointer, size_t bytes, struct cudaMemLocation location,
                                  unsigned flags, cudaStream_t stream)
 {
-    (void)pointer;
-    (void)bytes;
-    (void)location;
-    (void)flags;
+    (void)pointer, (void)bytes, (void)location, (void)flags;
     return hostgpu_record(hostgpu_is_stream(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 HOSTGPU_ALSO(cudaMemPrefetchAsync, _ptsz);

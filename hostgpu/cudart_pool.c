@@ -35,11 +35,10 @@ int hostgpu_pool_device(cudaMemPool_t pool) { return pool->device; }
 
 cudaError_t hostgpu_pool_take(cudaMemPool_t pool, size_t bytes)
 {
-    bool fits;
-
     if (!pool) return cudaSuccess;
     pthread_mutex_lock(&hostgpu_pools_lock);
-    fits = !pool->max_bytes || (bytes <= pool->max_bytes && pool->used <= pool->max_bytes - bytes);
+    const bool fits =
+        !pool->max_bytes || (bytes <= pool->max_bytes && pool->used <= pool->max_bytes - bytes);
     if (fits) pool->used += bytes;
     if (pool->used > pool->used_high) pool->used_high = pool->used;
     pthread_mutex_unlock(&hostgpu_pools_lock);
@@ -191,12 +190,11 @@ cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t 
                                     cudaStream_t stream)
 {
     bool is_captured;
-    cudaError_t error;
 
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
     if (!pool || !pointer) return hostgpu_record(cudaErrorInvalidValue);
     *pointer = NULL;
-    error = hostgpu_capture_allocate(stream, pool, bytes, pointer, &is_captured);
+    cudaError_t error = hostgpu_capture_allocate(stream, pool, bytes, pointer, &is_captured);
     if (!error && !is_captured) error = hostgpu_allocate(pointer, bytes, HOSTGPU_DEVICE, pool);
     return hostgpu_record(error);
 }
@@ -215,11 +213,10 @@ HOSTGPU_ALSO(cudaMallocAsync, _ptsz);
 cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream)
 {
     bool is_captured;
-    cudaError_t error;
 
     if (!hostgpu_is_stream(stream)) return hostgpu_record(cudaErrorInvalidResourceHandle);
     if (!pointer) return cudaSuccess;
-    error = hostgpu_capture_free(stream, pointer, &is_captured);
+    cudaError_t error = hostgpu_capture_free(stream, pointer, &is_captured);
     if (!error && !is_captured) error = hostgpu_free(pointer);
     return hostgpu_record(error);
 }

@@ -1,6 +1,5 @@
 /* cudart_stream.c - streams. Everything is done when the call that asks for it returns, unless it
  * is captured, so a stream is always idle. */
-#include <stdlib.h>
 
 #include "cudart_internal.h"
 
@@ -35,11 +34,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
     static atomic_ullong last_id = 2; /* 1 and 2: the default streams */
     hostgpu_life life;
     cudaStream_t fresh;
-    cudaError_t error;
 
     if (!stream || (flags & ~(unsigned)cudaStreamNonBlocking))
         return hostgpu_record(cudaErrorInvalidValue);
-    error = hostgpu_enter(&life);
+    const cudaError_t error = hostgpu_enter(&life);
     if (error) return hostgpu_record(error);
     fresh = hostgpu_handle_create(HOSTGPU_STREAM, sizeof *fresh, life);
     if (!fresh) return hostgpu_record(cudaErrorMemoryAllocation);
@@ -118,9 +116,7 @@ HOSTGPU_ALSO(cudaStreamGetDevice, _ptsz);
 cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t bytes,
                                      unsigned flags)
 {
-    (void)pointer;
-    (void)bytes;
-    (void)flags;
+    (void)pointer, (void)bytes, (void)flags;
     return check_stream(stream);
 }
 HOSTGPU_ALSO(cudaStreamAttachMemAsync, _ptsz);

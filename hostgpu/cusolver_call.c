@@ -36,6 +36,14 @@ static const char *find_wrong(const solver_routine *routine, const solver_call *
     return routine->find_wrong(call);
 }
 
+const char *hostgpu_find_wrong_matrix(const solver_call *call)
+{
+    FIND_WRONG(call->m >= 0, "m");
+    FIND_WRONG(call->n >= 0, "n");
+    FIND_WRONG(is_ld(call->lda, call->m), "lda");
+    return NULL;
+}
+
 /* From 1, of the word in the list of words. */
 static int number_of(const char *list, const char *word)
 {
@@ -46,6 +54,8 @@ static int number_of(const char *list, const char *word)
         if (strcspn(at, " ") == length && strncmp(at, word, length) == 0) return number;
     return 0;
 }
+
+int64_t hostgpu_elements_of_row(const solver_call *call) { return call->n; }
 
 /* Of the workspace. */
 static int64_t elements_of(const solver_routine *routine, const solver_call *call)

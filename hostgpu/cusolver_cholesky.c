@@ -20,9 +20,6 @@ static const char *find_wrong_solve(const solver_call *c)
     return NULL;
 }
 
-/* LAPACK needs none; programs have to bring some all the same. */
-static int64_t elements(const solver_call *c) { return c->n; }
-
 static bool is_triangle(const solver_call *c)
 {
     return hostgpu_is_solver_matrix(c, "A", c->a, c->n, c->n, c->lda);
@@ -52,48 +49,27 @@ static bool solve(const solver_call *c, int *info)
     return true;
 }
 
-static const solver_routine potrf = {find_wrong_triangle, elements, is_triangle, factor,
-                                     .can_be_captured = true};
-static const solver_routine potri = {find_wrong_triangle, elements, is_triangle, invert,
-                                     .can_be_captured = true};
+static const solver_routine potrf = {find_wrong_triangle, hostgpu_elements_of_row, is_triangle,
+                                     factor, .can_be_captured = true};
+static const solver_routine potri = {find_wrong_triangle, hostgpu_elements_of_row, is_triangle,
+                                     invert, .can_be_captured = true};
 static const solver_routine potrs = {find_wrong_solve, NULL, are_solve_operands, solve,
                                      .can_be_captured = true};
 
-#define TRIANGLE(name_, ...)                                                                       \
-    (&(solver_call){.name = name_,                                                                 \
-                    .uplo = uplo,                                                                  \
-                    .m = n,                                                                        \
-                    .n = n,                                                                        \
-                    .a = (void *)(uintptr_t)a,                                                     \
-                    .lda = lda,                                                                    \
-                    __VA_ARGS__})
+#define TRIANGLE(name_, ...) SOLVER_CALL(name_, .uplo = uplo, .m = n, .n = n, __VA_ARGS__)
 
-#define DEFINE_IN_PLACE(letter, number, routine)                                                   \
-    cusolverStatus_t cusolverDn##letter##routine##_bufferSize(                                     \
-        cusolverDnHandle_t handle, cublasFillMode_t uplo, int n, number *a, int lda, int *lwork)   \
-    {                                                                                              \
-        return hostgpu_solver_size(handle, &routine,                                               \
-                                   TRIANGLE("cusolverDn" #letter #routine "_bufferSize",           \
-                                            .type = &hostgpu_lapack_##letter),                     \
-                                   lwork);                                                         \
-    }                                                                                              \
-    cusolverStatus_t cusolverDn##letter##routine(cusolverDnHandle_t handle, cublasFillMode_t uplo, \
-                                                 int n, number *a, int lda, number *work,          \
-                                                 int lwork, int *info)                             \
-    {                                                                                              \
-        return hostgpu_solver_run(handle, &routine,                                                \
-                                  TRIANGLE("cusolverDn" #letter #routine,                          \
-                                           .parameters = "uplo n a lda work lwork info",           \
-                                           .type = &hostgpu_lapack_##letter, .work = work,         \
-                                           .lwork = lwork, .info = info));                         \
-    }
+#define DEFINE_IN_PLACE(function, letter, number, routine)                                         \
+    DEFINE_SOLVER(function, letter, routine, TRIANGLE,                                             \
+                  (cublasFillMode_t uplo, int n, number *a, int lda),                              \
+                  (cublasFillMode_t uplo, int n, number *a, int lda, number *work, int lwork),     \
+                  "uplo n a lda work lwork", .work = work, .lwork = lwork)
 
 #define SOLVE(name_, ...)                                                                          \
     TRIANGLE(name_, .nrhs = nrhs, .b = b, .ldb = ldb, .lwork = UNTOLD, .info = info, __VA_ARGS__)
 
 #define DEFINE(letter, number, real, o, s)                                                         \
-    DEFINE_IN_PLACE(letter, number, potrf)                                                         \
-    DEFINE_IN_PLACE(letter, number, potri)                                                         \
+    DEFINE_IN_PLACE(cusolverDn##letter##potrf, letter, number, potrf)                              \
+    DEFINE_IN_PLACE(cusolverDn##letter##potri, letter, number, potri)                              \
     cusolverStatus_t cusolverDn##letter##potrs(cusolverDnHandle_t handle, cublasFillMode_t uplo,   \
                                                int n, int nrhs, const number *a, int lda,          \
                                                number *b, int ldb, int *info)                      \
@@ -105,32 +81,12 @@ static const solver_routine potrs = {find_wrong_solve, NULL, are_solve_operands,
     }
 FOR_SOLVER_TYPES(DEFINE)
 
-cusolverStatus_t cusolverDnXpotrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
-                                             cublasFillMode_t uplo, int64_t n, cudaDataType type,
-                                             const void *a, int64_t lda, cudaDataType computations,
-                                             size_t *on_device, size_t *on_host)
-{
-    return hostgpu_solver_bytes(handle, &potrf,
-                                TRIANGLE("cusolverDnXpotrf_bufferSize", .params = params,
-                                         .type = hostgpu_solver_type(type, computations)),
-                                on_device, on_host);
-}
-
-cusolverStatus_t cusolverDnXpotrf(cusolverDnHandle_t handle, cusolverDnParams_t params,
-                                  cublasFillMode_t uplo, int64_t n, cudaDataType type, void *a,
-                                  int64_t lda, cudaDataType computations, void *work,
-                                  size_t work_bytes, void *host_work, size_t host_bytes, int *info)
-{
-    const lapack_type *known = hostgpu_solver_type(type, computations);
-
-    (void)host_work, (void)host_bytes;
-    return hostgpu_solver_run(
-        handle, &potrf,
-        TRIANGLE("cusolverDnXpotrf",
-                 .parameters = "params uplo n type a lda computations work lwork", .params = params,
-                 .type = known, .work = work, .lwork = hostgpu_elements_in(known, work_bytes),
-                 .info = info));
-}
+DEFINE_TYPED_SOLVER(cusolverDnXpotrf, hostgpu_solver_type(type, computations), potrf, TRIANGLE,
+                    (cublasFillMode_t uplo, int64_t n, cudaDataType type, const void *a,
+                     int64_t lda, cudaDataType computations),
+                    (cublasFillMode_t uplo, int64_t n, cudaDataType type, void *a, int64_t lda,
+                     cudaDataType computations),
+                    "uplo n type a lda computations", .info = info)
 
 cusolverStatus_t cusolverDnXpotrs(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                   cublasFillMode_t uplo, int64_t n, int64_t nrhs, cudaDataType type,

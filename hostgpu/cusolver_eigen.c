@@ -103,37 +103,18 @@ static const solver_routine heevd = {find_wrong_eigen,         eigen_elements,
                                      .can_be_captured = false, .host_bytes = eigen_host_bytes};
 
 #define HEEVD(name_, ...)                                                                          \
-    (&(solver_call){.name = name_,                                                                 \
-                    .jobz = jobz,                                                                  \
-                    .uplo = uplo,                                                                  \
-                    .m = n,                                                                        \
-                    .n = n,                                                                        \
-                    .a = (void *)(uintptr_t)a,                                                     \
-                    .lda = lda,                                                                    \
-                    .tau = (void *)(uintptr_t)values,                                              \
-                    __VA_ARGS__})
+    SOLVER_CALL(name_, .jobz = jobz, .uplo = uplo, .m = n, .n = n,                                 \
+                .tau = (void *)(uintptr_t)values, __VA_ARGS__)
 
-#define DEFINE_EVD(letter, number, real, name)                                                     \
-    cusolverStatus_t cusolverDn##letter##name##_bufferSize(                                        \
-        cusolverDnHandle_t handle, cusolverEigMode_t jobz, cublasFillMode_t uplo, int n,           \
-        const number *a, int lda, const real *values, int *lwork)                                  \
-    {                                                                                              \
-        return hostgpu_solver_size(                                                                \
-            handle, &heevd,                                                                        \
-            HEEVD("cusolverDn" #letter #name "_bufferSize", .type = &hostgpu_lapack_##letter),     \
-            lwork);                                                                                \
-    }                                                                                              \
-    cusolverStatus_t cusolverDn##letter##name(cusolverDnHandle_t handle, cusolverEigMode_t jobz,   \
-                                              cublasFillMode_t uplo, int n, number *a, int lda,    \
-                                              real *values, number *work, int lwork, int *info)    \
-    {                                                                                              \
-        return hostgpu_solver_run(handle, &heevd,                                                  \
-                                  HEEVD("cusolverDn" #letter #name,                                \
-                                        .parameters = "jobz uplo n a lda values work lwork info",  \
-                                        .type = &hostgpu_lapack_##letter, .work = work,            \
-                                        .lwork = lwork, .info = info));                            \
-    }
-#define DEFINE_EIGEN(letter, number, real, o, s) DEFINE_EVD(letter, number, real, s##evd)
+#define DEFINE_EVD(function, letter, number, real)                                                 \
+    DEFINE_SOLVER(function, letter, heevd, HEEVD,                                                  \
+                  (cusolverEigMode_t jobz, cublasFillMode_t uplo, int n, const number *a, int lda, \
+                   const real *values),                                                            \
+                  (cusolverEigMode_t jobz, cublasFillMode_t uplo, int n, number *a, int lda,       \
+                   real *values, number *work, int lwork),                                         \
+                  "jobz uplo n a lda values work lwork", .work = work, .lwork = lwork)
+#define DEFINE_EIGEN(letter, number, real, o, s)                                                   \
+    DEFINE_EVD(cusolverDn##letter##s##evd, letter, number, real)
 FOR_SOLVER_TYPES(DEFINE_EIGEN)
 
 /* The type of A, if that of the values is its real one. */
@@ -144,37 +125,14 @@ static const lapack_type *type_of(cudaDataType type, cudaDataType type_values,
     return known && known->real_type == type_values ? known : NULL;
 }
 
-cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
-                                             cusolverEigMode_t jobz, cublasFillMode_t uplo,
-                                             int64_t n, cudaDataType type, const void *a,
-                                             int64_t lda, cudaDataType type_values,
-                                             const void *values, cudaDataType computations,
-                                             size_t *on_device, size_t *on_host)
-{
-    return hostgpu_solver_bytes(handle, &heevd,
-                                HEEVD("cusolverDnXsyevd_bufferSize", .params = params,
-                                      .has_host_work = true,
-                                      .type = type_of(type, type_values, computations)),
-                                on_device, on_host);
-}
-
-cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t params,
-                                  cusolverEigMode_t jobz, cublasFillMode_t uplo, int64_t n,
-                                  cudaDataType type, void *a, int64_t lda, cudaDataType type_values,
-                                  void *values, cudaDataType computations, void *work,
-                                  size_t work_bytes, void *host_work, size_t host_bytes, int *info)
-{
-    const lapack_type *known = type_of(type, type_values, computations);
-
-    return hostgpu_solver_run(
-        handle, &heevd,
-        HEEVD("cusolverDnXsyevd",
-              .parameters = "params jobz uplo n type a lda type_values values computations work "
-                            "lwork host_work host_lwork",
-              .params = params, .type = known, .work = work,
-              .lwork = hostgpu_elements_in(known, work_bytes), .has_host_work = true,
-              .host_work = host_work, .host_bytes = host_bytes, .info = info));
-}
+DEFINE_TYPED_SOLVER(cusolverDnXsyevd, type_of(type, type_values, computations), heevd, HEEVD,
+                    (cusolverEigMode_t jobz, cublasFillMode_t uplo, int64_t n, cudaDataType type,
+                     const void *a, int64_t lda, cudaDataType type_values, const void *values,
+                     cudaDataType computations),
+                    (cusolverEigMode_t jobz, cublasFillMode_t uplo, int64_t n, cudaDataType type,
+                     void *a, int64_t lda, cudaDataType type_values, void *values,
+                     cudaDataType computations),
+                    "jobz uplo n type a lda type_values values computations", .info = info)
 
 /* ---- singular values ---- */
 
@@ -253,23 +211,11 @@ static const solver_routine gesvd = {find_wrong_svd, svd_elements, are_svd_opera
         (void)superdiagonal; /* which did not converge; not given */                               \
         return hostgpu_solver_run(                                                                 \
             handle, &gesvd,                                                                        \
-            &(solver_call){                                                                        \
-                .name = "cusolverDn" #letter "gesvd",                                              \
-                .parameters = "job_u job_vt m n a lda values u ldu vt ldvt work lwork rwork info", \
-                .type = &hostgpu_lapack_##letter,                                                  \
-                .job_u = job_u,                                                                    \
-                .job_vt = job_vt,                                                                  \
-                .m = m,                                                                            \
-                .n = n,                                                                            \
-                .a = a,                                                                            \
-                .lda = lda,                                                                        \
-                .tau = values,                                                                     \
-                .u = u,                                                                            \
-                .ldu = ldu,                                                                        \
-                .vt = vt,                                                                          \
-                .ldvt = ldvt,                                                                      \
-                .work = work,                                                                      \
-                .lwork = lwork,                                                                    \
-                .info = info});                                                                    \
+            SOLVER_CALL("cusolverDn" #letter "gesvd",                                              \
+                        .parameters =                                                              \
+                            "job_u job_vt m n a lda values u ldu vt ldvt work lwork rwork info",   \
+                        .type = &hostgpu_lapack_##letter, .job_u = job_u, .job_vt = job_vt,        \
+                        .m = m, .n = n, .tau = values, .u = u, .ldu = ldu, .vt = vt, .ldvt = ldvt, \
+                        .work = work, .lwork = lwork, .info = info));                              \
     }
 FOR_SOLVER_TYPES(DEFINE_GESVD)

@@ -1,6 +1,5 @@
 /* cusolver_handle.c - cuSOLVER's handles and parameters with their settings, and versions. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cusolver_internal.h"
@@ -60,11 +59,8 @@ static bool is_solver(cusolverDnHandle_t handle) { return handle && handle->base
 cusolverStatus_t hostgpu_check_solver(cusolverDnHandle_t handle, const char *function)
 {
     REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);
-    if (handle->context == hostgpu_context_number()) return CUSOLVER_STATUS_SUCCESS;
-    fprintf(stderr, "tandem: host device: %s: the context that the handle was made in %s\n",
-            function,
-            hostgpu_is_context_number(handle->context) ? "is not the current one" : "is gone");
-    return CUSOLVER_STATUS_EXECUTION_FAILED;
+    REQUIRE(hostgpu_check_context(handle->context, function), CUSOLVER_STATUS_EXECUTION_FAILED);
+    return CUSOLVER_STATUS_SUCCESS;
 }
 
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *handle)
@@ -101,21 +97,9 @@ cusolverStatus_t cusolverDnDestroy(cusolverDnHandle_t handle)
       value >= CUSOLVER_DEFAULT_MATH && (int)value < 2 * CUSOLVER_FP32_EMULATED_BF16X9_MATH)       \
     X(EmulationStrategy, cudaEmulationStrategy_t, emulation_strategy, (unsigned)value <= 2)
 
-#define DEFINE_PROPERTY(name, type, field, is_taken)                                               \
-    cusolverStatus_t cusolverDnGet##name(cusolverDnHandle_t handle, type *value)                   \
-    {                                                                                              \
-        REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);                               \
-        REQUIRE(value, CUSOLVER_STATUS_INVALID_VALUE);                                             \
-        *value = handle->field;                                                                    \
-        return CUSOLVER_STATUS_SUCCESS;                                                            \
-    }                                                                                              \
-    cusolverStatus_t cusolverDnSet##name(cusolverDnHandle_t handle, type value)                    \
-    {                                                                                              \
-        REQUIRE(is_solver(handle), CUSOLVER_STATUS_NOT_INITIALIZED);                               \
-        REQUIRE(is_taken, CUSOLVER_STATUS_INVALID_VALUE);                                          \
-        handle->field = value;                                                                     \
-        return CUSOLVER_STATUS_SUCCESS;                                                            \
-    }
+#define DEFINE_PROPERTY(...)                                                                       \
+    HOSTGPU_DEFINE_PROPERTY(CUSOLVER, cusolverStatus_t, cusolverDn, cusolverDnHandle_t, is_solver, \
+                            __VA_ARGS__)
 PROPERTIES(DEFINE_PROPERTY)
 
 /* ---- parameters of the functions with 64-bit sizes ---- */
@@ -163,15 +147,4 @@ cusolverStatus_t cusolverGetVersion(int *version)
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-cusolverStatus_t cusolverGetProperty(libraryPropertyType type, int *value)
-{
-    static const int numbers[] = {
-        [MAJOR_VERSION] = CUSOLVER_VER_MAJOR,
-        [MINOR_VERSION] = CUSOLVER_VER_MINOR,
-        [PATCH_LEVEL] = CUSOLVER_VER_PATCH,
-    };
-
-    REQUIRE(value && (unsigned)type <= PATCH_LEVEL, CUSOLVER_STATUS_INVALID_VALUE);
-    *value = numbers[type];
-    return CUSOLVER_STATUS_SUCCESS;
-}
+HOSTGPU_DEFINE_VERSION_PARTS(CUSOLVER, cusolverStatus_t, cusolverGetProperty)

@@ -107,6 +107,12 @@ cusolverStatus_t hostgpu_solver_bytes(cusolverDnHandle_t handle, const solver_ro
 cusolverStatus_t hostgpu_solver_run(cusolverDnHandle_t handle, const solver_routine *routine,
                                     const solver_call *call);
 
+/* A routine's find_wrong where all that can be wrong is an m x n matrix. */
+const char *hostgpu_find_wrong_matrix(const solver_call *call);
+
+/* A routine's work_elements where LAPACK needs none; programs have to bring some all the same. */
+int64_t hostgpu_elements_of_row(const solver_call *call);
+
 /* True if the matrix is in device memory, as hostgpu_check_operand says. */
 bool hostgpu_is_solver_matrix(const solver_call *call, const char *operand, const void *matrix,
                               int64_t rows, int64_t columns, int64_t ld);
@@ -133,6 +139,56 @@ static inline bool is_fill(cublasFillMode_t uplo)
     do {                                                                                           \
         if (!(condition)) return parameter;                                                        \
     } while (0)
+
+/* The call of a function, by its matrix A under the usual names and what else it has. */
+#define SOLVER_CALL(name_, ...)                                                                    \
+    (&(solver_call){.name = name_, .a = (void *)(uintptr_t)a, .lda = lda, __VA_ARGS__})
+
+#define MATRIX_CALL(name_, ...) SOLVER_CALL(name_, .m = m, .n = n, __VA_ARGS__)
+
+/* A function and the one that tells its workspace's size. Their parameters are in parentheses: what
+ * follows the handle, up to where the size goes, and up to info. CALL(name, ...) is the routine's
+ * SOLVER_CALL, `words` are its parameters, and the rest are fields that the size does not need. */
+#define IN_PARENTHESES(...) __VA_ARGS__
+#define DEFINE_SOLVER(function, letter, routine, CALL, sized, given, words, ...)                   \
+    cusolverStatus_t function##_bufferSize(cusolverDnHandle_t handle, IN_PARENTHESES sized,        \
+                                           int *lwork)                                             \
+    {                                                                                              \
+        return hostgpu_solver_size(                                                                \
+            handle, &(routine), CALL(#function "_bufferSize", .type = &hostgpu_lapack_##letter),   \
+            lwork);                                                                                \
+    }                                                                                              \
+    cusolverStatus_t function(cusolverDnHandle_t handle, IN_PARENTHESES given, int *info)          \
+    {                                                                                              \
+        return hostgpu_solver_run(handle, &(routine),                                              \
+                                  CALL(#function, .parameters = words " info",                     \
+                                       .type = &hostgpu_lapack_##letter, .info = info,             \
+                                       __VA_ARGS__));                                              \
+    }
+
+/* The same with 64-bit sizes, whose type, `known`, is among the parameters. */
+#define DEFINE_TYPED_SOLVER(function, known, routine, CALL, sized, given, words, ...)              \
+    cusolverStatus_t function##_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,   \
+                                           IN_PARENTHESES sized, size_t *on_device,                \
+                                           size_t *on_host)                                        \
+    {                                                                                              \
+        return hostgpu_solver_bytes(                                                               \
+            handle, &(routine),                                                                    \
+            CALL(#function "_bufferSize", .params = params, .type = known, .has_host_work = true), \
+            on_device, on_host);                                                                   \
+    }                                                                                              \
+    cusolverStatus_t function(cusolverDnHandle_t handle, cusolverDnParams_t params,                \
+                              IN_PARENTHESES given, void *work, size_t work_bytes,                 \
+                              void *host_work, size_t host_bytes, int *info)                       \
+    {                                                                                              \
+        const lapack_type *const type_ = known;                                                    \
+        return hostgpu_solver_run(                                                                 \
+            handle, &(routine),                                                                    \
+            CALL(#function, .parameters = "params " words " work lwork host_work host_lwork",      \
+                 .params = params, .type = type_, .work = work,                                    \
+                 .lwork = hostgpu_elements_in(type_, work_bytes), .has_host_work = true,           \
+                 .host_work = host_work, .host_bytes = host_bytes, __VA_ARGS__));                  \
+    }
 
 /* X(letter, element, real element, orthogonal or unitary, symmetric or Hermitian) */
 #define FOR_SOLVER_TYPES(X)                                                                        \

@@ -6,17 +6,6 @@
 
 /* ---- factors ---- */
 
-static const char *find_wrong_factor(const solver_call *c)
-{
-    FIND_WRONG(c->m >= 0, "m");
-    FIND_WRONG(c->n >= 0, "n");
-    FIND_WRONG(is_ld(c->lda, c->m), "lda");
-    return NULL;
-}
-
-/* LAPACK needs none; programs have to bring some all the same. */
-static int64_t factor_elements(const solver_call *c) { return c->n; }
-
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
 
 static bool are_pivots(const solver_call *c, int64_t count)
@@ -55,60 +44,23 @@ static bool factor(const solver_call *c, int *info)
     return true;
 }
 
-static const solver_routine getrf = {find_wrong_factor, factor_elements, are_factor_operands,
-                                     factor, .can_be_captured = true};
-
-#define GETRF(name_, ...)                                                                          \
-    (&(solver_call){                                                                               \
-        .name = name_, .m = m, .n = n, .a = (void *)(uintptr_t)a, .lda = lda, __VA_ARGS__})
+static const solver_routine getrf = {hostgpu_find_wrong_matrix, hostgpu_elements_of_row,
+                                     are_factor_operands, factor, .can_be_captured = true};
 
 #define DEFINE_GETRF(letter, number, real, o, s)                                                   \
-    cusolverStatus_t cusolverDn##letter##getrf_bufferSize(cusolverDnHandle_t handle, int m, int n, \
-                                                          number *a, int lda, int *lwork)          \
-    {                                                                                              \
-        return hostgpu_solver_size(                                                                \
-            handle, &getrf,                                                                        \
-            GETRF("cusolverDn" #letter "getrf_bufferSize", .type = &hostgpu_lapack_##letter),      \
-            lwork);                                                                                \
-    }                                                                                              \
-    cusolverStatus_t cusolverDn##letter##getrf(cusolverDnHandle_t handle, int m, int n, number *a, \
-                                               int lda, number *work, int *pivots, int *info)      \
-    {                                                                                              \
-        return hostgpu_solver_run(handle, &getrf,                                                  \
-                                  GETRF("cusolverDn" #letter "getrf",                              \
-                                        .parameters = "m n a lda work pivots info",                \
-                                        .type = &hostgpu_lapack_##letter, .work = work,            \
-                                        .lwork = UNTOLD, .pivots = pivots, .info = info));         \
-    }
+    DEFINE_SOLVER(cusolverDn##letter##getrf, letter, getrf, MATRIX_CALL,                           \
+                  (int m, int n, number *a, int lda),                                              \
+                  (int m, int n, number *a, int lda, number *work, int *pivots),                   \
+                  "m n a lda work pivots", .work = work, .lwork = UNTOLD, .pivots = pivots)
 FOR_SOLVER_TYPES(DEFINE_GETRF)
 
-cusolverStatus_t cusolverDnXgetrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
-                                             int64_t m, int64_t n, cudaDataType type, const void *a,
-                                             int64_t lda, cudaDataType computations,
-                                             size_t *on_device, size_t *on_host)
-{
-    return hostgpu_solver_bytes(handle, &getrf,
-                                GETRF("cusolverDnXgetrf_bufferSize", .params = params,
-                                      .type = hostgpu_solver_type(type, computations)),
-                                on_device, on_host);
-}
-
-cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m,
-                                  int64_t n, cudaDataType type, void *a, int64_t lda,
-                                  int64_t *pivots, cudaDataType computations, void *work,
-                                  size_t work_bytes, void *host_work, size_t host_bytes, int *info)
-{
-    const lapack_type *known = hostgpu_solver_type(type, computations);
-
-    (void)host_work, (void)host_bytes;
-    return hostgpu_solver_run(
-        handle, &getrf,
-        GETRF("cusolverDnXgetrf",
-              .parameters = "params m n type a lda pivots computations work lwork",
-              .params = params, .type = known, .work = work,
-              .lwork = hostgpu_elements_in(known, work_bytes), .pivots = pivots,
-              .wide_pivots = true, .info = info));
-}
+DEFINE_TYPED_SOLVER(cusolverDnXgetrf, hostgpu_solver_type(type, computations), getrf, MATRIX_CALL,
+                    (int64_t m, int64_t n, cudaDataType type, const void *a, int64_t lda,
+                     cudaDataType computations),
+                    (int64_t m, int64_t n, cudaDataType type, void *a, int64_t lda, int64_t *pivots,
+                     cudaDataType computations),
+                    "m n type a lda pivots computations", .pivots = pivots, .wide_pivots = true,
+                    .info = info)
 
 /* ---- solutions ---- */
 
@@ -153,19 +105,9 @@ static const solver_routine getrs = {find_wrong_solve, NULL, are_solve_operands,
                                      .can_be_captured = true};
 
 #define GETRS(name_, ...)                                                                          \
-    (&(solver_call){.name = name_,                                                                 \
-                    .op = op,                                                                      \
-                    .m = n,                                                                        \
-                    .n = n,                                                                        \
-                    .nrhs = nrhs,                                                                  \
-                    .a = (void *)(uintptr_t)a,                                                     \
-                    .lda = lda,                                                                    \
-                    .pivots = (void *)(uintptr_t)pivots,                                           \
-                    .b = b,                                                                        \
-                    .ldb = ldb,                                                                    \
-                    .lwork = UNTOLD,                                                               \
-                    .info = info,                                                                  \
-                    __VA_ARGS__})
+    SOLVER_CALL(name_, .op = op, .m = n, .n = n, .nrhs = nrhs,                                     \
+                .pivots = (void *)(uintptr_t)pivots, .b = b, .ldb = ldb, .lwork = UNTOLD,          \
+                .info = info, __VA_ARGS__)
 
 #define DEFINE_GETRS(letter, number, real, o, s)                                                   \
     cusolverStatus_t cusolverDn##letter##getrs(cusolverDnHandle_t handle, cublasOperation_t op,    \

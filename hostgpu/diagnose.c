@@ -2,7 +2,6 @@
  * stands. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "worker.h"
 

@@ -201,11 +201,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
                                              unsigned long long flags,
                                              enum cudaDriverEntryPointQueryResult *result)
 {
-    enum cudaDriverEntryPointQueryResult found;
-
     (void)flags;
     if (!symbol || !function) return hostgpu_record(cudaErrorInvalidValue);
-    found = find(symbol, version, function);
+    const enum cudaDriverEntryPointQueryResult found = find(symbol, version, function);
     if (result) *result = found;
     if (result || *function) return cudaSuccess;
     return hostgpu_record(cudaErrorSymbolNotFound);

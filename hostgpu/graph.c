@@ -315,9 +315,6 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
                              const cudaGraphEdgeData *data, size_t count,
                              struct cudaGraphNodeParams *asked)
 {
-    hostgpu_work *work;
-    cudaError_t error;
-
     (void)data;
     if (!node || !asked || !are_nodes_of(graph, needs, count))
         return hostgpu_record(cudaErrorInvalidValue);
@@ -326,9 +323,9 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cud
         return hostgpu_record(cudaErrorNotSupported);
     if (!is_condition_of(graph, asked->conditional.handle))
         return hostgpu_record(cudaErrorInvalidValue);
-    work = graph->condition;
+    hostgpu_work *work = graph->condition;
     graph->condition = NULL;
-    error = add_asked(node, graph, needs, count, work, create_graph());
+    const cudaError_t error = add_asked(node, graph, needs, count, work, create_graph());
     if (error) return error;
     if (asked->conditional.size == 2 && !((*node)->child[1] = create_graph()))
         return hostgpu_record(cudaErrorMemoryAllocation);

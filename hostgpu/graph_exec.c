@@ -117,7 +117,6 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
                                  unsigned long long flags)
 {
     cudaGraphExec_t e;
-    cudaError_t error;
 
     if (!executable || !hostgpu_is_graph(graph)) return hostgpu_record(cudaErrorInvalidValue);
     *executable = NULL;
@@ -127,7 +126,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
     e->flags = flags;
     e->random = hostgpu_get_settings()->seed;
     e->is_shuffled = e->random != 0;
-    error = copy_steps(e, graph);
+    cudaError_t error = copy_steps(e, graph);
     if (!error && !claim_single(e, true)) error = cudaErrorNotSupported;
     if (!error) error = hostgpu_enter(&e->life);
     if (error)
@@ -176,13 +175,11 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t e, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo *info)
 {
     struct CUgraphExec_st fresh = {0};
-    cudaError_t error;
-    bool is_alike;
 
     if (!is_executable(e) || !hostgpu_is_graph(graph) || !info)
         return hostgpu_record(cudaErrorInvalidValue);
-    error = copy_steps(&fresh, graph);
-    is_alike = !error && are_alike(e, &fresh);
+    cudaError_t error = copy_steps(&fresh, graph);
+    const bool is_alike = !error && are_alike(e, &fresh);
     *info = (cudaGraphExecUpdateResultInfo){
         .result = is_alike ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged};
     if (is_alike) {

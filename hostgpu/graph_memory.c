@@ -39,12 +39,12 @@ cudaError_t hostgpu_graph_allocate(cudaGraph_t graph, const hostgpu_nodes *needs
                            .device = hostgpu_pool_device(pool),
                            .is_of_graph = true};
     allocation a = {.bytes = bytes};
-    hostgpu_work *work;
     const cudaError_t error = hostgpu_allocate_range(&a.address, &range);
 
     if (error) return error;
     *address = a.address;
-    work = hostgpu_work_create(cudaGraphNodeTypeMemAlloc, clear, &a, sizeof a, release);
+    hostgpu_work *work =
+        hostgpu_work_create(cudaGraphNodeTypeMemAlloc, clear, &a, sizeof a, release);
     if (!work) release(&a);
     *node = work ? hostgpu_graph_add(graph, work, needs) : NULL;
     return *node ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -54,12 +54,11 @@ cudaError_t hostgpu_graph_free(cudaGraph_t graph, const hostgpu_nodes *needs, vo
                                cudaGraphNode_t *node)
 {
     hostgpu_range range;
-    hostgpu_work *work;
 
     if (!hostgpu_registry_find(address, &range) || !range.is_of_graph ||
         range.start != (uintptr_t)address)
         return cudaErrorInvalidValue;
-    work = hostgpu_work_create(cudaGraphNodeTypeMemFree, NULL, NULL, 0, NULL);
+    hostgpu_work *work = hostgpu_work_create(cudaGraphNodeTypeMemFree, NULL, NULL, 0, NULL);
     *node = work ? hostgpu_graph_add(graph, work, needs) : NULL;
     return *node ? cudaSuccess : cudaErrorMemoryAllocation;
 }

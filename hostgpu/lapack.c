@@ -2,8 +2,6 @@
 #include "lapack.h"
 
 #include <complex.h>
-#include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "blas.h"

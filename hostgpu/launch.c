@@ -102,12 +102,11 @@ static bool start_helper(unsigned number)
 {
     sigset_t all, before;
     pthread_t thread;
-    bool is_started;
 
     if (!get_worker(number)) return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    is_started = !pthread_create(&thread, NULL, help, (void *)(uintptr_t)number);
+    const bool is_started = !pthread_create(&thread, NULL, help, (void *)(uintptr_t)number);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (is_started) pthread_detach(thread);
     return is_started;
@@ -156,13 +155,12 @@ static void await_helpers(void)
 /* Nobody is cancelled in a launch, which the helpers are at work on, too: later, if at all. */
 static cudaError_t run(hostgpu_job *job)
 {
-    hostgpu_worker *own;
     int cancel_state;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_mutex_lock(&hostgpu_launching);
     hostgpu_name_thread_in_reports();
-    own = get_worker(0);
+    hostgpu_worker *own = get_worker(0);
     if (own) {
         call_helpers(job);
         run_blocks_of(own, job);
@@ -234,15 +232,14 @@ static cudaError_t check(const hostgpu_kernel *kernel)
 static cudaError_t enqueue(const hostgpu_kernel *kernel)
 {
     const size_t bytes = sizeof(kept_launch) + kernel->argument_bytes;
-    kept_launch *kept;
-    cudaError_t error;
 
     if (!hostgpu_captures()) return run_blocks(kernel);
-    kept = aligned_alloc(_Alignof(kept_launch), (bytes + 63) / 64 * 64);
+    kept_launch *kept = aligned_alloc(_Alignof(kept_launch), (bytes + 63) / 64 * 64);
     if (!kept) return cudaErrorMemoryAllocation;
     kept->kernel = *kernel;
     if (kernel->argument_bytes) memcpy(kept->arguments, kernel->arguments, kernel->argument_bytes);
-    error = hostgpu_enqueue(kernel->stream, cudaGraphNodeTypeKernel, run_kept, kept, bytes);
+    const cudaError_t error =
+        hostgpu_enqueue(kernel->stream, cudaGraphNodeTypeKernel, run_kept, kept, bytes);
     free(kept);
     return error;
 }

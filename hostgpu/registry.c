@@ -29,10 +29,9 @@ static size_t ranges_up_to(uintptr_t address)
 static bool make_room(void)
 {
     size_t larger = capacity ? 2 * capacity : 64;
-    hostgpu_range *grown;
 
     if (count < capacity) return true;
-    grown = realloc(ranges, larger * sizeof *ranges);
+    hostgpu_range *grown = realloc(ranges, larger * sizeof *ranges);
     if (!grown) return false;
     ranges = grown;
     capacity = larger;
@@ -48,10 +47,8 @@ static void take_at(size_t place, hostgpu_range *taken)
 
 bool hostgpu_registry_add(const hostgpu_range *range)
 {
-    bool has_room;
-
     pthread_mutex_lock(&hostgpu_registry_lock);
-    has_room = make_room();
+    const bool has_room = make_room();
     if (has_room) {
         size_t place = ranges_up_to(range->start);
 
@@ -65,11 +62,10 @@ bool hostgpu_registry_add(const hostgpu_range *range)
 
 bool hostgpu_registry_take(const void *start, hostgpu_memory_kind kind, hostgpu_range *taken)
 {
-    size_t place;
     bool is_there;
 
     pthread_mutex_lock(&hostgpu_registry_lock);
-    place = ranges_up_to((uintptr_t)start);
+    const size_t place = ranges_up_to((uintptr_t)start);
     is_there =
         place && ranges[place - 1].start == (uintptr_t)start && ranges[place - 1].kind == kind;
     if (is_there) take_at(place - 1, taken);
@@ -79,12 +75,10 @@ bool hostgpu_registry_take(const void *start, hostgpu_memory_kind kind, hostgpu_
 
 bool hostgpu_registry_find(const void *address, hostgpu_range *found)
 {
-    size_t place;
-    bool is_there;
-
     pthread_mutex_lock(&hostgpu_registry_lock);
-    place = ranges_up_to((uintptr_t)address);
-    is_there = place && (uintptr_t)address - ranges[place - 1].start < ranges[place - 1].bytes;
+    const size_t place = ranges_up_to((uintptr_t)address);
+    const bool is_there =
+        place && (uintptr_t)address - ranges[place - 1].start < ranges[place - 1].bytes;
     if (is_there) *found = ranges[place - 1];
     pthread_mutex_unlock(&hostgpu_registry_lock);
     return is_there;
@@ -93,13 +87,12 @@ bool hostgpu_registry_find(const void *address, hostgpu_range *found)
 bool hostgpu_registry_take_owned(hostgpu_life life, hostgpu_range *taken)
 {
     size_t place = 0;
-    bool is_there;
 
     pthread_mutex_lock(&hostgpu_registry_lock);
     while (place < count &&
            (ranges[place].life.context != life.context || ranges[place].life.number != life.number))
         place++;
-    is_there = place < count;
+    const bool is_there = place < count;
     if (is_there) take_at(place, taken);
     pthread_mutex_unlock(&hostgpu_registry_lock);
     return is_there;

@@ -33,11 +33,9 @@ static bool add_mode(bench *b, const char *mode)
     td_options_set_defaults(&o);
     if (!td_options_set(&o, TD_OPTION_MODE, "--modes", mode, TD_ORIGIN_CALL)) return false;
     if (strcmp(mode, "native") == 0) return true;
-    if (has_mode(b, mode) || b->mode_count == BENCH_MOST_MODES) {
-        complain("--modes names '%s'%s; allowed: up to %d modes, each once", mode,
-                 has_mode(b, mode) ? " twice" : "", BENCH_MOST_MODES);
-        return false;
-    }
+    if (has_mode(b, mode) || b->mode_count == BENCH_MOST_MODES)
+        return complain("--modes names '%s'%s; allowed: up to %d modes, each once", mode,
+                        has_mode(b, mode) ? " twice" : "", BENCH_MOST_MODES);
     strcpy(b->modes[b->mode_count++].mode, mode);
     return true;
 }
@@ -55,32 +53,23 @@ static bool parse_modes(bench *b, const char *list)
     }
 }
 
-/* Options that are whole numbers, where they are kept, and what they are if they are not given. */
-typedef struct {
-    int option, least, most, fallback, *value;
-} count_option;
-
-static bool parse_count(const command_line *line, const count_option *c)
-{
-    char *end = NULL;
-    const char *text = line->values[c->option];
-    const long value = text ? strtol(text, &end, 10) : c->fallback;
-    *c->value = (int)value;
-    if (!text || (end != text && *end == '\0' && value >= c->least && value <= c->most))
-        return true;
-    complain("--%s is '%s'; allowed: %d to %d", line->command->options[c->option].name, text,
-             c->least, c->most);
-    return false;
-}
-
 static bool parse_counts(const command_line *line, bench *b)
 {
     enum { MOST_SECONDS = 30 * 86400 };
-    const count_option counts[] = {{REPEAT, 1, BENCH_MOST_REPEATS, 1, &b->repeat},
-                                   {WARM_UP, 0, BENCH_MOST_REPEATS, 1, &b->warm_ups},
-                                   {TIMEOUT, 1, MOST_SECONDS, 0, &b->program.timeout}};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (!parse_count(line, &counts[i])) return false;
+    /* Options that are whole numbers, and what they are if they are not given. */
+    const struct {
+        int option, fallback, least, most, *value;
+    } counts[] = {{REPEAT, 1, 1, BENCH_MOST_REPEATS, &b->repeat},
+                  {WARM_UP, 1, 0, BENCH_MOST_REPEATS, &b->warm_ups},
+                  {TIMEOUT, 0, 1, MOST_SECONDS, &b->program.timeout}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const int option = counts[i].option;
+        long value = counts[i].fallback;
+        if (!command_number(line->command->options[option].name, line->values[option],
+                            counts[i].least, counts[i].most, &value))
+            return false;
+        *counts[i].value = (int)value;
+    }
     return true;
 }
 
@@ -113,10 +102,8 @@ static bool is_pattern(const char *path) { return strstr(path, "%p") || strstr(p
 static bool open_kept(const char *name, char folder[PATH_MAX])
 {
     const bool is_made = mkdir(name, 0777) == 0;
-    if ((!is_made && errno != EEXIST) || !realpath(name, folder)) {
-        complain("--keep is '%s', which cannot be made (%s)", name, strerror(errno));
-        return false;
-    }
+    if ((!is_made && errno != EEXIST) || !realpath(name, folder))
+        return complain("--keep is '%s', which cannot be made (%s)", name, strerror(errno));
     const bool is_good = is_empty_folder(folder) && !is_pattern(folder);
     if (!is_good)
         complain("--keep is '%s'; allowed: a new or empty folder, without %%p and %%r in its path",
@@ -130,8 +117,7 @@ static bool open_temporary(char folder[PATH_MAX])
     if (!base || base[0] != '/' || is_pattern(base)) base = "/tmp";
     if (snprintf(folder, PATH_MAX, "%s/tandem-bench-XXXXXX", base) < PATH_MAX && mkdtemp(folder))
         return true;
-    complain("cannot make a folder in '%s' (%s)", base, strerror(errno));
-    return false;
+    return complain("cannot make a folder in '%s' (%s)", base, strerror(errno));
 }
 
 static void remove_folder(const char *path)
@@ -193,10 +179,10 @@ static bool is_first_good(const bench *b, const bench_run *first)
     char ending[BENCH_STATUS_BYTES];
     if (bench_is_good_run(first)) return true;
     bench_ending_text(first, ending);
-    complain("'%s' fails without emulation (%s), %s%s; only runs that end with 0 are compared",
-             b->program.command[0], ending,
-             first->last_words[0] ? "and says: " : "and says nothing", first->last_words);
-    return false;
+    return complain(
+        "'%s' fails without emulation (%s), %s%s; only runs that end with 0 are compared",
+        b->program.command[0], ending, first->last_words[0] ? "and says: " : "and says nothing",
+        first->last_words);
 }
 
 /* Mode after mode, then all of them again: what changes with time, such as a device's temperature,
@@ -255,10 +241,8 @@ static int measure_in(const char *folder, const command_line *line, bench *b,
     launch l;
     b->program.folder = folder;
     b->program.command = line->arguments;
-    if (!bench_run_has_room(&b->program)) {
-        complain("cannot keep what runs leave in '%s' (%s)", folder, strerror(errno));
-        return EXIT_USAGE;
-    }
+    if (!bench_run_has_room(&b->program))
+        return usage_error("cannot keep what runs leave in '%s' (%s)", folder, strerror(errno));
     const int status = launch_prepare(&l, line->arguments[0], line->values[HOSTGPU]);
     if (status) return status;
     b->program.path = l.path;
@@ -275,10 +259,7 @@ static int run(const command_line *line)
     const char *modes = line->values[MODES], *kept = line->values[KEEP];
     static char folder[PATH_MAX];
     td_options o;
-    if (line->count == 0) {
-        complain("no program given; see tandem bench --help");
-        return EXIT_USAGE;
-    }
+    if (line->count == 0) return usage_error("no program given; see tandem bench --help");
     if (!parse_modes(&b, modes ? modes : default_modes) || !parse_counts(line, &b) ||
         !launch_read_options(&o, false) || !result_files_open(files, RESULT_FILES, line))
         return EXIT_USAGE;

@@ -1,6 +1,5 @@
 #include "tools/bench_result.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

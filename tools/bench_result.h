@@ -3,7 +3,6 @@
 #define TD_TOOLS_BENCH_RESULT_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "lib/options/options.h"
 #include "tools/bench_compare.h"

@@ -314,8 +314,8 @@ static bool open_device(work *w, int device, double seconds)
     if (!w->measure) {
         machine m;
         machine_query(&m);
-        complain("device %d cannot be measured: %s", device, m.device_count ? reason : m.reason);
-        return false;
+        return complain("device %d cannot be measured: %s", device,
+                        m.device_count ? reason : m.reason);
     }
     td_model_make(&w->model, &card);
     memset(w->model.factors, 0, sizeof w->model.factors);
@@ -367,14 +367,10 @@ static bool keep(FILE *out, const work *w)
     char path[TD_CALIBRATION_PATH];
     int driver = 0;
     (void)td_cuda_ok(cudaDriverGetVersion(&driver));
-    if (!td_calibration_path(&w->model.card, driver, path)) {
-        complain("neither XDG_CACHE_HOME nor HOME names a folder for the result");
-        return false;
-    }
-    if (!td_calibration_write(&w->result, &w->model.card, driver, path)) {
-        complain("cannot write '%s' (%s)", path, strerror(errno));
-        return false;
-    }
+    if (!td_calibration_path(&w->model.card, driver, path))
+        return complain("neither XDG_CACHE_HOME nor HOME names a folder for the result");
+    if (!td_calibration_write(&w->result, &w->model.card, driver, path))
+        return complain("cannot write '%s' (%s)", path, strerror(errno));
     fprintf(out, "kept in %s\n", path);
     return true;
 }

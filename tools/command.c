@@ -55,8 +55,7 @@ bool command_number(const char *option, const char *text, long least, long most,
     if (!text) return true;
     *value = strtol(text, &end, 10);
     if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
-    complain("--%s is '%s'; allowed: %ld to %ld", option, text, least, most);
-    return false;
+    return complain("--%s is '%s'; allowed: %ld to %ld", option, text, least, most);
 }
 
 /* The word that holds what getopt_long returned last: it stays before a word of one dash until it
@@ -131,7 +130,6 @@ int command_execute(const command *c, int argc, char **argv)
     line.arguments = argv + optind;
     line.count = argc - optind;
     if (c->most < 0 || line.count <= c->most) return c->run(&line);
-    complain("unexpected argument '%s'; tandem %s takes %s", line.arguments[c->most], c->name,
-             c->most ? c->arguments : "none");
-    return EXIT_USAGE;
+    return usage_error("unexpected argument '%s'; tandem %s takes %s", line.arguments[c->most],
+                       c->name, c->most ? c->arguments : "none");
 }

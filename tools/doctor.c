@@ -161,10 +161,8 @@ static bool examine_named(finding *f, const char *name)
     /* A file of this folder, though `tandem run` would want it with its path. */
     if (error == ENOENT && !strchr(name, '/') && access(name, R_OK) == 0)
         snprintf(path, sizeof path, "./%s", name);
-    if (error == EISDIR || !path[0]) {
-        complain("cannot examine '%s': %s", name, strerror(error));
-        return false;
-    }
+    if (error == EISDIR || !path[0])
+        return complain("cannot examine '%s': %s", name, strerror(error));
     machine m;
     machine_query(&m);
     const bool on_host_device = m.device_count == 0 || !placement_find(PLACEMENT_CUDA, installed);
@@ -179,10 +177,8 @@ static bool examine_process(finding *f, const char *text)
     char *end;
     reach r;
     const long pid = strtol(text, &end, 10);
-    if (*end || end == text || pid <= 0) {
-        complain("--attach is '%s'; allowed: the number of a process", text);
-        return false;
-    }
+    if (*end || end == text || pid <= 0)
+        return complain("--attach is '%s'; allowed: the number of a process", text);
     if (!reach_print(f->facts, pid, &r)) return false;
     if (r.uncertain > 0)
         conclude(f, PRELOAD_MAY_WORK, "functions that were looked up already stay cuBLAS's");
@@ -238,10 +234,8 @@ enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN, ATTACH };
 /* The exit status: what is asked for must fit together. */
 static int run_entries(const command_line *line)
 {
-    if (line->count > 0 || (line->values[WANTS_JSON] && line->values[WANTS_MARKDOWN])) {
-        complain("doctor --entries takes --json or --markdown, and no program");
-        return EXIT_USAGE;
-    }
+    if (line->count > 0 || (line->values[WANTS_JSON] && line->values[WANTS_MARKDOWN]))
+        return usage_error("doctor --entries takes --json or --markdown, and no program");
     if (line->values[WANTS_JSON])
         entries_print_json();
     else if (line->values[WANTS_MARKDOWN])
@@ -254,14 +248,10 @@ static int run_entries(const command_line *line)
 static int run(const command_line *line)
 {
     if (line->values[WANTS_ENTRIES]) return run_entries(line);
-    if (line->values[WANTS_MARKDOWN]) {
-        complain("doctor --markdown goes with --entries alone");
-        return EXIT_USAGE;
-    }
-    if (line->values[ATTACH] && line->count > 0) {
-        complain("doctor --attach takes no program");
-        return EXIT_USAGE;
-    }
+    if (line->values[WANTS_MARKDOWN])
+        return usage_error("doctor --markdown goes with --entries alone");
+    if (line->values[ATTACH] && line->count > 0)
+        return usage_error("doctor --attach takes no program");
     finding f = {.verdict = PRELOAD_FAILS};
     char *facts = NULL;
     size_t length = 0;

@@ -48,9 +48,9 @@ static bool choose_device(bool wants_host_device, bool *is_host_device)
         say("%s" HOST_DEVICE, why);
         return true;
     }
-    complain("%sthe host device (%s and its stand-ins) is not installed beside this launcher", why,
-             PLACEMENT_HOST);
-    return false;
+    return complain(
+        "%sthe host device (%s and its stand-ins) is not installed beside this launcher", why,
+        PLACEMENT_HOST);
 }
 
 /* Writes a library's path, or nothing where a build may lack it; false, with a line, if there is
@@ -60,13 +60,9 @@ static bool print_library(FILE *list, const char *name)
     char path[PATH_MAX];
     if (!placement_find(name, path)) {
         if (placement_is_optional(name)) return true;
-        complain("cannot find %s beside this launcher", name);
-        return false;
+        return complain("cannot find %s beside this launcher", name);
     }
-    if (!placement_is_nameable(path)) {
-        complain(PLACEMENT_NOT_NAMEABLE, path);
-        return false;
-    }
+    if (!placement_is_nameable(path)) return complain(PLACEMENT_NOT_NAMEABLE, path);
     fprintf(list, "%s:", path);
     return true;
 }

@@ -1,6 +1,5 @@
 #include <ctype.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "include/tandem.h"
 #include "lib/engines/proven.h"

@@ -2,7 +2,6 @@
 
 #include "lib/engines/proven.h"
 #include "lib/report/json_text.h"
-#include "lib/options/options.h"
 #include "tools/tandem.h"
 
 enum { WANTS_NAMES, WANTS_JSON };

@@ -73,18 +73,16 @@ static bool configure(void)
 {
     char path[PATH_MAX], blas[PATH_MAX];
     if (getenv("NVBLAS_CONFIG_FILE") || access("nvblas.conf", R_OK) == 0) return true;
-    if (!find_library(blas_names, blas)) {
-        complain("--nvblas: the loader finds no BLAS of the CPU (%s), which NVBLAS wants behind it",
-                 blas_names[0]);
-        return false;
-    }
+    if (!find_library(blas_names, blas))
+        return complain(
+            "--nvblas: the loader finds no BLAS of the CPU (%s), which NVBLAS wants behind it",
+            blas_names[0]);
     if (!find_folder(path) || strlen(path) + strlen("/nvblas.conf") >= sizeof path ||
-        !write_configuration(strcat(path, "/nvblas.conf"), blas)) {
-        complain("--nvblas: cannot write NVBLAS's configuration into $XDG_CACHE_HOME/tandem or "
-                 "~/.cache/tandem: %s",
-                 strerror(errno));
-        return false;
-    }
+        !write_configuration(strcat(path, "/nvblas.conf"), blas))
+        return complain(
+            "--nvblas: cannot write NVBLAS's configuration into $XDG_CACHE_HOME/tandem or "
+            "~/.cache/tandem: %s",
+            strerror(errno));
     return setenv("NVBLAS_CONFIG_FILE", path, 1) == 0;
 }
 
@@ -92,15 +90,10 @@ bool nvblas_prepare(void)
 {
     char path[PATH_MAX], *list = NULL;
     const char *before = getenv("LD_PRELOAD");
-    if (!find_library(nvblas_names, path)) {
-        complain("--nvblas: the loader finds no libnvblas.so (11 to 13); name its folder in "
-                 "LD_LIBRARY_PATH");
-        return false;
-    }
-    if (!placement_is_nameable(path)) {
-        complain(PLACEMENT_NOT_NAMEABLE, path);
-        return false;
-    }
+    if (!find_library(nvblas_names, path))
+        return complain("--nvblas: the loader finds no libnvblas.so (11 to 13); name its folder in "
+                        "LD_LIBRARY_PATH");
+    if (!placement_is_nameable(path)) return complain(PLACEMENT_NOT_NAMEABLE, path);
     if (!configure()) return false;
     const bool is_set =
         asprintf(&list, "%s%s%s", before ? before : "", before ? ":" : "", path) > 0 &&

@@ -34,8 +34,8 @@ static bool find_named(const char *name, td_model *model)
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", c->name);
         td_nearest_offer(&search, c->name);
     }
-    complain("--device is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
-    return false;
+    return complain("--device is '%s'; allowed: %s%s", name, names,
+                    td_nearest_ask(&search, question));
 }
 
 /* The first GPU of this machine, as calibrated; or the card that the host device stands for. */

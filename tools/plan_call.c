@@ -50,8 +50,8 @@ bool plan_find_routine(const char *name, plan_routine *found)
         snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", text);
         td_nearest_offer(&search, text);
     }
-    complain("--routine is '%s'; allowed: %s%s", name, names, td_nearest_ask(&search, question));
-    return false;
+    return complain("--routine is '%s'; allowed: %s%s", name, names,
+                    td_nearest_ask(&search, question));
 }
 
 static bool parse_size(const char *name, const char *text, int64_t *size)
@@ -60,8 +60,7 @@ static bool parse_size(const char *name, const char *text, int64_t *size)
     const long long value = strtoll(text, &end, 10);
     *size = value;
     if (end != text && *end == '\0' && value > 0 && value <= INT32_MAX) return true;
-    complain("%s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
-    return false;
+    return complain("%s is '%s'; allowed: 1 to %d", name, text, INT32_MAX);
 }
 
 static bool parse_op(char letter, td_op *op)
@@ -89,14 +88,10 @@ static bool parse_ops(const char *text, const plan_routine *r, td_problem *p)
 static bool parse_side(const char *text, const plan_routine *r, td_problem *p)
 {
     if (!text) return true;
-    if (!r->kind->has_side) {
-        complain("--side is '%s'; %s has no sides", text, r->name.text);
-        return false;
-    }
+    if (!r->kind->has_side) return complain("--side is '%s'; %s has no sides", text, r->name.text);
     p->side = strcmp(text, "R") == 0 ? TD_RIGHT : TD_LEFT;
     if (p->side == TD_RIGHT || strcmp(text, "L") == 0) return true;
-    complain("--side is '%s'; allowed: L, R", text);
-    return false;
+    return complain("--side is '%s'; allowed: L, R", text);
 }
 
 plan_sizes plan_sizes_of(const plan_routine *r)
@@ -115,10 +110,8 @@ static bool parse_sizes(const command_line *line, const plan_routine *r, td_prob
         if (*name == ' ') continue;
         int64_t *const size = *name == 'M' ? &p->m : *name == 'N' ? &p->n : &p->k;
         const char shown[] = {*name, '\0'};
-        if (line->count <= used) {
-            complain("%s is missing; %s takes %s", shown, r->name.text, sizes.text);
-            return false;
-        }
+        if (line->count <= used)
+            return complain("%s is missing; %s takes %s", shown, r->name.text, sizes.text);
         if (!parse_size(shown, line->arguments[used++], size)) return false;
     }
     if (line->count > used)
@@ -133,17 +126,16 @@ static bool parse_batch(const char *text, const plan_routine *r, td_problem *p)
 {
     if (!text) return true;
     if (plan_has_batches(r)) return parse_size("--batch", text, &p->batch);
-    complain("--batch is '%s'; %s has no batches", text, r->name.text);
-    return false;
+    return complain("--batch is '%s'; %s has no batches", text, r->name.text);
 }
 
 /* False if the matrices are in no memory, which is said. */
 static bool can_be(const td_problem *p, const plan_routine *r)
 {
     if (td_problem_is_countable(p)) return true;
-    complain("%s has a matrix, or a batch of them, of more elements than any memory; allowed: 2^56",
-             r->name.text);
-    return false;
+    return complain(
+        "%s has a matrix, or a batch of them, of more elements than any memory; allowed: 2^56",
+        r->name.text);
 }
 
 bool plan_parse_problem(const command_line *line, const plan_routine *r, td_problem *called)
@@ -224,7 +216,6 @@ bool plan_is_there(const planned *of)
 {
     const td_method *method = of->question.method;
     if (method != &td_method_q || method->refusal(&of->question) != td_reason_invalid) return true;
-    complain("%s has at most as many reflectors, K, as Q has columns, and columns as rows",
-             of->routine->name.text);
-    return false;
+    return complain("%s has at most as many reflectors, K, as Q has columns, and columns as rows",
+                    of->routine->name.text);
 }

@@ -88,10 +88,7 @@ bool reach_print(FILE *facts, long pid, reach *found)
     *found = (reach){0};
     snprintf(name, sizeof name, "/proc/%ld/maps", pid);
     FILE *maps = fopen(name, "re");
-    if (!maps) {
-        complain("cannot examine process %ld: %s", pid, strerror(errno));
-        return false;
-    }
+    if (!maps) return complain("cannot examine process %ld: %s", pid, strerror(errno));
     /* The mappings of a file follow one another. */
     while (fgets(line, sizeof line, maps)) {
         char *path = strchr(line, '/');

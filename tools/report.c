@@ -1,4 +1,3 @@
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +28,8 @@ static bool parse_order(const char *text, merged_order *order)
         }
         td_nearest_offer(&search, merged_orders[i]);
     }
-    complain("--sort is '%s'; allowed: time, calls, gain, error%s", text,
-             td_nearest_ask(&search, question));
-    return false;
+    return complain("--sort is '%s'; allowed: time, calls, gain, error%s", text,
+                    td_nearest_ask(&search, question));
 }
 
 /* True if the file was read; else that is said. */
@@ -39,8 +37,7 @@ static bool add_file(merged *m, const char *name)
 {
     char why[REPORT_WHY_BYTES];
     if (merged_add(m, name, why)) return true;
-    complain("cannot read '%s' (%s)", name, why);
-    return false;
+    return complain("cannot read '%s' (%s)", name, why);
 }
 
 /* Regular files that were given. What is none, such as a pipe, has something new each time. */
@@ -159,9 +156,8 @@ static bool spare_reports(const result_file results[RESULTS], const command_line
 {
     for (int i = 0; i < RESULTS; i++) {
         if (!results[i].name || !is_report(results[i].name)) continue;
-        complain("--%s is '%s', which is a report; allowed: a file for the result",
-                 line->command->options[results[i].option].name, results[i].name);
-        return false;
+        return complain("--%s is '%s', which is a report; allowed: a file for the result",
+                        line->command->options[results[i].option].name, results[i].name);
     }
     return true;
 }
@@ -177,10 +173,7 @@ static int run(const command_line *line)
     if (line->values[FIELDS]) report_print_fields();
     if (line->values[SCHEMA]) report_print_schema();
     if (line->values[FIELDS] || line->values[SCHEMA]) return fflush(stdout) == 0 ? 0 : 1;
-    if (line->count == 0) {
-        complain("no report given; see tandem report --help");
-        return EXIT_USAGE;
-    }
+    if (line->count == 0) return usage_error("no report given; see tandem report --help");
     if (!parse_order(line->values[SORT], &order) || !result_files_open(results, RESULTS, line) ||
         !spare_reports(results, line))
         return EXIT_USAGE;

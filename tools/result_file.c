@@ -14,9 +14,8 @@ static bool open_one(result_file *f, const command_line *line)
     f->name = line->values[f->option];
     if (!f->name || is_stdout(f)) return true;
     if (td_file_name_set(&full, f->name) && td_report_file_open(&f->file, &full)) return true;
-    complain("--%s is '%s', which cannot be written (%s)", line->command->options[f->option].name,
-             f->name, td_file_reason(errno));
-    return false;
+    return complain("--%s is '%s', which cannot be written (%s)",
+                    line->command->options[f->option].name, f->name, td_file_reason(errno));
 }
 
 /* What is written in place, such as /dev/null, takes several. */
@@ -31,12 +30,10 @@ bool result_files_open(result_file files[], int count, const command_line *line)
     for (int i = 0; i < count; i++) {
         if (!open_one(&files[i], line)) return false;
         for (int j = 0; j < i; j++)
-            if (are_one(&files[i], &files[j])) {
-                complain("--%s and --%s name one file, '%s'",
-                         line->command->options[files[j].option].name,
-                         line->command->options[files[i].option].name, files[i].name);
-                return false;
-            }
+            if (are_one(&files[i], &files[j]))
+                return complain("--%s and --%s name one file, '%s'",
+                                line->command->options[files[j].option].name,
+                                line->command->options[files[i].option].name, files[i].name);
     }
     return true;
 }

@@ -56,10 +56,7 @@ static bool set_options(const command_line *line)
 static int run(const command_line *line)
 {
     launch l;
-    if (line->count == 0) {
-        complain("no program given; see tandem run --help");
-        return EXIT_USAGE;
-    }
+    if (line->count == 0) return usage_error("no program given; see tandem run --help");
     if (!set_options(line)) return EXIT_USAGE;
     const int status = launch_prepare(&l, line->arguments[0], line->values[HOSTGPU]);
     if (status) return status;

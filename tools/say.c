@@ -14,4 +14,4 @@
     }
 DEFINE_LINE(say, "")
 DEFINE_LINE(warn_of, "warn: ")
-DEFINE_LINE(complain, "error: ")
+DEFINE_LINE(say_error, "error: ")

@@ -44,10 +44,7 @@ static int finish(int status)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        complain("no command given; allowed: %s", command_names());
-        return EXIT_USAGE;
-    }
+    if (argc < 2) return usage_error("no command given; allowed: %s", command_names());
     const command *found = find_command(argv[1]);
     if (found) return finish(command_execute(found, argc - 1, argv + 1));
     command_refuse(argv[1]);

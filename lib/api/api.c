@@ -2,7 +2,6 @@
 #include "../../include/tandem.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "../cuda/device.h"
 #include "../engines/multifloat/engine.h"
@@ -17,21 +16,15 @@ const char *tandem_version(void) { return TD_VERSION; }
 
 const char *tandem_status_text(tandem_status status)
 {
-    switch (status) {
-    case TANDEM_OK:
-        return "success";
-    case TANDEM_INVALID_VALUE:
-        return "invalid value";
-    case TANDEM_NO_MEMORY:
-        return "not enough device memory";
-    case TANDEM_UNSUPPORTED:
-        return "unsupported by the device, or without cuBLAS";
-    case TANDEM_LAUNCH_FAILED:
-        return "kernel launch failed";
-    case TANDEM_NOT_PROVEN:
-        return "nothing is proven";
-    }
-    return "unknown status";
+    static const char *const texts[] = {
+        [TANDEM_OK] = "success",
+        [TANDEM_INVALID_VALUE] = "invalid value",
+        [TANDEM_NO_MEMORY] = "not enough device memory",
+        [TANDEM_UNSUPPORTED] = "unsupported by the device, or without cuBLAS",
+        [TANDEM_LAUNCH_FAILED] = "kernel launch failed",
+        [TANDEM_NOT_PROVEN] = "nothing is proven",
+    };
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 
 static tandem_status refuse_size(const char *name, int64_t value)
@@ -73,6 +66,14 @@ static tandem_status check_matrix(const argument *x)
         return td_fail(TANDEM_INVALID_VALUE, "%s is %p; it must be aligned to %d bytes", x->name,
                        x->data, alignment);
     return TANDEM_OK;
+}
+
+/* One after the other. */
+static tandem_status check_matrices(const argument *x, int count)
+{
+    tandem_status status = TANDEM_OK;
+    for (int i = 0; i < count && status == TANDEM_OK; i++) status = check_matrix(&x[i]);
+    return status;
 }
 
 static uintptr_t end_of(const argument *x)
@@ -126,16 +127,12 @@ static tandem_status check_product(const td_product *p)
     if (p->n < 0) return refuse_size("n", p->n);
     if (p->k < 0) return refuse_size("k", p->k);
     const bool a_n = p->op_a == TD_OP_N, b_n = p->op_b == TD_OP_N;
-    const argument a = {"a",    "lda", p->type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m,
-                        p->a.ld};
-    const argument b = {"b",    "ldb", p->type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k,
-                        p->b.ld};
-    const argument c = {"c", "ldc", p->type, p->c.data, p->m, p->n, p->c.ld};
-    status = check_matrix(&a);
-    if (status == TANDEM_OK) status = check_matrix(&b);
-    if (status == TANDEM_OK) status = check_matrix(&c);
-    if (status == TANDEM_OK) status = check_apart(&c, &a);
-    if (status == TANDEM_OK) status = check_apart(&c, &b);
+    const argument x[] = {
+        {"a", "lda", p->type, p->a.data, a_n ? p->m : p->k, a_n ? p->k : p->m, p->a.ld},
+        {"b", "ldb", p->type, p->b.data, b_n ? p->k : p->n, b_n ? p->n : p->k, p->b.ld},
+        {"c", "ldc", p->type, p->c.data, p->m, p->n, p->c.ld}};
+    status = check_matrices(x, 3);
+    for (int i = 0; i < 2 && status == TANDEM_OK; i++) status = check_apart(&x[2], &x[i]);
     return status;
 }
 
@@ -192,7 +189,8 @@ static td_matrix matrix_of(const void *data, int64_t ld)
 
 /* Scalars are the caller's to set. */
 static td_product product_of(td_type type, tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,
-                             int64_t k, td_matrix a, td_matrix b, td_matrix c, tandem_stream stream)
+                             int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb,
+                             void *c, int64_t ldc, tandem_stream stream)
 {
     return (td_product){
         .type = type,
@@ -201,9 +199,9 @@ static td_product product_of(td_type type, tandem_op op_a, tandem_op op_b, int64
         .m = m,
         .n = n,
         .k = k,
-        .a = a,
-        .b = b,
-        .c = c,
+        .a = matrix_of(a, lda),
+        .b = matrix_of(b, ldb),
+        .c = matrix_of(c, ldc),
         .batch = 1,
         .stream = stream,
     };
@@ -235,8 +233,7 @@ tandem_status tandem_dgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                            int64_t ldb, double beta, double *c, int64_t ldc, tandem_stream stream)
 {
-    td_product p = product_of(TD_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
-                              matrix_of(b, ldb), matrix_of(c, ldc), stream);
+    td_product p = product_of(TD_BINARY64, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);
     p.alpha.value.binary64 = alpha;
     p.beta.value.binary64 = beta;
     return run_mode(mode, &p);
@@ -252,8 +249,8 @@ tandem_status tandem_zgemm(const char *mode, tandem_op op_a, tandem_op op_b, int
                            const tandem_complex *b, int64_t ldb, tandem_complex beta,
                            tandem_complex *c, int64_t ldc, tandem_stream stream)
 {
-    td_product p = product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, matrix_of(a, lda),
-                              matrix_of(b, ldb), matrix_of(c, ldc), stream);
+    td_product p =
+        product_of(TD_COMPLEX_BINARY64, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);
     p.alpha.value.complex_binary64 = complex_of(alpha);
     p.beta.value.complex_binary64 = complex_of(beta);
     return run_mode(mode, &p);
@@ -276,12 +273,10 @@ static tandem_status check_conversion(td_type type, int64_t rows, int64_t cols, 
     td_message_clear();
     if (rows < 0) return refuse_size("rows", rows);
     if (cols < 0) return refuse_size("cols", cols);
-    const argument from = {"a", "lda", TD_BINARY64, a, rows, cols, lda},
-                   to = {"s", "lds", type, s, rows, cols, lds};
-    tandem_status status = check_matrix(&from);
-    if (status == TANDEM_OK) status = check_matrix(&to);
-    if (status == TANDEM_OK) status = check_apart(&to, &from);
-    return status;
+    const argument x[] = {{"a", "lda", TD_BINARY64, a, rows, cols, lda},
+                          {"s", "lds", type, s, rows, cols, lds}};
+    const tandem_status status = check_matrices(x, 2);
+    return status == TANDEM_OK ? check_apart(&x[1], &x[0]) : status;
 }
 
 static tandem_status launched(cudaError_t error)
@@ -291,24 +286,15 @@ static tandem_status launched(cudaError_t error)
                    cudaGetErrorString(error));
 }
 
-static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, const double *a,
-                           int64_t lda, void *s, int64_t lds, tandem_stream stream)
+/* S <- A, or A <- S if it joins; of the other nothing is written. The first launch loads. */
+static tandem_status convert(const td_typed *type, bool joins, int64_t rows, int64_t cols,
+                             double *a, int64_t lda, void *s, int64_t lds, tandem_stream stream)
 {
     tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
-    status = launched(type->split(rows, cols, a, lda, s, lds, stream));
-    td_capture_restore(mode);
-    return status;
-}
-
-static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, const void *s,
-                          int64_t lds, double *a, int64_t lda, tandem_stream stream)
-{
-    tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
-    if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
-    status = launched(type->join(rows, cols, s, lds, a, lda, stream));
+    const td_capture_mode mode = td_capture_allow();
+    status = launched(joins ? type->join(rows, cols, s, lds, a, lda, stream)
+                            : type->split(rows, cols, a, lda, s, lds, stream));
     td_capture_restore(mode);
     return status;
 }
@@ -318,13 +304,15 @@ static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, cons
     tandem_status tandem_##x##_split(int64_t rows, int64_t cols, const double *a, int64_t lda,     \
                                      tandem_##x *s, int64_t lds, tandem_stream stream)             \
     {                                                                                              \
-        return split(&td_typed_##x, rows, cols, a, lda, s, lds, stream);                           \
+        return convert(&td_typed_##x, false, rows, cols, (double *)(uintptr_t)a, lda, s, lds,      \
+                       stream);                                                                    \
     }                                                                                              \
                                                                                                    \
     tandem_status tandem_##x##_join(int64_t rows, int64_t cols, const tandem_##x *s, int64_t lds,  \
                                     double *a, int64_t lda, tandem_stream stream)                  \
     {                                                                                              \
-        return join(&td_typed_##x, rows, cols, s, lds, a, lda, stream);                            \
+        return convert(&td_typed_##x, true, rows, cols, a, lda, (void *)(uintptr_t)s, lds,         \
+                       stream);                                                                    \
     }                                                                                              \
                                                                                                    \
     tandem_status tandem_##x##gemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,           \
@@ -332,8 +320,8 @@ static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, cons
                                    const tandem_##x *b, int64_t ldb, tandem_##x beta,              \
                                    tandem_##x *c, int64_t ldc, tandem_stream stream)               \
     {                                                                                              \
-        td_product p = product_of(td_typed_##x.type, op_a, op_b, m, n, k, matrix_of(a, lda),       \
-                                  matrix_of(b, ldb), matrix_of(c, ldc), stream);                   \
+        td_product p =                                                                             \
+            product_of(td_typed_##x.type, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);    \
         p.alpha.value.x = alpha;                                                                   \
         p.beta.value.x = beta;                                                                     \
         return run_typed(&p, td_typed_##x.format);                                                 \
@@ -355,8 +343,7 @@ tandem_status tandem_tsgemm_sliced(int slices, tandem_op op_a, tandem_op op_b, i
                        TD_LEAST_SLICES, TD_MOST_FLOAT_SLICES);
     if (k <= 0 || alpha.x == 0.0f) /* no products: no slices */
         return tandem_tsgemm(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, stream);
-    td_product p = product_of(TD_TS, op_a, op_b, m, n, k, matrix_of(a, lda), matrix_of(b, ldb),
-                              matrix_of(c, ldc), stream);
+    td_product p = product_of(TD_TS, op_a, op_b, m, n, k, a, lda, b, ldb, c, ldc, stream);
     p.alpha.value.ts = alpha;
     p.beta.value.ts = beta;
     tandem_status status = check_product(&p);

@@ -1,7 +1,6 @@
 #include "context.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

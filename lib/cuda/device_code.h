@@ -4,7 +4,6 @@
 #define TD_DEVICE_CODE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* What libtandem.so says of itself: this, then the names of its device code with commas between, as
  * Meson's option `archs` has them: 90a is a binary for 9.0 alone, ptx80 PTX for 8.0 and later. */

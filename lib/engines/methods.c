@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "../model/found_out.h"
 #include "../routine/lower.h"
 #include "../routine/real.h"
 #include "native_knows.h"
@@ -50,6 +51,18 @@ td_way_forecast td_predict_by_way(const td_model *model, const td_question *q,
     td_way_forecast by_way[TD_MOST_WAYS];
     q->method->predict(model, q, by_way);
     return by_way[engine == td_engines[0] ? 0 : td_way_of(engine, parameter)];
+}
+
+double td_found_out_by_fp64(const td_model *model, const td_question *q,
+                            const td_way_forecast *by_way, int way)
+{
+    (void)model;
+    const td_solve_cut cut = by_way[way].cut;
+    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
+    const int64_t probed = q->method->probed(q, cut);
+    td_real_product largest;
+    if (probed <= 0 || !q->method->priced(q, cut, &largest)) return by_fp64;
+    return by_fp64 + (double)probed * td_model_seconds_to_find_out(&largest);
 }
 
 td_solve_cut td_no_cut(const td_question *q)

@@ -52,9 +52,11 @@ typedef struct td_method {
      * predictions are off by less. NULL: no call of the method does. */
     bool (*is_certain)(const td_question *q);
 
-    /* Seconds of a call whose data turn out to be bad for the way of that number. */
+    /* Seconds of a call whose data turn out to be bad for the way of that number; and the products
+     * that are probed then, which td_found_out_by_fp64 alone asks for. */
     double (*found_out)(const td_model *model, const td_question *q, const td_way_forecast *by_way,
                         int way);
+    int64_t (*probed)(const td_question *q, td_solve_cut cut);
 
     /* Seconds of a call whose data turn out to be bad when all lines have been measured, 0 if that
      * is no question; NULL: nor is it for any call. */
@@ -110,6 +112,11 @@ int64_t td_tiles_of_real_product(const td_real_product *real);
 /* A method's `predict_one` where a mode by name cuts the call as its way does. */
 td_way_forecast td_predict_by_way(const td_model *model, const td_question *q,
                                   const td_engine *engine, td_parameter parameter);
+
+/* A method's `found_out` where every product of the mode is probed, the largest of which is
+ * `priced`, and mode fp64's sums make it. */
+double td_found_out_by_fp64(const td_model *model, const td_question *q,
+                            const td_way_forecast *by_way, int way);
 
 /* A method's `cut` where panels are as they are in every mode. */
 td_solve_cut td_no_cut(const td_question *q);

@@ -4,7 +4,6 @@
 #ifndef TD_ORIGINALS_H
 #define TD_ORIGINALS_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "../routine/entries.h"

@@ -1,7 +1,5 @@
 #include "cholesky_model.h"
 
-#include <math.h>
-
 #include "../routine/cholesky_steps.h"
 #include "factor_times.h"
 #include "dgemm_model.h"

@@ -129,32 +129,18 @@ static sizes count_multifloat(const td_real_product *p, td_cost *cost, double pa
     return s;
 }
 
-/* Instructions of a multiply-add, as measured: in the time of one, the unit makes two
- * operations. */
-TD_COST(df)
-{
-    const double slots = 12.4;
-    const sizes s = count_multifloat(p, cost, 8.0);
-    (void)parameter;
-    cost->fp32 = slots * operations_of(&s, 64.0, 32.0);
-}
-
-TD_COST(ts)
-{
-    const double slots = 48.0;
-    const sizes s = count_multifloat(p, cost, 12.0);
-    (void)parameter;
-    cost->fp32 = slots * operations_of(&s, 64.0, 16.0);
-}
-
-TD_COST(dd)
-{
-    const double slots = 9.3;
-    const sizes s = count_multifloat(p, cost, 8.0);
-    (void)parameter;
-    cost->fp64 = slots * operations_of(&s, 64.0, 16.0);
-}
-
+/* Instructions of a multiply-add, as measured: in the time of one, the unit makes two operations.
+ * Numbers are of so many packed bytes, and k is a multiple of k_unit. */
+#define MULTIFLOAT_COST(mode, unit, instructions, packed_bytes, k_unit)                            \
+    TD_COST(mode)                                                                                  \
+    {                                                                                              \
+        const sizes s = count_multifloat(p, cost, packed_bytes);                                   \
+        (void)parameter;                                                                           \
+        cost->unit = (instructions)*operations_of(&s, 64.0, k_unit);                               \
+    }
+MULTIFLOAT_COST(df, fp32, 12.4, 8.0, 32.0)
+MULTIFLOAT_COST(ts, fp32, 48.0, 12.0, 16.0)
+MULTIFLOAT_COST(dd, fp64, 9.3, 8.0, 16.0)
 TD_COST(ds) { td_cost_dd(p, parameter, cost); }
 
 /* ---- residues and slices ---- */

@@ -1,8 +1,6 @@
 #include "options.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "nearest.h"

@@ -11,61 +11,49 @@
     static const char schema_of_##name[] = #__VA_ARGS__;
 #include "json_fields.def"
 
-#define FIELD(name, type, need, merge, value, meaning)                                             \
+#define FIELD(object, name, type, need, merge, value, meaning)                                     \
     {#name,                                                                                        \
      (td_field_kind)kind_of_##type,                                                                \
      (td_field_null)null_of_##type,                                                                \
      TD_##need,                                                                                    \
      TD_##merge,                                                                                   \
-     offsetof(OBJECT, name),                                                                       \
+     offsetof(object, name),                                                                       \
      #type,                                                                                        \
      schema_of_##type,                                                                             \
      meaning,                                                                                      \
      NULL},
 
-#define OBJECT td_report_head
 const td_field td_head_fields[] = {
-#define HEAD FIELD
+#define HEAD(...) FIELD(td_report_head, __VA_ARGS__)
 #define LIST(name, items, meaning, ...)                                                            \
     {#name, TD_LIST, TD_NULL_NEVER, TD_LATER, TD_FIRST, 0, "list", #__VA_ARGS__, meaning, items},
 #include "json_fields.def"
     {.name = NULL}};
-#undef OBJECT
 
-#define OBJECT td_report_device
 const td_field td_device_fields[] = {
-#define DEVICE FIELD
+#define DEVICE(...) FIELD(td_report_device, __VA_ARGS__)
 #include "json_fields.def"
     {.name = NULL}};
-#undef OBJECT
 
-#define OBJECT td_report_totals
 const td_field td_total_fields[] = {
-#define TOTAL FIELD
+#define TOTAL(...) FIELD(td_report_totals, __VA_ARGS__)
 #include "json_fields.def"
     {.name = NULL}};
-#undef OBJECT
 
-#define OBJECT td_report_call
 const td_field td_call_fields[] = {
-#define CALL FIELD
+#define CALL(...) FIELD(td_report_call, __VA_ARGS__)
 #include "json_fields.def"
     {.name = NULL}};
-#undef OBJECT
 
-#define OBJECT td_report_forecast
 const td_field td_forecast_fields[] = {
-#define FORECAST FIELD
+#define FORECAST(...) FIELD(td_report_forecast, __VA_ARGS__)
 #include "json_fields.def"
     {.name = NULL}};
-#undef OBJECT
 
-#define OBJECT td_report_verified
 const td_field td_verified_fields[] = {
-#define VERIFIED FIELD
+#define VERIFIED(...) FIELD(td_report_verified, __VA_ARGS__)
 #include "json_fields.def"
     {.name = NULL}};
-#undef OBJECT
 
 const td_field *td_field_members(const td_field *field)
 {

@@ -1,7 +1,6 @@
 #include "report_call.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 const char td_host_device_note[] =

@@ -3,7 +3,6 @@
 #include "report_call.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>

@@ -15,6 +15,12 @@ const td_type_info td_types[TD_TYPE_COUNT] = {
     [TD_COMPLEX_BINARY64] = {"complex binary64", sizeof(td_complex_binary64), sizeof(double)},
 };
 
+/* What all updates of one triangle have, and all routines whose A is triangular. */
+#define UPDATE                                                                                     \
+    .has_k = true, .operations = 1, .has_triangle = true, .a = TD_N_OR_K_ROWS, .c = TD_N_ROWS
+#define BY_TRIANGLE                                                                                \
+    .has_m = true, .operations = 1, .has_side = true, .has_triangle = true, .has_diagonal = true,  \
+    .a = TD_ROWS_OF_SIDE, .b = TD_M_ROWS
 const td_kind_info td_kinds[TD_KIND_COUNT] = {
     [TD_PRODUCT] = {.has_m = true,
                     .has_k = true,
@@ -28,35 +34,11 @@ const td_kind_info td_kinds[TD_KIND_COUNT] = {
                               .a = TD_ROWS_OF_SIDE,
                               .b = TD_M_ROWS,
                               .c = TD_M_ROWS},
-    [TD_RANK_K] =
-        {.has_k = true, .operations = 1, .has_triangle = true, .a = TD_N_OR_K_ROWS, .c = TD_N_ROWS},
-    [TD_RANK_KX] = {.has_k = true,
-                    .operations = 1,
-                    .has_triangle = true,
-                    .a = TD_N_OR_K_ROWS,
-                    .b = TD_N_OR_K_ROWS,
-                    .c = TD_N_ROWS},
-    [TD_RANK_2K] = {.has_k = true,
-                    .operations = 1,
-                    .has_triangle = true,
-                    .a = TD_N_OR_K_ROWS,
-                    .b = TD_N_OR_K_ROWS,
-                    .c = TD_N_ROWS},
-    [TD_TRIANGULAR_SOLVE] = {.has_m = true,
-                             .operations = 1,
-                             .has_side = true,
-                             .has_triangle = true,
-                             .has_diagonal = true,
-                             .a = TD_ROWS_OF_SIDE,
-                             .b = TD_M_ROWS},
-    [TD_TRIANGULAR_PRODUCT] = {.has_m = true,
-                               .operations = 1,
-                               .has_side = true,
-                               .has_triangle = true,
-                               .has_diagonal = true,
-                               .a = TD_ROWS_OF_SIDE,
-                               .b = TD_M_ROWS,
-                               .c = TD_M_ROWS},
+    [TD_RANK_K] = {UPDATE},
+    [TD_RANK_KX] = {UPDATE, .b = TD_N_OR_K_ROWS},
+    [TD_RANK_2K] = {UPDATE, .b = TD_N_OR_K_ROWS},
+    [TD_TRIANGULAR_SOLVE] = {BY_TRIANGLE},
+    [TD_TRIANGULAR_PRODUCT] = {BY_TRIANGLE, .c = TD_M_ROWS},
     [TD_LU_FACTOR] = {.a = TD_N_ROWS},
     [TD_LU_SOLVE] = {.has_k = true, .operations = 1, .a = TD_N_ROWS, .b = TD_N_ROWS},
     [TD_LU_INVERT] = {.a = TD_N_ROWS, .c = TD_N_ROWS},

@@ -255,13 +255,11 @@ td_tile_size td_tile_spread(const td_tile *whole, td_tile_size size, int64_t blo
 
 /* ---- tiles ---- */
 
-static int64_t tiles_along(int64_t side, int64_t of_tile) { return (side + of_tile - 1) / of_tile; }
-
 /* Tiles of the result's region in a column of tiles, and the first of them. */
 static int64_t tiles_of_column(const td_tile *whole, td_tile_size size, int64_t column,
                                int64_t *first)
 {
-    const int64_t down = tiles_along(size_of(whole).m, size.m);
+    const int64_t down = td_ceil_div(size_of(whole).m, size.m);
     const td_region_kind region = region_of(whole);
     *first = region == TD_REGION_LOWER ? column : 0;
     return (region == TD_REGION_UPPER ? column + 1 : down) - *first;
@@ -269,21 +267,17 @@ static int64_t tiles_of_column(const td_tile *whole, td_tile_size size, int64_t 
 
 int64_t td_tile_count(const td_tile *whole, td_tile_size size)
 {
-    const int64_t across = tiles_along(size_of(whole).n, size.n);
+    const int64_t across = td_ceil_div(size_of(whole).n, size.n);
     int64_t count = 0, first;
     for (int64_t column = 0; column < across; column++)
         count += tiles_of_column(whole, size, column, &first);
     return count;
 }
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* A matrix from one of its rows and columns on; of one that is not there, nothing. */
 static td_matrix part_of(td_type type, const td_matrix *x, int64_t row, int64_t column)
 {
-    td_matrix part = *x;
-    if (part.data) part.data = (char *)x->data + (row + column * x->ld) * td_types[type].size;
-    return part;
+    return x->data ? td_matrix_moved(x, row, column, type) : *x;
 }
 
 /* A left factor from a row of op(X) on, and a right one from a column on. */
@@ -311,7 +305,7 @@ static td_tile cut(const td_tile *whole, td_tile_size size, int64_t row, int64_t
 {
     const td_tile_size all = size_of(whole);
     td_tile tile = with_size(
-        whole, (td_tile_size){smaller(size.m, all.m - row), smaller(size.n, all.n - column)});
+        whole, (td_tile_size){td_smaller(size.m, all.m - row), td_smaller(size.n, all.n - column)});
     *td_tile_result(&tile) = part_of(type_of(whole), td_tile_result(&tile), row, column);
     if (whole->is_solve) return tile;
     cut_factors(&tile.product, &whole->product, row, column);

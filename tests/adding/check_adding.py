@@ -126,9 +126,7 @@ def compiler(*arguments):
 class Adding(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.root = pathlib.Path(folder.name)
+        cls.root = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         for name in FOLDERS:
             shutil.copytree(SOURCE / name, cls.root / name)
         cls.page = list(sections((SOURCE / "docs" / "adding.md").read_text(encoding="utf-8")))

@@ -17,10 +17,9 @@ def run(*command):
 
 class Replay(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.shapes = os.path.join(folder.name, "shapes.csv")
-        self.path = os.path.join(folder.name, "replay.csv")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.shapes = os.path.join(folder, "shapes.csv")
+        self.path = os.path.join(folder, "replay.csv")
 
     def replay(self, shapes, *modes):
         with open(self.shapes, "w", encoding="utf-8") as file:

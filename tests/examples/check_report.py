@@ -32,9 +32,8 @@ def tandem(*arguments):
 
 class Report(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "report.json")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = os.path.join(folder, "report.json")
 
     def report(self, mode, *program, **variables):
         run("run", "--hostgpu", "--mode", mode, "--report", self.path, "--", *program, **variables)

@@ -32,9 +32,7 @@ def complaint(done):
 
 class VerifyEig(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def matrix(self, name, entries, order):
         path = os.path.join(self.folder, name)

@@ -2,7 +2,6 @@
  * errors. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../support/test.h"
 #include "refsyev_check.h"
@@ -100,9 +99,7 @@ static void expect_matrix(int n, double spread, int multiple)
     assert_true(q.orthogonality <= n * 0x1p-48);
     assert_true(q.off_diagonal <= n * 0x1p-48);
     assert_int_equal(q.isolated, multiple == 1 ? n : 0);
-    free(a);
-    free(x);
-    free(zero);
+    test_drop(a, x, zero);
 }
 
 TEST(matrices_have_their_eigenvalues)

@@ -45,7 +45,6 @@ static void is_a_chain(cudaGraph_t graph)
 TEST(test_every_call_becomes_a_node)
 {
     double in[2] = {5, 7}, out = 0, alpha = 2, beta = 1;
-    cudaGraph_t graph;
     cublasHandle_t handle = NULL;
 
     assert_int_equal(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
@@ -62,7 +61,7 @@ TEST(test_every_call_becomes_a_node)
     alpha = beta = 100;
     expect_success(cudaMemcpyAsync(&out, y, 8, cudaMemcpyDeviceToHost, stream));
     assert_true(x[0] == 0 && y[0] == 0 && out == 0);
-    graph = end();
+    cudaGraph_t graph = end();
     assert_int_equal(status_of(stream), cudaStreamCaptureStatusNone);
 
     is_a_chain(graph);
@@ -90,12 +89,11 @@ TEST(test_other_functions_of_cublas_refuse)
 TEST(test_host_functions_and_graphs_are_captured)
 {
     cudaGraphExec_t inner = NULL;
-    cudaGraph_t graph;
     int calls = 0;
 
     begin(cudaStreamCaptureModeGlobal);
     expect_success(cudaLaunchHostFunc(stream, add_one, &calls));
-    graph = end();
+    cudaGraph_t graph = end();
     expect_success(cudaGraphInstantiate(&inner, graph, 0));
     expect_success(cudaGraphDestroy(graph));
     begin(cudaStreamCaptureModeGlobal);
@@ -113,7 +111,6 @@ TEST(test_host_functions_and_graphs_are_captured)
 TEST(test_events_fork_and_join)
 {
     cudaEvent_t fork = NULL, join = NULL;
-    cudaGraph_t graph;
 
     expect_success(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
     expect_success(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
@@ -127,7 +124,7 @@ TEST(test_events_fork_and_join)
     expect_success(cudaStreamWaitEvent(stream, join, 0));
     expect_success(launch_update(10, 1, 1, x, stream)); /* after the copy */
     expect_error(cudaEventQuery(join), cudaErrorCapturedEvent);
-    graph = end();
+    cudaGraph_t graph = end();
     assert_int_equal(status_of(other), cudaStreamCaptureStatusNone);
     run(graph, 1);
     assert_true(x[0] == 31 && y[0] == 3);
@@ -178,7 +175,6 @@ TEST(test_dependencies_can_be_set)
     unsigned long long id = 0;
     cudaGraph_t graph = NULL;
     const cudaGraphNode_t *needs = NULL;
-    cudaGraphNode_t first;
     size_t count = 9;
 
     expect_success(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &needs, NULL, &count));
@@ -187,7 +183,7 @@ TEST(test_dependencies_can_be_set)
     expect_success(launch_update(0, 1, 1, x, stream));
     expect_success(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &needs, NULL, &count));
     assert_true(status == cudaStreamCaptureStatusActive && id != 0 && graph && count == 1);
-    first = needs[0];
+    cudaGraphNode_t first = needs[0];
     expect_success(launch_update(0, 2, 1, y, stream));
     expect_success(cudaStreamUpdateCaptureDependencies(stream, &first, NULL, 1,
                                                        cudaStreamSetCaptureDependencies));

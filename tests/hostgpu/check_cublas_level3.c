@@ -346,8 +346,6 @@ TEST(test_refusals)
     const double one = 1;
     cuDoubleComplex *c = acquire(4 * sizeof *c);
     cuDoubleComplex host[4] = {{1, 0}};
-    capture said;
-    char *text;
 
     expect_status(
         cublasZherk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, 2, 2, &one, c, 2, &one, c, 2),
@@ -364,11 +362,11 @@ TEST(test_refusals)
     expect_status(cublasZsyr2k_64(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2, 1LL << 40, &two,
                                   c, 2, c, 2, &two, c, 2),
                   CUBLAS_STATUS_NOT_SUPPORTED);
-    said = start_capture();
+    const capture said = start_capture();
     expect_status(cublasZher2k(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, 2, 2, &two, c, 2, host,
                                2, &one, c, 2),
                   CUBLAS_STATUS_EXECUTION_FAILED);
-    text = end_capture(said);
+    char *text = end_capture(said);
     assert_non_null(strstr(text, "cublasZher2k_v2: B, 64 bytes at "));
     free(text);
     cudaFree(c);

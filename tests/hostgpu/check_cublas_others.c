@@ -40,9 +40,7 @@ TEST(test_trsm)
                     fail_msg("variant %d, residual(%d,%d) is %g", variant, i, j,
                              sum - 2 * old[i + j * M]);
             }
-        cudaFree(a);
-        cudaFree(old);
-        cudaFree(x);
+        free_memory(a, old, x);
     }
 }
 
@@ -75,10 +73,7 @@ static void check_syrk(cublasFillMode_t uplo, cublasOperation_t op, double beta)
                 old[i + j * N] = old[j + i * N];
             }
     compare(&s, a, a, old, product, DBL_EPSILON);
-    cudaFree(a);
-    cudaFree(old);
-    cudaFree(c);
-    cudaFree(product);
+    free_memory(a, old, c, product);
 }
 
 TEST(test_syrk)
@@ -104,9 +99,7 @@ TEST(test_geam)
     expect_status(
         cublasDgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, &alpha, c, N, &beta, b, M, c, M),
         CUBLAS_STATUS_INVALID_VALUE);
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(c);
+    free_memory(a, b, c);
 }
 
 /* ---- vectors ---- */
@@ -130,10 +123,7 @@ TEST(test_gemv_and_ger)
     for (int j = 0; j < N; j++)
         for (int i = 0; i < M; i++)
             assert_true(fabs(a[i + j * M] - old[i + j * M] - 2 * x[i] * y[j]) <= 1e-14);
-    cudaFree(a);
-    cudaFree(x);
-    cudaFree(y);
-    cudaFree(old);
+    free_memory(a, x, y, old);
 }
 
 TEST(test_vectors)
@@ -172,8 +162,7 @@ TEST(test_vectors)
     assert_true(x[0] == 6 && isnan(x[2]) && x[3] == 24);
     expect_status(cublasDnrm2(handle, 4, x, 1, NULL), CUBLAS_STATUS_INVALID_VALUE);
     expect_status(cublasDscal(NULL, 4, &alpha, x, 1), CUBLAS_STATUS_NOT_INITIALIZED);
-    cudaFree(x);
-    cudaFree(y);
+    free_memory(x, y);
 }
 
 TEST(test_set_and_get_matrix)

@@ -28,10 +28,7 @@ static void check_dgemm(cublasOperation_t op_a, cublasOperation_t op_b, int m, i
     expect_ok(
         cublasDgemm(handle, op_a, op_b, m, n, k, &alpha, a, s.lda, b, s.ldb, &beta, c, s.ldc));
     compare(&s, a, b, old, c, DBL_EPSILON);
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(old);
-    cudaFree(c);
+    free_memory(a, b, old, c);
 }
 
 TEST(test_dgemm)
@@ -69,10 +66,7 @@ TEST(test_special_values)
         expect_ok(cublasDgemm(handle, s.op_a, s.op_b, N, N, N, &one, a, N, b, N,
                               s.beta != 0 ? &one : &zero, c, N));
         compare(&s, a, b, old, c, DBL_EPSILON);
-        cudaFree(a);
-        cudaFree(b);
-        cudaFree(old);
-        cudaFree(c);
+        free_memory(a, b, old, c);
     }
 }
 
@@ -102,7 +96,6 @@ TEST(test_pointer_modes)
     double *scalars = acquire(2 * sizeof *scalars), *old = copy_of(c, 4);
     const double host[2] = {3, -1};
     const shape s = {CUBLAS_OP_N, CUBLAS_OP_T, 2, 2, 2, 2, 2, 2, 3, -1};
-    capture said;
 
     memcpy(scalars, host, sizeof host);
     expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
@@ -110,16 +103,12 @@ TEST(test_pointer_modes)
     assert_int_equal(mode, CUBLAS_POINTER_MODE_DEVICE);
     expect_ok(cublasDgemm(handle, s.op_a, s.op_b, 2, 2, 2, scalars, a, 2, b, 2, scalars + 1, c, 2));
     compare(&s, a, b, old, c, DBL_EPSILON);
-    said = start_capture();
+    const capture said = start_capture();
     expect_status(cublasDgemm(handle, s.op_a, s.op_b, 2, 2, 2, host, a, 2, b, 2, host + 1, c, 2),
                   CUBLAS_STATUS_EXECUTION_FAILED);
     free(end_capture(said));
     expect_ok(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(c);
-    cudaFree(old);
-    cudaFree(scalars);
+    free_memory(a, b, c, old, scalars);
 }
 
 TEST(test_invalid_arguments)
@@ -211,12 +200,7 @@ TEST(test_batches)
         compare(&s, a + i * SIZE, b, old + i * SIZE, strided + i * SIZE, DBL_EPSILON);
         compare(&s, a + (BATCH - 1 - i) * SIZE, b, old + i * SIZE, listed + i * SIZE, DBL_EPSILON);
     }
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(old);
-    cudaFree(strided);
-    cudaFree(listed);
-    cudaFree(lists);
+    free_memory(a, b, old, strided, listed, lists);
 }
 
 TEST(test_gemm_ex)
@@ -234,10 +218,7 @@ TEST(test_gemm_ex)
                                CUDA_R_32F, N, &s.beta, c, CUDA_R_64F, M, CUBLAS_COMPUTE_64F,
                                CUBLAS_GEMM_DEFAULT),
                   CUBLAS_STATUS_NOT_SUPPORTED);
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(old);
-    cudaFree(c);
+    free_memory(a, b, old, c);
 }
 
 /* Two groups of one and two members, as single products of them; the second group's k as given. */
@@ -270,9 +251,7 @@ TEST(test_groups)
     for (int i = 0; i < 3; i++)
         compare(&shapes[i > 0], x + i * SIZE, x + (3 + i) * SIZE, old + (6 + i) * SIZE,
                 x + (6 + i) * SIZE, DBL_EPSILON);
-    cudaFree(x);
-    cudaFree(old);
-    cudaFree(lists);
+    free_memory(x, old, lists);
 }
 
 /* Of matrices that no device has. */
@@ -323,9 +302,7 @@ TEST(test_sgemm)
             for (int l = 0; l < K; l++) sum += a[l + i * K] * b[l + j * K];
             assert_true(c[i + j * M] == 2 * sum - (float)(i + j * M));
         }
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(c);
+    free_memory(a, b, c);
 }
 
 /* Sums modulo 2^32; matrices without padding. */
@@ -351,10 +328,7 @@ static void check_int8(cublasOperation_t op_a, cublasOperation_t op_b, int m, in
                        b[op_b == CUBLAS_OP_N ? l + j * ldb : j + l * ldb];
             assert_int_equal(c[i + j * m], (int32_t)(alpha * sum + (int64_t)beta * old[i + j * m]));
         }
-    cudaFree(a);
-    cudaFree(b);
-    cudaFree(c);
-    cudaFree(old);
+    free_memory(a, b, c, old);
 }
 
 TEST(test_int8)

@@ -34,10 +34,7 @@ static void expect_factors(const matrix *a, const matrix *b, const matrix *c, lo
     matrix size = product(&size_b, &size_c);
     for (int i = 0; i < a->rows * a->columns; i++)
         expect_within(cabsl(a->x[i] - bc.x[i]), bound * creall(size.x[i]));
-    free(bc.x);
-    free(size_b.x);
-    free(size_c.x);
-    free(size.x);
+    test_drop(bc.x, size_b.x, size_c.x, size.x);
 }
 
 /* ---- LU ---- */
@@ -78,11 +75,7 @@ static lu factor(const solver_type *t, stored *a, pivot_kind kind)
     return f;
 }
 
-static void release(const lu *f)
-{
-    expect_success(cudaFree(f->narrow));
-    expect_success(cudaFree(f->wide));
-}
+static void release(const lu *f) { free_memory(f->narrow, f->wide); }
 
 static bool has_pivots(const lu *f) { return f->kind == NARROW || f->kind == WIDE; }
 
@@ -119,9 +112,7 @@ static void expect_lu(const solver_type *t, const matrix *a, const matrix *facto
     expect_factors(&permuted, &l, &u, gamma_of(t, l.columns));
     for (int i = 0; i < l.rows * l.columns && has_pivots(f); i++)
         expect_within(cabsl(l.x[i]), (t->is_complex ? sqrtl(2) : 1) * (1 + 8 * t->unit));
-    free(permuted.x);
-    free(l.x);
-    free(u.x);
+    test_drop(permuted.x, l.x, u.x);
 }
 
 static matrix apply(cublasOperation_t op, const matrix *a, const matrix *x)
@@ -173,9 +164,7 @@ static void check_lu(const solver_type *t, int number, pivot_kind kind)
     for (int i = 0; i < 3 && m == n; i++) expect_lu_solution(t, &a, &s, &f, ops[i], number % 3 + i);
     matrix kept = take(&s);
     assert_true(distance(&kept, &factors) == 0);
-    free(kept.x);
-    free(factors.x);
-    free(a.x);
+    test_drop(kept.x, factors.x, a.x);
     release(&f);
 }
 
@@ -206,8 +195,7 @@ TEST(test_singular)
                 assert_int_equal(f.info, zero + 1);
                 if (kind < WITHOUT) expect_lu(&types[t], &a, &factors, &f);
                 release(&f);
-                free(factors.x);
-                free(a.x);
+                test_drop(factors.x, a.x);
             }
 }
 
@@ -267,9 +255,7 @@ static void expect_cholesky_solution(const solver_type *t, const matrix *a, cons
     matrix solution = take(&x), again = product(a, &solution);
     expect_within(distance(&again, &b),
                   3 * gamma_of(t, a->rows) * sqrtl(a->rows) * norm(a) * norm(&solution));
-    free(b.x);
-    free(solution.x);
-    free(again.x);
+    test_drop(b.x, solution.x, again.x);
 }
 
 /* |I - A X| against |A| |X| and the condition of the factor, which is near 1 here. */
@@ -292,9 +278,7 @@ static void expect_inverse(const solver_type *t, const matrix *a, stored *factor
                 *at(&x, j, i) = conjl(*at(&x, i, j));
     matrix ax = product(a, &x);
     expect_within(distance(&ax, &unit), 10 * gamma_of(t, a->rows) * norm(a) * norm(&x));
-    free(x.x);
-    free(unit.x);
-    free(ax.x);
+    test_drop(x.x, unit.x, ax.x);
 }
 
 static void check_cholesky(const solver_type *t, int n, cublasFillMode_t uplo, bool is_wide)
@@ -307,9 +291,7 @@ static void check_cholesky(const solver_type *t, int n, cublasFillMode_t uplo, b
     expect_factors(&a, &left, &right, gamma_of(t, n));
     expect_cholesky_solution(t, &a, &s, uplo, n % 3, is_wide);
     expect_inverse(t, &a, &s, uplo);
-    free(a.x);
-    free(left.x);
-    free(right.x);
+    test_drop(a.x, left.x, right.x);
 }
 
 TEST(test_cholesky)
@@ -453,8 +435,7 @@ TEST(test_thin_q)
         assert_int_equal(take_info(info), 0);
         matrix thin = take(&s);
         expect_within(distance(&thin, &want), 3 * gamma_of(&types[t], 45));
-        expect_success(cudaFree(work));
-        expect_success(cudaFree(tau));
+        free_memory(work, tau);
         matrix *const all[] = {&a, &factors, &q, &want, &thin};
         for (int i = 0; i < 5; i++) free(all[i]->x);
     }

@@ -91,8 +91,7 @@ static void check_svd(const solver_type *t, int m, int n, char job_u)
     expect_within(distance(&udv, &a), 10 * gamma_of(t, m) * norm(&a));
     for (int i = 0; i + 1 < n; i++)
         assert_true(creall(*at(&d, i, i)) >= creall(*at(&d, i + 1, i + 1)));
-    expect_success(cudaFree(values));
-    expect_success(cudaFree(work));
+    free_memory(values, work);
     matrix *const all[] = {&a, &empty_u, &empty_v, &d, &u, &vt, &thin, &ud, &udv, &v, &left};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]->x);
 }

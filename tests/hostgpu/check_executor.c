@@ -131,8 +131,7 @@ TEST(test_tree_sum)
         for (int i = 0; i < 1024; i++) sum += in[1024 * b + i];
         assert_int_equal(out[b], sum);
     }
-    cudaFree(in);
-    cudaFree(out);
+    free_memory(in, out);
 }
 
 TEST(test_unset_shared)
@@ -283,8 +282,7 @@ TEST(test_arithmetic_is_the_device_s)
     assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
     fesetround(FE_TONEAREST);
     assert_memory_equal(other, out, N * sizeof *out);
-    cudaFree(out);
-    cudaFree(other);
+    free_memory(out, other);
 }
 
 /* ---- atomics, order, waiting ---- */
@@ -307,9 +305,7 @@ TEST(test_atomics)
     expect_success(launch_atomic_doubles(50, 200, sum, sum32));
     assert_true(*sum == 5000.0);
     assert_true(*sum32 == 2500.0f);
-    cudaFree(out);
-    cudaFree(sum);
-    cudaFree(sum32);
+    free_memory(out, sum, sum32);
 }
 
 /* How many of n places are not what they are in order; fails unless all of 0..n-1 are there. */
@@ -352,8 +348,7 @@ TEST(test_order)
         assert_true(misplaced(out, N) > N / 2);
     else if (has_one_worker())
         assert_int_equal(misplaced(out, N), 0);
-    cudaFree(ticket);
-    cudaFree(out);
+    free_memory(ticket, out);
 }
 
 TEST(test_spin)

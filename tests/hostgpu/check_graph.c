@@ -95,7 +95,6 @@ static cudaGraph_t conditional_graph(double factor)
 {
     cudaGraphConditionalHandle handle = 0;
     cudaGraph_t graph = NULL, body = NULL;
-    cudaGraphNode_t node;
 
     expect_success(load_condition());
     expect_success(cudaGraphCreate(&graph, 0));
@@ -103,7 +102,7 @@ static cudaGraph_t conditional_graph(double factor)
     begin_in(graph, NULL);
     expect_success(launch_condition(handle, x, stream));
     end_in();
-    node = only_node(graph);
+    cudaGraphNode_t node = only_node(graph);
     node = add_condition(graph, handle, &node, 1, &body);
     begin_in(body, NULL);
     expect_success(launch_update(factor, 1, 1, y, stream));
@@ -166,7 +165,6 @@ static cudaGraph_t two_bodies(void)
 {
     struct cudaGraphNodeParams asked = {.type = cudaGraphNodeTypeConditional};
     cudaGraph_t graph = NULL;
-    cudaGraphNode_t node;
 
     expect_success(load_condition());
     expect_success(cudaGraphCreate(&graph, 0));
@@ -174,7 +172,7 @@ static cudaGraph_t two_bodies(void)
     begin_in(graph, NULL);
     expect_success(launch_condition(asked.conditional.handle, x, stream));
     end_in();
-    node = only_node(graph);
+    cudaGraphNode_t node = only_node(graph);
     asked.conditional.type = cudaGraphCondTypeIf;
     asked.conditional.size = 2;
     expect_success(cudaGraphAddNode(&node, graph, &node, NULL, 1, &asked));
@@ -327,10 +325,9 @@ TEST(test_user_objects)
 TEST(test_an_executable_ends_with_its_context)
 {
     cudaGraphExec_t executable = NULL;
-    cudaGraph_t graph;
 
     begin(cudaStreamCaptureModeGlobal);
-    graph = end();
+    cudaGraph_t graph = end();
     expect_success(cudaGraphInstantiate(&executable, graph, 0));
     expect_success(cudaDeviceReset());
     assert_int_equal(set_up(NULL), 0);

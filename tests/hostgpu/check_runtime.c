@@ -90,8 +90,7 @@ TEST(test_out_of_memory)
     expect_error(cudaMallocManaged(&small, 101, cudaMemAttachGlobal), cudaErrorMemoryAllocation);
     expect_error(cudaMallocAsync(&small, 101, 0), cudaErrorMemoryAllocation);
     expect_success(cudaMalloc(&small, 100));
-    expect_success(cudaFree(small));
-    expect_success(cudaFree(large));
+    free_memory(small, large);
     expect_error(cudaMalloc(&large, SIZE_MAX), cudaErrorMemoryAllocation);
 }
 
@@ -118,8 +117,7 @@ TEST(test_pointer_kinds)
     assert_int_equal(type_of(own), cudaMemoryTypeUnregistered);
 
     expect_success(cudaFreeHost(pinned));
-    expect_success(cudaFree(managed));
-    expect_success(cudaFree(device));
+    free_memory(managed, device);
 }
 
 TEST(test_mapped_memory)
@@ -276,12 +274,11 @@ TEST(test_events)
 TEST(test_foreign_kernel)
 {
     const dim3 one = {1, 1, 1};
-    char *said;
     capture c = start_capture();
     cudaError_t first = cudaLaunchKernel((const void *)test_errors, one, one, NULL, 0, 0);
     cudaError_t second = cudaLaunchKernel((const void *)test_errors, one, one, NULL, 0, 0);
 
-    said = end_capture(c);
+    char *said = end_capture(c);
     assert_int_equal(first, cudaErrorNoKernelImageForDevice);
     assert_int_equal(second, cudaErrorNoKernelImageForDevice);
     assert_int_equal(cudaGetLastError(), cudaErrorNoKernelImageForDevice);

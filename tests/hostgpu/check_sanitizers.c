@@ -76,10 +76,9 @@ TEST(test_null_pointer)
 TEST(test_races)
 {
     static const char *const texts[] = {"data race", "exchange", NULL};
-    outcome clean;
 
     expect_report(run_child(1, 0), texts);
-    clean = run_child(1, 1);
+    const outcome clean = run_child(1, 1);
     if (clean.is_killed_or_failed) fail_msg("a race that is none:\n%s", clean.said);
     free(clean.said);
 }

@@ -32,6 +32,14 @@ static inline size_t free_bytes(void)
     return available;
 }
 
+/* Frees each of some pieces of device memory: free_memory(a, b). */
+#define free_memory(...)                                                                           \
+    free_memory_of((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+static inline void free_memory_of(void *const *memory, size_t count)
+{
+    for (size_t i = 0; i < count; i++) expect_success(cudaFree(memory[i]));
+}
+
 /* stderr goes into a file from start_capture until end_capture, which gives the text; to be
  * freed. */
 typedef struct {
@@ -51,16 +59,13 @@ static inline capture start_capture(void)
 
 static inline char *end_capture(capture c)
 {
-    long bytes;
-    char *text;
-
     fflush(stderr);
     dup2(c.old, STDERR_FILENO);
     close(c.old);
     fseek(c.file, 0, SEEK_END);
-    bytes = ftell(c.file);
+    const long bytes = ftell(c.file);
     rewind(c.file);
-    text = calloc((size_t)bytes + 1, 1);
+    char *text = calloc((size_t)bytes + 1, 1);
     assert_non_null(text);
     assert_int_equal(fread(text, 1, (size_t)bytes, c.file), bytes);
     fclose(c.file);

@@ -29,9 +29,7 @@ def output(*command, **variables):
 
 class Installed(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def test_a_program_is_linked_by_pkg_config(self):
         output(MESON, "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.folder)

@@ -46,9 +46,8 @@ def run(way, *preloaded, of=program, **variables):
 
 class Dlsym(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.report = os.path.join(folder.name, "%p.json")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.report = os.path.join(folder, "%p.json")
 
     def assert_ran(self, process, said=""):
         self.assertEqual((process.returncode, process.stdout, process.stderr), (0, "right\n", said))

@@ -219,10 +219,8 @@ def counts(path):
 
 class Reports(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.report = os.path.join(folder.name, "report.json")
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.report = os.path.join(self.folder, "report.json")
 
     def run_way(self, *arguments, **variables):
         return run(*arguments, mode="df", TANDEM_REPORT=self.report, **variables)

@@ -74,9 +74,8 @@ class Lt(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.report = os.path.join(folder.name, "report.json")
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.report = os.path.join(folder, "report.json")
 
     def calls(self):
         with open(self.report, encoding="utf-8") as file:

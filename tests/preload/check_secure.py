@@ -28,11 +28,10 @@ def why_not(folder):
 
 class Secure(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        os.chmod(folder.name, 0o755)
-        self.program = shutil.copy(CLIENT, os.path.join(folder.name, "program"))
-        self.own = os.path.join(folder.name, "own")  # only root writes here
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        os.chmod(folder, 0o755)
+        self.program = shutil.copy(CLIENT, os.path.join(folder, "program"))
+        self.own = os.path.join(folder, "own")  # only root writes here
         os.mkdir(self.own, 0o755)
 
     def run_program(self, mode, **user):

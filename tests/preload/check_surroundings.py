@@ -67,9 +67,7 @@ def run(*command, **variables):
 
 class Surroundings(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def library(self, name, source, *linked):
         file, target = self.folder / f"{name}.c", self.folder / f"{name}.so"

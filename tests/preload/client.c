@@ -158,8 +158,7 @@ static bool is_expected(const job *j, int z)
     const ref_gemm gemm = problem_gemm(&j->host[z], &want);
     ref_product(expected, &gemm);
     const bool is_equal = matrix_difference(&now, &want) == -1;
-    matrix_free(&now);
-    matrix_free(&want);
+    matrix_free(&now, &want);
     return is_equal;
 }
 

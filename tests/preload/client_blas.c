@@ -2,7 +2,6 @@
  * matrices, of which it prints the largest error against sums in long double. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 void dgemm_(const char *op_a, const char *op_b, const int *m, const int *n, const int *k,
             const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,

@@ -84,9 +84,7 @@ static cusolverStatus_t call_typed(const matrix_case *c, void *a, int *info)
     void *work = allocate(on_device);
     const cusolverStatus_t status = solver.cusolverDnXpotrf_(
         handle, NULL, triangle_of(c), c->n, type, a, c->ld, type, work, on_device, NULL, 0, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 static cusolverStatus_t call_plain(const matrix_case *c, void *a, int *info)
@@ -103,9 +101,7 @@ static cusolverStatus_t call_plain(const matrix_case *c, void *a, int *info)
         c->is_complex
             ? solver.cusolverDnZpotrf_(handle, triangle, c->n, a, c->ld, work, elements, info)
             : solver.cusolverDnDpotrf_(handle, triangle, c->n, a, c->ld, work, elements, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 /* ---- what came out ---- */

@@ -5,7 +5,6 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "../kernels/support/problem.h"
 

@@ -77,9 +77,7 @@ static cusolverStatus_t call_plain(const matrix_case *c, double *a, double *valu
     double *work = allocate((size_t)elements * sizeof *work);
     const cusolverStatus_t status = solver.cusolverDnDsyevd_(
         handle, mode_of(c), triangle_of(c), c->n, a, c->ld, values, work, elements, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 static cusolverStatus_t call_typed(const matrix_case *c, double *a, double *values, int *info)
@@ -93,8 +91,7 @@ static cusolverStatus_t call_typed(const matrix_case *c, double *a, double *valu
     const cusolverStatus_t status = solver.cusolverDnXsyevd_(
         handle, NULL, mode_of(c), triangle_of(c), c->n, CUDA_R_64F, a, c->ld, CUDA_R_64F, values,
         CUDA_R_64F, work, on_device, host, on_host, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
+    (void)finish(status, work);
     free(host);
     return status;
 }

@@ -87,9 +87,7 @@ static cusolverStatus_t call_typed(const matrix_case *c, cusolverDnParams_t para
     void *work = allocate(on_device);
     const cusolverStatus_t status = solver.cusolverDnXgetrf_(
         handle, params, c->m, c->n, type, a, c->ld, pivots, type, work, on_device, NULL, 0, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 static cusolverStatus_t call_plain(const matrix_case *c, void *a, int *pivots, int *info)
@@ -104,9 +102,7 @@ static cusolverStatus_t call_plain(const matrix_case *c, void *a, int *pivots, i
     const cusolverStatus_t status =
         c->is_complex ? solver.cusolverDnZgetrf_(handle, c->m, c->n, a, c->ld, work, pivots, info)
                       : solver.cusolverDnDgetrf_(handle, c->m, c->n, a, c->ld, work, pivots, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 /* ---- what came out ---- */

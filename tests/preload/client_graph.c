@@ -4,7 +4,6 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "require.h"

@@ -217,9 +217,7 @@ static cusolverStatus_t factor(void *a, const matrix *of, void *tau, int *info, 
         is_typed ? solver.cusolverDnXgeqrf_(handle, NULL, m, n, NUMBERS, a, ld, NUMBERS, tau,
                                             NUMBERS, work, on_device, NULL, 0, info)
                  : solver.GEQRF(_)(handle, m, n, a, ld, tau, work, elements, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 static cusolverStatus_t form(void *a, const matrix *of, int k, const void *tau, int *info)
@@ -230,9 +228,7 @@ static cusolverStatus_t form(void *a, const matrix *of, int k, const void *tau, 
     void *work = allocate((size_t)elements * sizeof(number));
     const cusolverStatus_t status =
         solver.FORM_Q(_)(handle, of->rows, of->columns, k, a, of->ld, tau, work, elements, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 /* A product with Q, of k reflectors. */
@@ -253,9 +249,7 @@ static cusolverStatus_t multiply(const product *of, const void *a, int lda, cons
     const cusolverStatus_t status =
         solver.APPLY_Q(_)(handle, of->side, of->op, like->rows, like->columns, of->k, a, lda, tau,
                           c, like->ld, work, elements, info);
-    check(cudaStreamSynchronize(stream));
-    check(cudaFree(work));
-    return status;
+    return finish(status, work);
 }
 
 /* ---- cases ---- */

@@ -2,7 +2,6 @@
  * each domain that is created, and the ranges of "Tandem" with their depth, on stderr. */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
-#include <string.h>
 
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);

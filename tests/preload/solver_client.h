@@ -79,6 +79,14 @@ static inline void *allocate(size_t bytes)
     return p;
 }
 
+/* What a call's function has returned, once the call has been made; its workspace is freed. */
+static inline cusolverStatus_t finish(cusolverStatus_t status, void *work)
+{
+    check(cudaStreamSynchronize(stream));
+    check(cudaFree(work));
+    return status;
+}
+
 /* An info that cuSOLVER has not set, and what it is after a call; it is freed then. */
 static inline int *make_info(void)
 {

@@ -34,9 +34,7 @@ OPEN_MPI = {
 
 class Ranks(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
 
     def run_ranks(self, *options, ranks=2, **variables):
         """The finished launcher of so many ranks, each under `tandem run` with these options."""

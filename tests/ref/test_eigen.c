@@ -2,7 +2,6 @@
 #include "../support/test.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "../support/random.h"
 #include "ref_eigen.h"

@@ -35,12 +35,7 @@ static problem make(int64_t k)
     return p;
 }
 
-static void clear(problem *p)
-{
-    matrix_free(&p->a);
-    matrix_free(&p->b);
-    matrix_free(&p->c);
-}
+static void clear(problem *p) { matrix_free(&p->a, &p->b, &p->c); }
 
 /* Exponents spread over 2 * spread at random, and over 2 * along against each other along k. */
 static void fill(problem *p, test_random *r, int spread, int along, int scale)

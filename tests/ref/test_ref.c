@@ -5,7 +5,6 @@
 #include <math.h>
 #include <mpfr.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../support/bits.h"
@@ -61,13 +60,7 @@ static void restore_c(problem *p)
     memcpy(p->c.storage, p->c0.storage, p->c.count * sizeof(double));
 }
 
-static void clear(problem *p)
-{
-    matrix_free(&p->a);
-    matrix_free(&p->b);
-    matrix_free(&p->c);
-    matrix_free(&p->c0);
-}
+static void clear(problem *p) { matrix_free(&p->a, &p->b, &p->c, &p->c0); }
 
 /* Fixed-point numbers */
 
@@ -256,13 +249,7 @@ static void make_typed(typed_problem *t, const ref_format *format, const problem
                            t->beta, t->a,    t->b,    t->c, g->lda, g->ldb, g->ldc};
 }
 
-static void clear_typed(typed_problem *t)
-{
-    free(t->a);
-    free(t->b);
-    free(t->c);
-    free(t->c0);
-}
+static void clear_typed(typed_problem *t) { test_drop(t->a, t->b, t->c, t->c0); }
 
 static const double typed_bounds[REF_FORMATS] = {0x1p-43, 0x1p-66, 0x1p-99, 0x1p-75};
 

@@ -39,9 +39,8 @@ def tracked_files():
 class Release(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.folder.cleanup)
-        cls.copy = pathlib.Path(cls.folder.name) / "copy"
+        cls.folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.copy = pathlib.Path(cls.folder) / "copy"
         for name in tracked_files():
             (cls.copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(SOURCE / name, cls.copy / name)
@@ -96,7 +95,7 @@ class Release(unittest.TestCase):
         archive = made / f"{name}.tar.gz"
         self.assertEqual((made / f"{name}.tar.gz.sha256").read_text(encoding="ascii"),
                          f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n")
-        unpacked = pathlib.Path(self.folder.name) / "unpacked"
+        unpacked = pathlib.Path(self.folder) / "unpacked"
         with tarfile.open(archive) as tar:
             self.assertEqual(sorted(m.name for m in tar if m.isfile()),
                              sorted(f"{name}/{tracked}" for tracked in tracked_files()))

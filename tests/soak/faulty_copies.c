@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 enum { PERIOD = 5, LOST_BYTES = 1 << 20 };
 

@@ -42,10 +42,12 @@ test_matrix matrix_copy(const test_matrix *m)
     return copy;
 }
 
-void matrix_free(test_matrix *m)
+void matrix_free_all(test_matrix *const *matrices, size_t count)
 {
-    free(m->storage);
-    m->storage = NULL;
+    for (size_t i = 0; i < count; i++) {
+        free(matrices[i]->storage);
+        matrices[i]->storage = NULL;
+    }
 }
 
 static int is_element(const test_matrix *m, int64_t index)

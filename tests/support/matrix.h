@@ -19,7 +19,12 @@ typedef struct {
 /* All elements are poison too. Ends the program if there is no memory. */
 test_matrix matrix_make(int64_t rows, int64_t cols, int64_t ld, int64_t guard);
 test_matrix matrix_copy(const test_matrix *m);
-void matrix_free(test_matrix *m);
+
+/* Frees each of some matrices: matrix_free(&a, &b). */
+#define matrix_free(...)                                                                           \
+    matrix_free_all((test_matrix *[]){__VA_ARGS__},                                                \
+                    sizeof((test_matrix *[]){__VA_ARGS__}) / sizeof(test_matrix *))
+void matrix_free_all(test_matrix *const *matrices, size_t count);
 
 static inline double *matrix_data(const test_matrix *m) { return m->storage + m->guard; }
 

@@ -107,6 +107,11 @@ void *test_zeros(size_t count, size_t bytes)
     return p;
 }
 
+void test_drop_all(void *const *memory, size_t count)
+{
+    for (size_t i = 0; i < count; i++) free(memory[i]);
+}
+
 /* A variable without a value counts for none. */
 static bool is_set(const char *variable)
 {

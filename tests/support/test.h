@@ -94,6 +94,11 @@ char *test_read_file(const char *path);
 void *test_memory(size_t bytes);
 void *test_zeros(size_t count, size_t bytes);
 
+/* Frees each of some pieces of memory: test_drop(a, b). */
+#define test_drop(...)                                                                             \
+    test_drop_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void test_drop_all(void *const *memory, size_t count);
+
 /* "2^-43.2"; "0" for zero. The text lives until the eighth next call of the same thread. */
 const char *test_power(double x);
 

@@ -7,16 +7,11 @@
 
 static td_lu_type type_of(const td_problem *p)
 {
-    switch (p->type) {
-    case TD_BINARY32:
-        return TD_LU_S;
-    case TD_COMPLEX_BINARY32:
-        return TD_LU_C;
-    case TD_COMPLEX_BINARY64:
-        return TD_LU_Z;
-    default:
-        return TD_LU_D;
-    }
+    static const td_lu_type types[TD_TYPE_COUNT] = {[TD_BINARY32] = TD_LU_S,
+                                                    [TD_BINARY64] = TD_LU_D,
+                                                    [TD_COMPLEX_BINARY32] = TD_LU_C,
+                                                    [TD_COMPLEX_BINARY64] = TD_LU_Z};
+    return types[p->type];
 }
 
 static cudaError_t factor(const td_problem *p)
@@ -129,28 +124,17 @@ static cudaError_t prepare(int unused)
 
 td_run_status td_batched_lu_run(const td_problem *p, td_device *device)
 {
-    cudaError_t error;
+    static cudaError_t (*const runs[TD_KIND_COUNT])(const td_problem *p) = {
+        [TD_LU_FACTOR] = factor,
+        [TD_LU_SOLVE] = solve,
+        [TD_LU_INVERT] = invert_factors,
+        [TD_INVERT] = invert,
+        [TD_TRIANGULAR_SOLVE] = solve_triangle};
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
     const td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
     if (!is_countable(p)) return TD_RUN_TOO_LARGE;
-    switch (p->kind) {
-    case TD_LU_FACTOR:
-        error = factor(p);
-        break;
-    case TD_LU_SOLVE:
-        error = solve(p);
-        break;
-    case TD_LU_INVERT:
-        error = invert_factors(p);
-        break;
-    case TD_INVERT:
-        error = invert(p);
-        break;
-    default:
-        error = solve_triangle(p);
-    }
-    return td_done_if(error);
+    return td_done_if(runs[p->kind](p));
 }
 
 const td_engine td_engine_batched_lu = {

@@ -14,11 +14,8 @@
 /* Where the steps of one call run. */
 typedef struct {
     const td_problem *problem;
-    const td_factor_products *products;
     td_cholesky_cut cut;
-    td_device *device;
-    size_t workspace_limit;
-    td_counters *counters;
+    td_factor_place place;
     td_workspace notes; /* of panels */
 } run;
 
@@ -55,9 +52,10 @@ static td_run_status factor(const run *r, int64_t first)
 /* Of cuBLAS's products, engine `dgemm` makes those of one triangle alone. */
 static td_run_status multiply(const run *r, const td_product *product)
 {
-    td_factor_products by = *r->products;
+    td_factor_products by = *r->place.by;
+    td_factor_place place = r->place;
     if (!by.engine && product->region != TD_REGION_ALL) by.engine = &td_engine_dgemm;
-    const td_factor_place place = {&by, r->device, r->workspace_limit, r->counters};
+    place.by = &by;
     return td_factor_multiply(&place, product);
 }
 
@@ -94,7 +92,7 @@ td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *
                                  td_cholesky_cut cut, td_device *device, size_t workspace_limit,
                                  td_counters *counters)
 {
-    run r = {p, products, cut, device, workspace_limit, counters, .notes = {0}};
+    run r = {p, cut, {products, device, workspace_limit, counters}, .notes = {0}};
     size_t bytes = is_complex(p) ? td_cholesky_complex_bytes(p->n) : td_cholesky_bytes(p->n);
     td_run_status status = td_engine_check(p);
     if (status != TD_RUN_DONE) return status;
@@ -102,7 +100,8 @@ td_run_status td_factor_cholesky(const td_problem *p, const td_factor_products *
     const bool needs_cublas = !products->engine && td_cholesky_products(cut, p->n) > 0;
     if (needs_cublas && !td_cublas_ready(device)) return TD_RUN_NO_CUBLAS;
     if (!td_device_load(device, load, is_complex(p))) return TD_RUN_FAILED;
-    status = td_workspace_acquire_beside(&r.notes, device, p->stream, bytes, &r.workspace_limit);
+    status =
+        td_workspace_acquire_beside(&r.notes, device, p->stream, bytes, &r.place.workspace_limit);
     if (status != TD_RUN_DONE) return status;
     status = run_steps(&r);
     td_workspace_release(&r.notes, p->stream);

@@ -1,7 +1,6 @@
 /* cholesky_method.c - method `cholesky`: the Cholesky factor of one matrix (cholesky.h), with the
  * products of a mode. */
 #include "../../model/cholesky_model.h"
-#include "../../model/found_out.h"
 #include "../../routine/cholesky_steps.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -33,16 +32,10 @@ static bool is_certain(const td_question *q)
     return td_cholesky_panels(td_cholesky_cut_of(p), p->n) == 0 && td_model_times_cholesky(p->n);
 }
 
-/* Every product of the mode is probed, and mode fp64's sums make it. */
-static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
-                        int way)
+static int64_t probed(const td_question *q, td_solve_cut cut)
 {
-    (void)model, (void)way;
-    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
-    td_real_product largest;
-    if (!td_cholesky_largest(q->called, &largest)) return by_fp64;
-    return by_fp64 + (double)td_cholesky_products(td_cholesky_cut_of(q->called), q->called->n) *
-                         td_model_seconds_to_find_out(&largest);
+    (void)cut;
+    return td_cholesky_products(td_cholesky_cut_of(q->called), q->called->n);
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -129,7 +122,8 @@ const td_method td_method_cholesky = {
     .predict_one = td_predict_by_way,
     .by_native_products = by_native_products,
     .is_certain = is_certain,
-    .found_out = found_out,
+    .found_out = td_found_out_by_fp64,
+    .probed = probed,
     .priced = priced,
     .cut = td_no_cut,
     .is_large = is_large,

@@ -15,7 +15,6 @@
 #include "../../../kernels/factor/lu_cluster.h"
 #include "../../cuda/workspace.h"
 #include "../../model/factor_model.h"
-#include "../../routine/decision.h"
 #include "../../routine/sizes.h"
 #include "../solve/solve.h"
 #include "ahead.h"

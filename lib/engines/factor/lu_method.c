@@ -1,6 +1,5 @@
 /* lu_method.c - method `lu`: the LU factors of one matrix (lu.h), with the products of a mode. */
 #include "../../model/factor_model.h"
-#include "../../model/found_out.h"
 #include "../../routine/sizes.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -40,18 +39,10 @@ static double by_native_products(const td_model *model, const td_question *q)
     return td_model_lu_by_native_products(model, q->called);
 }
 
-/* Every product of the mode is probed, and mode fp64's sums make it. */
-static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
-                        int way)
+static int64_t probed(const td_question *q, td_solve_cut by)
 {
-    (void)model;
-    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
     const td_lu_cut cut = td_lu_cut_of(q->called);
-    td_real_product largest;
-    if (!td_lu_largest(q->called, &largest)) return by_fp64;
-    const int64_t products =
-        (td_lu_blocks(q->called, &cut) - 1) * td_ceil_div(cut.block, by_way[way].cut.least_terms);
-    return by_fp64 + (double)products * td_model_seconds_to_find_out(&largest);
+    return (td_lu_blocks(q->called, &cut) - 1) * td_ceil_div(cut.block, by.least_terms);
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -182,7 +173,8 @@ const td_method td_method_lu = {
     .predict = predict,
     .predict_one = predict_one,
     .by_native_products = by_native_products,
-    .found_out = found_out,
+    .found_out = td_found_out_by_fp64,
+    .probed = probed,
     .priced = priced,
     .cut = cut_of,
     .is_large = is_large,

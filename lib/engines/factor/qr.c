@@ -15,7 +15,6 @@
 
 #include "../../cuda/workspace.h"
 #include "../../model/qr_model.h"
-#include "../../routine/decision.h"
 #include "../../routine/sizes.h"
 #include "ahead.h"
 #include "reflectors.h"

@@ -1,6 +1,5 @@
 /* qr_method.c - methods `qr`, the QR factors of one matrix (qr.h), and `q`, what is made of their
  * reflectors (q.h), with the products of a mode. */
-#include "../../model/found_out.h"
 #include "../../model/qr_model.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -54,21 +53,14 @@ static bool is_by_mode(const td_product *update, int64_t i, td_solve_cut cut)
     return reflectors_of(update, i) >= cut.least_terms;
 }
 
-/* Every product of the mode is probed, and mode fp64's sums make it. */
-static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
-                        int way)
+static int64_t probed(const td_question *q, td_solve_cut cut)
 {
-    const td_problem *p = q->called;
-    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
     int64_t probed = 0;
-    td_real_product largest;
-    (void)model;
-    if (!td_qr_largest(p, &largest)) return by_fp64;
-    for (int64_t i = 0; i < td_qr_updates(p); i++) {
-        const td_product update = td_qr_update(p, i);
-        if (is_by_mode(&update, i, by_way[way].cut)) probed++;
+    for (int64_t i = 0; i < td_qr_updates(q->called); i++) {
+        const td_product update = td_qr_update(q->called, i);
+        probed += is_by_mode(&update, i, cut);
     }
-    return by_fp64 + (double)probed * td_model_seconds_to_find_out(&largest);
+    return probed;
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -120,9 +112,9 @@ static int64_t tiles(const td_question *q, const td_decision *decision)
     {                                                                                              \
         .name = name_, .accepts = accepts_, .refusal = refusal, .terms = terms,                    \
         .most_bits = td_bits_of_binary64, .predict = predict, .predict_one = predict_one,          \
-        .by_native_products = by_native_products, .found_out = found_out, .priced = priced,        \
-        .cut = td_no_cut, .is_large = is_large, .run = run, .promised = td_promised_nothing,       \
-        .sample = td_no_sample, .tiles = tiles                                                     \
+        .by_native_products = by_native_products, .found_out = td_found_out_by_fp64,               \
+        .probed = probed, .priced = priced, .cut = td_no_cut, .is_large = is_large, .run = run,    \
+        .promised = td_promised_nothing, .sample = td_no_sample, .tiles = tiles                    \
     }
 
 const td_method td_method_qr = METHOD("qr", accepts_factor);

@@ -348,7 +348,7 @@ static cudaError_t prepare_mode(const td_format *format)
     return error == cudaSuccess ? format->prepare(TD_BINARY64) : error;
 }
 
-#define MODE(id, format, is_shortened)                                                             \
+#define MODE(id, name_, summary_, format, is_shortened)                                            \
     static cudaError_t id##_prepare(int other_way)                                                 \
     {                                                                                              \
         (void)other_way;                                                                           \
@@ -360,45 +360,17 @@ static cudaError_t prepare_mode(const td_format *format)
     {                                                                                              \
         static const arithmetic in = {format, TD_BINARY64, is_shortened};                          \
         return run_mode(p, &in, parameter, device, workspace_limit, counters);                     \
-    }
+    }                                                                                              \
+    const td_engine td_engine_##id = {                                                             \
+        .name = name_,                                                                             \
+        .summary = summary_,                                                                       \
+        .bound = &td_bound_##id,                                                                   \
+        .cost = td_cost_##id,                                                                      \
+        .prepare = id##_prepare,                                                                   \
+        .run = id##_run,                                                                           \
+    };
 
-MODE(df, &td_format_df, false)
-MODE(ts, &td_format_ts, false)
-MODE(dd, &td_format_dd, false)
-MODE(ds, &td_format_dd, true)
-
-const td_engine td_engine_df = {
-    .name = "df",
-    .summary = "pairs of binary32 (double-float)",
-    .bound = &td_bound_df,
-    .cost = td_cost_df,
-    .prepare = df_prepare,
-    .run = df_run,
-};
-
-const td_engine td_engine_ts = {
-    .name = "ts",
-    .summary = "triples of binary32 (triple-single)",
-    .bound = &td_bound_ts,
-    .cost = td_cost_ts,
-    .prepare = ts_prepare,
-    .run = ts_run,
-};
-
-const td_engine td_engine_dd = {
-    .name = "dd",
-    .summary = "pairs of binary64 (double-double)",
-    .bound = &td_bound_dd,
-    .cost = td_cost_dd,
-    .prepare = dd_prepare,
-    .run = dd_run,
-};
-
-const td_engine td_engine_ds = {
-    .name = "d+s",
-    .summary = "binary64 and binary32 (double+single)",
-    .bound = &td_bound_ds,
-    .cost = td_cost_ds,
-    .prepare = ds_prepare,
-    .run = ds_run,
-};
+MODE(df, "df", "pairs of binary32 (double-float)", &td_format_df, false)
+MODE(ts, "ts", "triples of binary32 (triple-single)", &td_format_ts, false)
+MODE(dd, "dd", "pairs of binary64 (double-double)", &td_format_dd, false)
+MODE(ds, "d+s", "binary64 and binary32 (double+single)", &td_format_dd, true)

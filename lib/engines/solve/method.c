@@ -1,5 +1,4 @@
 /* method.c - method `solve`: a system with one triangle, as blocks and products (solve.h). */
-#include "../../model/found_out.h"
 #include "../../routine/lower.h"
 #include "../methods.h"
 #include "../proven.h"
@@ -18,17 +17,9 @@ static void predict(const td_model *model, const td_question *q, td_way_forecast
     td_model_predict_solve(model, q->called, by_way);
 }
 
-/* Every product of the mode is probed, and mode fp64's sums make it. */
-static double found_out(const td_model *model, const td_question *q, const td_way_forecast *by_way,
-                        int way)
+static int64_t probed(const td_question *q, td_solve_cut cut)
 {
-    (void)model;
-    const td_solve_cut cut = by_way[way].cut;
-    const double by_fp64 = by_way[td_way_of_binary64()].seconds;
-    const int64_t products = td_solve_blocks(q->called, cut.least_terms) - 1;
-    td_real_product largest;
-    if (products <= 0 || !td_solve_largest(q->called, cut.block_rows, &largest)) return by_fp64;
-    return by_fp64 + (double)products * td_model_seconds_to_find_out(&largest);
+    return td_solve_blocks(q->called, cut.least_terms) - 1;
 }
 
 static bool priced(const td_question *q, td_solve_cut cut, td_real_product *product)
@@ -102,7 +93,8 @@ const td_method td_method_solve = {
     .has_fp64 = true,
     .predict = predict,
     .predict_one = td_predict_by_way,
-    .found_out = found_out,
+    .found_out = td_found_out_by_fp64,
+    .probed = probed,
     .priced = priced,
     .cut = cut_of,
     .is_large = is_large,

@@ -3,7 +3,6 @@
 #include "cards.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 #include "cards.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <cusolverMp.h>
 

@@ -37,8 +37,7 @@ static operation_out *compute(operation which, const list *l)
     CHECK_CUDA(arithmetic_apply(which, (int64_t)l->count, in, out));
     device_check_clean(operation_names[which]);
     CHECK_CUDA(cudaMemcpy(result, out, l->count * sizeof *out, cudaMemcpyDeviceToHost));
-    device_free(in);
-    device_free(out);
+    device_free(in, out);
     return result;
 }
 
@@ -60,8 +59,7 @@ static void check_operation(operation which)
     }
     test_note("%s: %zu cases", operation_names[which], l.count);
     CHECK(l.count > 0, "no cases");
-    free(got);
-    free(l.in);
+    test_drop(got, l.in);
 }
 
 TEST(every_operation_gives_the_hosts_bits)

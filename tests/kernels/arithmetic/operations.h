@@ -115,56 +115,40 @@ TD_BOTH operation_out operation_out_td_dd(tandem_dd r) { return operation_parts(
 TD_BOTH operation_out operation_out_td_ts(tandem_ts r) { return operation_parts(r.x, r.y, r.z); }
 TD_BOTH operation_out operation_out_td_ds(tandem_ds r) { return operation_parts(r.hi, r.lo, 0.0); }
 
+/* What a number of one operation is made by. */
+#define OPERATION_FIRST(function, ...)                                                             \
+    case OPERATION_##function:                                                                     \
+        first = __VA_ARGS__;                                                                       \
+        break;
+
 TD_BOTH operation_out operation_apply_real32(operation which, float a, float b, int32_t e)
 {
-    float sum, error = 0.0f;
+    float first = 0.0f, second = 0.0f;
     switch (which) {
-    case OPERATION_td_two_sum:
-        sum = td_two_sum(a, b, &error);
-        break;
-    case OPERATION_td_fast_two_sum:
-        sum = td_fast_two_sum(a, b, &error);
-        break;
-    case OPERATION_td_two_prod:
-        sum = td_two_prod(a, b, &error);
-        break;
-    case OPERATION_td_exp2:
-        sum = td_exp2(e);
-        break;
-    case OPERATION_td_scale32:
-        sum = td_scale32((int)a, e);
-        break;
+        OPERATION_FIRST(td_two_sum, td_two_sum(a, b, &second))
+        OPERATION_FIRST(td_fast_two_sum, td_fast_two_sum(a, b, &second))
+        OPERATION_FIRST(td_two_prod, td_two_prod(a, b, &second))
+        OPERATION_FIRST(td_exp2, td_exp2(e))
+        OPERATION_FIRST(td_scale32, td_scale32((int)a, e))
     default:
-        sum = (float)td_is_finite32(a);
+        first = (float)td_is_finite32(a);
         break;
     }
-    return operation_parts(sum, error, 0.0);
+    return operation_parts(first, second, 0.0);
 }
 
 /* Of the bits of one number. */
 TD_BOTH operation_out operation_apply_bits64(operation which, double a)
 {
     const uint64_t bits = td_bits64(a);
-    double first, second = 0.0;
-    int q = 0;
+    double first = 0.0;
+    int second = 0;
     switch (which) {
-    case OPERATION_td_exponent64:
-        first = td_exponent64(bits);
-        break;
-    case OPERATION_td_significand64:
-        first = (double)(int64_t)td_significand64(bits, &q);
-        second = q;
-        break;
-    case OPERATION_td_normalise64:
-        first = td_normalise64(a, &q);
-        second = q;
-        break;
-    case OPERATION_td_is_below_normal64:
-        first = td_is_below_normal64(a);
-        break;
-    case OPERATION_td_special32:
-        first = td_special32(bits);
-        break;
+        OPERATION_FIRST(td_exponent64, td_exponent64(bits))
+        OPERATION_FIRST(td_significand64, (double)(int64_t)td_significand64(bits, &second))
+        OPERATION_FIRST(td_normalise64, td_normalise64(a, &second))
+        OPERATION_FIRST(td_is_below_normal64, td_is_below_normal64(a))
+        OPERATION_FIRST(td_special32, td_special32(bits))
     default:
         first = td_is_finite64(bits);
         break;
@@ -174,31 +158,25 @@ TD_BOTH operation_out operation_apply_bits64(operation which, double a)
 
 TD_BOTH operation_out operation_apply_real64(operation which, double a, double b, int32_t e)
 {
-    double first, second = 0.0;
+    double first = 0.0, second = 0.0;
     switch (which) {
-    case OPERATION_td_two_sum64:
-        first = td_two_sum64(a, b, &second);
-        break;
-    case OPERATION_td_fast_two_sum64:
-        first = td_fast_two_sum64(a, b, &second);
-        break;
-    case OPERATION_td_two_prod64:
-        first = td_two_prod64(a, b, &second);
-        break;
-    case OPERATION_td_exp2_64:
-        first = td_exp2_64(e);
-        break;
-    case OPERATION_td_scale64:
-        first = td_scale64(a, e);
-        break;
-    case OPERATION_td_scale_down64:
-        first = td_scale_down64(a, e);
-        break;
+        OPERATION_FIRST(td_two_sum64, td_two_sum64(a, b, &second))
+        OPERATION_FIRST(td_fast_two_sum64, td_fast_two_sum64(a, b, &second))
+        OPERATION_FIRST(td_two_prod64, td_two_prod64(a, b, &second))
+        OPERATION_FIRST(td_exp2_64, td_exp2_64(e))
+        OPERATION_FIRST(td_scale64, td_scale64(a, e))
+        OPERATION_FIRST(td_scale_down64, td_scale_down64(a, e))
     default:
         return operation_apply_bits64(which, a);
     }
     return operation_parts(first, second, 0.0);
 }
+#undef OPERATION_FIRST
+
+/* The result of one operation, a number of the format TYPE. */
+#define OPERATION_IS(function, TYPE, ...)                                                          \
+    case OPERATION_##function:                                                                     \
+        return operation_out_##TYPE(__VA_ARGS__);
 
 /* What pairs and triples have in common: the functions of TYPE, which is td_df and so on. NUMBER is
  * its structure. */
@@ -234,7 +212,15 @@ TD_BOTH operation_out operation_apply_real64(operation which, double a, double b
         PAIR s = operation_##TYPE(in->a);                                                          \
         TYPE##_renormalise(&s);                                                                    \
         return operation_out_##TYPE(s);                                                            \
-    }
+    }                                                                                              \
+    case OPERATION_##TYPE##_axpby:                                                                 \
+        return operation_parts(                                                                    \
+            TYPE##_axpby(in->b[0], operation_##TYPE(in->a), in->e, in->b[1], in->c[0]), 0.0, 0.0);
+
+#define OPERATION_FMA(df)                                                                          \
+    OPERATION_IS(paper_##df##_fma, td_##df,                                                        \
+                 paper_##df##_fma(operation_td_##df(in->a), operation_td_##df(in->b),              \
+                                  operation_td_##df(in->c)))
 
 TD_BOTH operation_out operation_apply_triple(operation which, const operation_in *in)
 {
@@ -242,16 +228,11 @@ TD_BOTH operation_out operation_apply_triple(operation which, const operation_in
     tandem_ts s = operation_td_ts(in->c);
     switch (which) {
         OPERATION_CASES(td_ts)
-    case OPERATION_paper_ts_add:
-        return operation_out_td_ts(paper_ts_add(a, b));
-    case OPERATION_paper_ts_mul:
-        return operation_out_td_ts(paper_ts_mul(a, b));
-    case OPERATION_paper_ts_fma:
-        return operation_out_td_ts(paper_ts_fma(a, b, s));
-    case OPERATION_td_ts_to_dd:
-        return operation_out_td_dd(td_ts_to_dd(a));
-    case OPERATION_td_ts_normalise:
-        return operation_out_td_ts(td_ts_normalise(a));
+        OPERATION_IS(paper_ts_add, td_ts, paper_ts_add(a, b))
+        OPERATION_IS(paper_ts_mul, td_ts, paper_ts_mul(a, b))
+        OPERATION_IS(paper_ts_fma, td_ts, paper_ts_fma(a, b, s))
+        OPERATION_IS(td_ts_to_dd, td_dd, td_ts_to_dd(a))
+        OPERATION_IS(td_ts_normalise, td_ts, td_ts_normalise(a))
     case OPERATION_td_ts_renormalise:
         s = a;
         td_ts_renormalise(&s);
@@ -277,27 +258,12 @@ TD_BOTH operation_out operation_apply(operation which, const operation_in *in)
         OPERATION_PAIR_CASES(td_df, tandem_df)
         OPERATION_CASES(td_dd)
         OPERATION_PAIR_CASES(td_dd, tandem_dd)
-    case OPERATION_td_dd_from_ds:
-        return operation_out_td_dd(td_dd_from_ds(operation_td_ds(in->a)));
-    case OPERATION_td_dd_shorten:
-        return operation_out_td_dd(td_dd_shorten(operation_td_dd(in->a)));
-    case OPERATION_td_ds:
-        return operation_out_td_ds(td_ds(operation_td_dd(in->a)));
-    case OPERATION_paper_df_fma:
-        return operation_out_td_df(
-            paper_df_fma(operation_td_df(in->a), operation_td_df(in->b), operation_td_df(in->c)));
-    case OPERATION_paper_dd_fma:
-        return operation_out_td_dd(
-            paper_dd_fma(operation_td_dd(in->a), operation_td_dd(in->b), operation_td_dd(in->c)));
-    case OPERATION_paper_ds_fma:
-        return operation_out_td_ds(
-            paper_ds_fma(operation_td_ds(in->a), operation_td_ds(in->b), operation_td_ds(in->c)));
-    case OPERATION_td_df_axpby:
-        return operation_parts(
-            td_df_axpby(in->b[0], operation_td_df(in->a), in->e, in->b[1], in->c[0]), 0.0, 0.0);
-    case OPERATION_td_dd_axpby:
-        return operation_parts(
-            td_dd_axpby(in->b[0], operation_td_dd(in->a), in->e, in->b[1], in->c[0]), 0.0, 0.0);
+        OPERATION_IS(td_dd_from_ds, td_dd, td_dd_from_ds(operation_td_ds(in->a)))
+        OPERATION_IS(td_dd_shorten, td_dd, td_dd_shorten(operation_td_dd(in->a)))
+        OPERATION_IS(td_ds, td_ds, td_ds(operation_td_dd(in->a)))
+        OPERATION_FMA(df)
+        OPERATION_FMA(dd)
+        OPERATION_FMA(ds)
         TRIPLE_OPERATIONS(OPERATION_CASE)
         return operation_apply_triple(which, in);
         SINGLE_OPERATIONS(OPERATION_CASE)
@@ -312,5 +278,7 @@ TD_BOTH operation_out operation_apply(operation which, const operation_in *in)
 #undef OPERATION_CASE
 #undef OPERATION_CASES
 #undef OPERATION_PAIR_CASES
+#undef OPERATION_FMA
+#undef OPERATION_IS
 
 #endif

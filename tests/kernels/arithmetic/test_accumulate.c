@@ -4,7 +4,6 @@
 #include "tests/support/test.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "sums.h"
 

@@ -83,8 +83,7 @@ static void factored_free(factored *f)
 {
     lu_batch_free(&f->a);
     lu_batch_free(&f->factors);
-    free(f->pivots);
-    free(f->info);
+    test_drop(f->pivots, f->info);
 }
 
 static void check_shape(const factored *f, int shape, const char *kind)
@@ -102,8 +101,7 @@ static void check_shape(const factored *f, int shape, const char *kind)
     if (f->has_pivots) compare_ints(pivots, f->pivots, n * count, "pivot", &f->a);
     compare_ints(info, f->info, count, "info", &f->a);
     lu_batch_compare(&given, &f->factors, what);
-    device_free(pivots);
-    device_free(info);
+    device_free(pivots, info);
     lu_batch_free(&given);
 }
 
@@ -195,8 +193,7 @@ static void check_inverse(const factored *f, const char *kind)
     check_vectors(p, &given, &wanted, f->info, what);
     if (n <= TD_LU_MOST_INVERTED && f->has_pivots)
         check_whole_inverse(f, &given, &wanted, info, kind);
-    device_free(pivots);
-    device_free(info);
+    device_free(pivots, info);
     lu_batch_free(&given);
     lu_batch_free(&wanted);
 }

@@ -2,7 +2,6 @@
 
 #include "lu_batch.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +47,7 @@ lu_batch lu_batch_copy(const lu_batch *s)
 void lu_batch_free(lu_batch *s)
 {
     free(s->host);
-    device_free(s->device);
-    device_free(s->pointers);
+    device_free(s->device, s->pointers);
 }
 
 void lu_batch_upload(const lu_batch *s)

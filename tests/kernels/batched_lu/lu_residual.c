@@ -5,7 +5,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tests/kernels/support/device.h"
 #include "lu_batch.h"
@@ -113,8 +112,7 @@ static double factor_residual(const lu_batch *a, const lu_batch *factors, const 
             subtract_column(&r, j, &f, k, k + 1, re, im);
         }
     const double residual = one_norm(&r) / (n * norm * lapack[a->type].epsilon);
-    free(r.re);
-    free(f.re);
+    test_drop(r.re, f.re);
     return residual;
 }
 
@@ -130,9 +128,7 @@ static double inverse_residual(const lu_batch *a, const lu_batch *inverse)
     }
     const double residual =
         one_norm(&r) / (n * one_norm(&m) * one_norm(&x) * lapack[a->type].epsilon);
-    free(m.re);
-    free(x.re);
-    free(r.re);
+    test_drop(m.re, x.re, r.re);
     return residual;
 }
 
@@ -153,8 +149,7 @@ static residual of_lapack(const lu_batch *a)
         lapack[a->type].getri(&n, x.host, &x.ld, pivots, work, &size, &info);
         r.inverse = inverse_residual(a, &x);
     }
-    free(pivots);
-    free(work);
+    test_drop(pivots, work);
     lu_batch_free(&x);
     return r;
 }

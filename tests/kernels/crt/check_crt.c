@@ -95,10 +95,8 @@ static void multiply_fused(const crt_case *p, const crt_data *d, const td_finish
                               .slices = 1};
     CHECK_CUDA(td_fused_run(&panels, product, finish, p->blocks, NULL));
     device_check_clean(crt_text(p));
-    device_free(a);
-    device_free(b);
-    free(u.a);
-    free(u.b);
+    device_free(a, b);
+    test_drop(u.a, u.b);
 }
 
 /* Notes of a kernel that has left all octets, of usual tiles one by one
@@ -273,10 +271,7 @@ static void check_value(const crt_case *p, const crt_data *d, const crt_result *
 
 static void free_result(crt_result *result)
 {
-    free(result->c);
-    free(result->masks);
-    free(result->tiles);
-    free(result->is_dense);
+    test_drop(result->c, result->masks, result->tiles, result->is_dense);
 }
 
 /* Cases of which dense tiles are left to a second product. */

@@ -5,11 +5,6 @@
  * usage: check_second_product [CASES [SEED]] */
 #include "tests/support/test.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "lib/cuda/device.h"
 #include "lib/engines/tiler.h"
 #include "tests/support/bits.h"

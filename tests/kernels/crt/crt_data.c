@@ -7,6 +7,7 @@
 
 #include "kernels/residue/moduli.h"
 #include "tests/support/random.h"
+#include "tests/support/test.h"
 
 enum { NEED = 40 * TD_LOG };
 
@@ -278,11 +279,5 @@ crt_data crt_make_data(const crt_case *p)
 
 void crt_free_data(crt_data *d)
 {
-    free(d->residue);
-    free(d->x);
-    free(d->c);
-    free(d->masks);
-    free(d->min_moduli);
-    free(d->line[0]);
-    free(d->line[1]);
+    test_drop(d->residue, d->x, d->c, d->masks, d->min_moduli, d->line[0], d->line[1]);
 }

@@ -229,10 +229,7 @@ void dense_free(dense_state *s, const dense_case *c)
         problem_free(&s->p[z]);
         matrix_free(&s->c[z]);
     }
-    free(s->masks);
-    free(s->is_dense);
-    free(s->counts);
-    free(s->open);
+    test_drop(s->masks, s->is_dense, s->counts, s->open);
 }
 
 void dense_run(dense_state *s, const dense_case *c)

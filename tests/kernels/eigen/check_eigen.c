@@ -62,8 +62,7 @@ static void turn(test_random *r, int n, double *a)
     }
     for (int j = 0; j < n; j++)
         for (int i = 0; i < j; i++) a[i + j * n] = a[j + i * n];
-    free(v);
-    free(w);
+    test_drop(v, w);
 }
 
 /* A matrix with these eigenvalues, n of them. */
@@ -261,10 +260,7 @@ static bool solve(const void *call, int n, float *a, float *values, float *work,
     if (planted == FAILS) found = 1;
     device_write(a, host, bytes);
     device_write(info, &found, sizeof found);
-    free(host);
-    free(host_values);
-    free(reals_work);
-    free(ints_work);
+    test_drop(host, host_values, reals_work, ints_work);
     runs++;
     return true;
 }
@@ -316,18 +312,12 @@ static result run(const matrix *x, const double *stored, const td_engine *engine
     device_fetch(f.x, a, bytes);
     device_fetch(f.values, values, of_values);
     device_fetch(&f.info, info, sizeof f.info);
-    device_free(a);
-    device_free(values);
-    device_free(info);
+    device_free(a, values, info);
     device_check_clean(text_of(x));
     return f;
 }
 
-static void free_result(result *f)
-{
-    free(f->x);
-    free(f->values);
-}
+static void free_result(result *f) { test_drop(f->x, f->values); }
 
 /* ---- what is off ---- */
 
@@ -369,8 +359,7 @@ static double *solve_by_lapack(int n, double *a)
     int *ints_work = test_zeros(1, (size_t)ints * sizeof *ints_work), info;
     dsyevd_("V", "L", &n, a, &n, values, work, &reals, ints_work, &ints, &info, 1, 1);
     CHECK(info == 0, "LAPACK's info is %d", info);
-    free(work);
-    free(ints_work);
+    test_drop(work, ints_work);
     return values;
 }
 
@@ -404,8 +393,7 @@ static void check_quality(const matrix *x, const double *a, const result *f)
         if (bound > 0.0) worst.value = fmax(worst.value, off / bound);
     }
     if (own.norm > DBL_MIN / DBL_EPSILON) note(&worst.own, &own), note(&worst.lapack, &lapack);
-    free(v);
-    free(values);
+    test_drop(v, values);
 }
 
 static void check(const matrix *x, const td_engine *engine)
@@ -420,8 +408,7 @@ static void check(const matrix *x, const td_engine *engine)
         CHECK(isnan(f.x[e]) == (e % (size_t)x->ld >= (size_t)x->n), "%s: element %d is %g",
               text_of(x), (int)e, f.x[e]);
     free_result(&f);
-    free(stored);
-    free(a);
+    test_drop(stored, a);
 }
 
 static const td_engine *engine_of(int i)
@@ -508,8 +495,7 @@ TEST(what_is_not_refined_stays)
         expect_untouched(&x, stored, faults[i].status, faults[i].what);
     }
     planted = GOOD;
-    free(stored);
-    free(a);
+    test_drop(stored, a);
 }
 
 /* Nobody begins with what is no number. */
@@ -524,8 +510,7 @@ TEST(not_finite)
             runs = 0;
             expect_untouched(&x, stored, TD_RUN_NOT_REFINED, "not finite");
             assert_int_equal(runs, 0);
-            free(stored);
-            free(a);
+            test_drop(stored, a);
         }
 }
 

@@ -95,8 +95,7 @@ TEST(not_finite_is_largest)
         CHECK_CUDA(td_eigen_largest_run(&source, found, NULL));
         device_fetch(&bits, found, sizeof bits);
         CHECK(bits >= 0x7ff0000000000000u, "%g: %llx", bad[i], bits);
-        device_free(on);
-        device_free(found);
+        device_free(on, found);
     }
 }
 
@@ -227,8 +226,7 @@ static void check_update(int n, td_eigen_pairs *p)
         for (int i = 0; i < n; i++)
             if (cluster_of[i] == cluster_of[j])
                 expect_same(&blocks[i + j * n], &wanted[i + j * n], 1, "cluster");
-    device_free(clusters);
-    device_free(shifts);
+    device_free(clusters, shifts);
 }
 
 TEST(pairs_are_told_apart)

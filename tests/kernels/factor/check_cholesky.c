@@ -99,10 +99,7 @@ static void check_bits(const matrix *x)
     for (size_t e = 0; e < reals_of(x); e++)
         CHECK(same_bits(f.a[e], a[e]), "%s: number %zu of the matrix is %a, not %a",
               cholesky_text(x), e, f.a[e], a[e]);
-    free(f.a);
-    free(m.plain);
-    free(m.l);
-    free(a);
+    test_drop(f.a, m.plain, m.l, a);
 }
 
 TEST(all_orders_are_plain_chains)
@@ -172,11 +169,8 @@ TEST(graphs_give_the_same_bits)
     }
     CHECK_CUDA(cudaGraphExecDestroy(executable));
     CHECK_CUDA(cudaStreamDestroy(stream));
-    device_free(device_a);
-    device_free(info);
-    free(found);
-    free(f.a);
-    free(a);
+    device_free(device_a, info);
+    test_drop(found, f.a, a);
 }
 
 /* Blocks meet by counters in memory: each call may find another order of them. */
@@ -196,7 +190,6 @@ TEST(repeated_calls_have_the_same_bits)
                   cholesky_text(&x), call);
             free(f.a);
         }
-        free(first.a);
-        free(a);
+        test_drop(first.a, a);
     }
 }

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cholesky_case.h"
 #include "tests/kernels/support/device.h"
@@ -43,8 +42,7 @@ static void check_residuals(const matrix *x, const td_engine *engine)
     factors f = cholesky_run(x, a, engine);
     CHECK(f.info == 0, "%s: info %d", cholesky_text(x), f.info);
     CHECK_AT_MOST(ratio_of(x, a, &f), most, "%s", cholesky_text(x));
-    free(f.a);
-    free(a);
+    test_drop(f.a, a);
 }
 
 /* But for what a diagonal has beside its real part. */
@@ -80,8 +78,7 @@ TEST(panels_have_small_residuals)
                 CHECK(f.info == 0, "%s: info %d", cholesky_text(&x), f.info);
                 CHECK_AT_MOST(ratio_of(&x, a, &f), 30.0, "%s", cholesky_text(&x));
                 CHECK(is_untouched(&x, a, &f), "%s: more than a triangle", cholesky_text(&x));
-                free(f.a);
-                free(a);
+                test_drop(f.a, a);
             }
     cholesky_cut = usual;
 }
@@ -97,8 +94,7 @@ TEST(panels_have_the_info_of_all)
         factors f = cholesky_run(&x, a, &td_engine_fp64);
         CHECK(f.info == i + 1, "%s: info %d, not %d", cholesky_text(&x), f.info, i + 1);
         CHECK(is_untouched(&x, a, &f), "%s: more than a triangle", cholesky_text(&x));
-        free(f.a);
-        free(a);
+        test_drop(f.a, a);
     }
     cholesky_cut = usual;
 }
@@ -162,7 +158,6 @@ TEST(bits_are_the_same_everywhere)
         const uint64_t hash = hash_of(&f, &golden[i].x);
         CHECK(hash == golden[i].hash, "%s: hash %016llx", cholesky_text(&golden[i].x),
               (unsigned long long)hash);
-        free(f.a);
-        free(a);
+        test_drop(f.a, a);
     }
 }

@@ -104,9 +104,7 @@ static void check_exchange(const exchange_case *c, bool is_few)
     for (size_t e = 0; e < count; e++)
         CHECK(is_same_number(d.made[e], d.b[e]), "%s: element %zu", text_of(c), e);
     for (void **p = (void *[]){b, pivots, work, NULL}; *p; p++) device_free(*p);
-    free(d.b);
-    free(d.made);
-    free(d.pivots);
+    test_drop(d.b, d.made, d.pivots);
 }
 
 static exchange_case case_of(int rows, int columns, int which, pattern of)
@@ -252,9 +250,7 @@ static void check_late(const late_case *c)
               text_of(of), c->from, c->to, c->width, e);
     for (void **p = (void *[]){b, pivots, late.order, late.kept, late.work, NULL}; *p; p++)
         device_free(*p);
-    free(d.b);
-    free(d.made);
-    free(d.pivots);
+    test_drop(d.b, d.made, d.pivots);
 }
 
 TEST(late_exchanges_have_the_bits_of_a_loop)

@@ -105,10 +105,7 @@ static td_run_status run(const call *c, size_t limit, double *a)
     device_fetch(a, device_a, bytes);
     device_fetch(&info, device_info, sizeof info);
     CHECK(info == (status == TD_RUN_DONE ? 0 : -1), "info %d, status %d", info, (int)status);
-    device_free(device_a);
-    device_free(tau);
-    device_free(pivots);
-    device_free(device_info);
+    device_free(device_a, tau, pivots, device_info);
     return status;
 }
 
@@ -128,8 +125,7 @@ static void check(const char *name, const call *c, int first, int step)
               "%s, limit %zu, status %d: other bits", name, limit, (int)status);
         free(made);
     }
-    free(want);
-    free(a);
+    test_drop(want, a);
 }
 
 /* Within 1 MiB, the least limit that TANDEM_WORKSPACE sets, LU's products of 64 terms have no room,
@@ -168,8 +164,7 @@ TEST(complex_triangles_need_little_memory)
         CHECK(run(&by_fp64, td_device_limit(td_device_current(), 0), want) == TD_RUN_DONE, "fp64");
         CHECK(status == TD_RUN_DONE, "case %d: status %d", i, (int)status);
         CHECK(memcmp(made, want, numbers_of(&c) * sizeof *want) == 0, "case %d: other bits", i);
-        free(want);
-        free(made);
+        test_drop(want, made);
     }
 }
 
@@ -185,8 +180,7 @@ TEST(nothing_is_done_without_memory)
             CHECK(status == TD_RUN_NO_MEMORY, "%s: status %d", routines[i / 2].name, (int)status);
             CHECK(memcmp(a, made, numbers_of(&c) * sizeof *a) == 0, "%s", routines[i / 2].name);
         }
-        free(made);
-        free(a);
+        test_drop(made, a);
     }
 }
 
@@ -202,7 +196,6 @@ TEST(device_is_reset_between_two_calls)
         CHECK(run(&c, td_device_limit(td_device_current(), 0), after) == TD_RUN_DONE, "after");
         CHECK(memcmp(before, after, numbers_of(&c) * sizeof *before) == 0, "%s: other bits",
               routines[i].name);
-        free(after);
-        free(before);
+        test_drop(after, before);
     }
 }

@@ -121,9 +121,7 @@ static void check_bits(const matrix *x)
               e / x->ld, f.a[i], want[i]);
     }
     free_factors(&f);
-    free(pivots);
-    free(want);
-    free(a);
+    test_drop(pivots, want, a);
 }
 
 TEST(panels_are_plain_chains)
@@ -189,9 +187,7 @@ TEST(pieces_have_the_same_pivots)
         for (int i = 0; f.pivots && i < least_of(&x); i++)
             CHECK(f.pivots[i] == pivots[i], "%s: pivot %d", text_of(&x), i);
         free_factors(&f);
-        free(pivots);
-        free(want);
-        free(a);
+        test_drop(pivots, want, a);
     }
 }
 

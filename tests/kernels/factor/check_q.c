@@ -3,10 +3,8 @@
  * stays as it was. */
 #include "tests/support/test.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/cuda/device.h"
 #include "lib/engines/factor/q.h"
@@ -67,9 +65,7 @@ static number *run_q(const q_call *q, const matrix *x, const factors *f, const n
     get_numbers(x, made, forms ? device_a : device_c, count);
     device_fetch(&info, device_info, sizeof info);
     CHECK(info == 0, "%s: info %d", text_of_call(q), info);
-    device_free(device_a);
-    device_free(device_tau);
-    device_free(device_info);
+    device_free(device_a, device_tau, device_info);
     if (device_c) device_free(device_c);
     device_check_clean(text_of_call(q));
     return made;
@@ -99,8 +95,7 @@ static void check_formed(const matrix *x, const factors *f, int n, int k)
         for (int i = j < n ? x->m : 0; i < x->ld; i++)
             CHECK(made[i + (int64_t)j * x->ld].re == f->a[i + (int64_t)j * x->ld].re,
                   "%s: element %d, %d has changed", text_of_call(&q), i, j);
-    free(column);
-    free(made);
+    test_drop(column, made);
 }
 
 /* A row c of C becomes c Q: its conjugate transpose Q' c'. */
@@ -128,9 +123,7 @@ static void check_applied(const matrix *x, const factors *f, const q_call *q)
     for (int j = 0; j < like.n; j++)
         CHECK(made[like.m + (int64_t)j * like.ld].re == c[like.m + (int64_t)j * like.ld].re,
               "%s: padding has changed", text_of_call(q));
-    free(vector);
-    free(made);
-    free(c);
+    test_drop(vector, made, c);
 }
 
 static void check_q(const matrix *x)
@@ -200,11 +193,9 @@ static void check_hashes(bool is_complex, uint64_t of_q, uint64_t of_product)
                                hash_of(&like, product, elements_of(&like))};
     CHECK(hashes[0] == of_q && hashes[1] == of_product, "hashes %016llx and %016llx",
           (unsigned long long)hashes[0], (unsigned long long)hashes[1]);
-    free(product);
-    free(formed);
+    test_drop(product, formed);
     free_factors(&f);
-    free(c);
-    free(a);
+    test_drop(c, a);
 }
 
 TEST(bits_of_q_are_the_same_everywhere)

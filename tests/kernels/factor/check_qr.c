@@ -4,7 +4,6 @@
 #include "tests/support/test.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,9 +298,7 @@ static void check_bits(const matrix *x)
               (int)(e / (size_t)x->ld), f.a[e].re, f.a[e].im, want[e].re, want[e].im);
     check_padding(x, a, &f);
     free_factors(&f);
-    free(tau);
-    free(want);
-    free(a);
+    test_drop(tau, want, a);
 }
 
 TEST(panels_are_plain_sums)

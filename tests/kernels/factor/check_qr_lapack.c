@@ -125,8 +125,7 @@ static void check_lapack(const matrix *x)
               text_of(x), i, f.tau[i].re, f.tau[i].im, tau[i].re, tau[i].im, limit);
     }
     free_factors(&f);
-    free(want);
-    free(a);
+    test_drop(want, a);
 }
 
 TEST(signs_and_scales_are_lapacks)

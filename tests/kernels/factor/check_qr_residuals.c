@@ -48,8 +48,7 @@ static void check_residuals(const matrix *x, const td_engine *engine)
     for (int j = 0; j < least_of(x); j++)
         CHECK(f.a[j + (int64_t)j * x->ld].im == 0.0, "%s: R %d is not real", text_of(x), j);
     check_padding(x, a, &f);
-    free(other);
-    free(one);
+    test_drop(other, one);
     free_factors(&f);
     free(a);
 }

@@ -136,13 +136,7 @@ static factors begin(const matrix *x)
     return f;
 }
 
-static void end(factors *f)
-{
-    free(f->a);
-    free(f->tau);
-    free(f->x);
-    free(f->pivots);
-}
+static void end(factors *f) { test_drop(f->a, f->tau, f->x, f->pivots); }
 
 static double right_side(int i) { return 1.0 + i % 7; }
 
@@ -352,8 +346,7 @@ static quality quality_of_qr(const matrix *x, const factors *f)
             &info);
     for (size_t e = 0; e < n * n; e++) product[e] -= x->a[e];
     const quality q = {ratio(x, norm(product, n * n)), 1.0, 0.0};
-    free(work);
-    free(product);
+    test_drop(work, product);
     return q;
 }
 

@@ -82,13 +82,7 @@ static data make_data(const system_case *c)
     return d;
 }
 
-static void free_data(data *d)
-{
-    free(d->a);
-    free(d->b);
-    free(d->x);
-    free(d->pivots);
-}
+static void free_data(data *d) { test_drop(d->a, d->b, d->x, d->pivots); }
 
 /* Sets d->x and d->info; returns the call's status, which may take so many bytes at a time. */
 static td_run_status run_within(size_t limit, const system_case *c, data *d)
@@ -166,8 +160,7 @@ static void apply(const system_case *c, const data *d, factor *of, quantity *y, 
         }
     memcpy(y, made, (size_t)c->n * sizeof *made);
     memcpy(size, sizes, (size_t)c->n * sizeof *sizes);
-    free(made);
-    free(sizes);
+    test_drop(made, sizes);
 }
 
 /* The residual of a column of solutions: |wanted - op(A) x| is within so many roundings of what
@@ -191,9 +184,7 @@ static void check_residual(const system_case *c, const data *d, const number *x,
     for (int i = 0; i < c->n; i++)
         CHECK_AT_MOST((double)(cabsl(y[i] - (quantity)wanted[i]) / size[i]), most, "%s: row %d",
                       text_of(c), i);
-    free(y);
-    free(size);
-    free(made);
+    test_drop(y, size, made);
 }
 
 /* ---- tests ---- */
@@ -233,8 +224,7 @@ static void check_inverse(const system_case *c)
         unit[j] = 1.0;
         check_residual(c, &d, column, unit);
     }
-    free(column);
-    free(unit);
+    test_drop(column, unit);
     free_data(&d);
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/device.h"
@@ -120,8 +119,7 @@ factors cholesky_run(const matrix *x, const double *a, const td_engine *engine)
     CHECK_CUDA(cudaDeviceSynchronize());
     device_fetch(f.a, device_a, bytes);
     device_fetch(&f.info, device_info, sizeof f.info);
-    device_free(device_a);
-    device_free(device_info);
+    device_free(device_a, device_info);
     device_check_clean(cholesky_text(x));
     return f;
 }

@@ -123,19 +123,14 @@ factors run(const matrix *x, const double *a, const td_engine *engine)
     if (f.pivots) device_fetch(raw, device_pivots, count * pivot_bytes);
     for (size_t i = 0; f.pivots && i < count; i++)
         f.pivots[i] = x->pivots == WIDE_PIVOTS ? raw[i] : ((const int *)raw)[i];
-    device_free(device_a);
-    device_free(device_info);
+    device_free(device_a, device_info);
     if (device_pivots) device_free(device_pivots);
     device_check_clean(text_of(x));
     free(raw);
     return f;
 }
 
-void free_factors(factors *f)
-{
-    free(f->a);
-    free(f->pivots);
-}
+void free_factors(factors *f) { test_drop(f->a, f->pivots); }
 
 int main(void)
 {

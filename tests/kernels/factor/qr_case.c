@@ -183,9 +183,7 @@ factors run_factors(const matrix *x, const number *a, const td_engine *engine, b
     device_fetch(&f.info, device_info, sizeof f.info);
     CHECK(f.info == 0, "%s: info %d", text_of(x), f.info);
     CHECK(is_same(f.tau[count], poison), "%s: tau has more", text_of(x));
-    device_free(device_a);
-    device_free(device_tau);
-    device_free(device_info);
+    device_free(device_a, device_tau, device_info);
     device_check_clean(text_of(x));
     return f;
 }
@@ -200,11 +198,7 @@ void check_padding(const matrix *x, const number *a, const factors *f)
         }
 }
 
-void free_factors(factors *f)
-{
-    free(f->a);
-    free(f->tau);
-}
+void free_factors(factors *f) { test_drop(f->a, f->tau); }
 
 static bool is_same_part(double x, double y)
 {

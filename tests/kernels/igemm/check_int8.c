@@ -250,18 +250,12 @@ static int8_data make_data(const int8_case *p)
 
 static void free_data(int8_data *d)
 {
-    device_free(d->device_a);
-    device_free(d->device_b);
-    device_free(d->device_c);
-    device_free(d->choice);
-    device_free(d->next_unit);
+    device_free(d->device_a, d->device_b, d->device_c, d->choice, d->next_unit);
     for (int o = 0; o < 2; o++) {
         device_free(d->device_map[o]);
         free(d->map[o]);
     }
-    free(d->a);
-    free(d->b);
-    free(d->c);
+    test_drop(d->a, d->b, d->c);
 }
 
 static td_panels panels_of(const int8_case *p, const int8_data *d)

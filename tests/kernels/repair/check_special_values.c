@@ -41,9 +41,7 @@ static void check_special(const problem *p)
             CHECK_AT_MOST(v.error, v.bound, "C(%d, %d): %s", (int)i, (int)j, product_text(&p->of));
         }
     ref_account_free(&account);
-    matrix_free(&c);
-    matrix_free(&want);
-    matrix_free(&plain_c);
+    matrix_free(&c, &want, &plain_c);
 }
 
 TEST(special_operands)

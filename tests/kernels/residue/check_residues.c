@@ -398,12 +398,8 @@ static void side_check(const residue_case *p, const residue_data *d, int o, side
         device_fetch(at->map, residues->nonzero[o], at->map_bytes);
         check_map(p, d, o, at->map);
     }
-    free(at->planes);
-    free(at->map);
-    device_free(residues->nonzero[o]);
-    device_free(residues->plane[o]);
-    device_free(at->element);
-    device_free(at->line);
+    test_drop(at->planes, at->map);
+    device_free(residues->nonzero[o], residues->plane[o], at->element, at->line);
 }
 
 /* The map asked for, and the tiles counted, or neither. */
@@ -432,17 +428,13 @@ static void check_way(const residue_case *p, const residue_data *d, bool by_bina
     for (int o = 0; o < 2; o++) side_check(p, d, o, &sides[o], &residues);
     if (has_map) device_fetch(&next_tile, residues.next_tile, sizeof next_tile);
     CHECK(next_tile == 0, "next tile %u: %s", next_tile, text(p));
-    device_free(residues.next_tile);
-    device_free(shift);
-    device_free(shifted);
-    device_free(choice);
+    device_free(residues.next_tile, shift, shifted, choice);
 }
 
 static void free_data(residue_data *d)
 {
     for (int o = 0; o < 2; o++) {
-        free(d->element[o]);
-        free(d->line[o]);
+        test_drop(d->element[o], d->line[o]);
     }
     free(d->shift);
 }

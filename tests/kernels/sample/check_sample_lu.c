@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/engines/proven.h"
 #include "tests/kernels/support/device.h"
@@ -172,10 +171,7 @@ static td_sample_counts verify(const factors *f, const meanwhile *then, errors *
     int *const rows = rows_of(f, pivots);
     *want = residuals_of(f, a, lu, rows);
     free_call(&p);
-    free(a);
-    free(lu);
-    free(pivots);
-    free(rows);
+    test_drop(a, lu, pivots, rows);
     return counts;
 }
 

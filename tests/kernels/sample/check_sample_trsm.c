@@ -4,8 +4,6 @@
 #include "tests/support/test.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/support/complex_of.h"
@@ -51,8 +49,7 @@ static td_sample_counts verify_solve(const system_matrices *s, bool has_device_a
     const td_sample_counts counts = sampled_run(&p, then, promise);
     *x = matrix_copy(&s->b);
     device_download(x, b);
-    device_free(a);
-    device_free(b);
+    device_free(a, b);
     CHECK_CUDA(cudaFree(alpha));
     return counts;
 }
@@ -199,8 +196,7 @@ TEST(graphs_of_solves)
                   counts.outside == 0 && counts.special == 0,
               "%s: %llu elements, %llu outside, %llu special: %s", sampled_mode->name,
               counts.elements, counts.outside, counts.special, system_text(&of));
-        device_free(a);
-        device_free(b);
+        device_free(a, b);
         system_free(&s);
     }
 }

@@ -13,9 +13,4 @@ sampled_product sampled_product_make(const char *name, const problem *p)
     return r;
 }
 
-void sampled_product_free(sampled_product *r)
-{
-    device_free(r->a);
-    device_free(r->b);
-    device_free(r->c);
-}
+void sampled_product_free(sampled_product *r) { device_free(r->a, r->b, r->c); }

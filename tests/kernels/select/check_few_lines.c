@@ -3,11 +3,9 @@
  * are lines measured again with shifts then, nor is abs(A)abs(B) estimated for nothing. */
 #include "tests/support/test.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/select/probe.h"
 #include "lib/cuda/device.h"
 #include "lib/engines/engine.h"
 #include "lib/routine/lower.h"
@@ -169,8 +167,7 @@ static void expect_binary64(const operands *x, const char *what)
                is_native = x->f->batch == 1 && (x->f->is_long || x->f->has_inner);
     CHECK(is_equal != is_native, "%s, %s: C is %sthat of fp64", x->f->name, what,
           is_equal ? "" : "not ");
-    free(got);
-    free(want);
+    test_drop(got, want);
 }
 
 /* Residues make all but a few elements of C; `asks`: after an estimate. */

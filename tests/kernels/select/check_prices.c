@@ -11,23 +11,9 @@
 #include "tests/kernels/support/device.h"
 
 /* Binary64 for nothing, at any price, and at the price of the mode's own definition. */
-static const td_prices free_binary64 = {.binary64 = 1,
-                                        .sums = 1,
-                                        .few = 14 * 64,
-                                        .more = 64,
-                                        .estimate = 64},
-                       free_and_unscaled = {.binary64 = 1,
-                                            .sums = 1,
-                                            .few = 14 * 64,
-                                            .more = 64,
-                                            .estimate = 64,
-                                            .is_unscaled = 1},
-                       dear_binary64 = {.binary64 = 1 << 20,
-                                        .sums = 1 << 20,
-                                        .few = 14,
-                                        .more = 1,
-                                        .estimate = 1,
-                                        .is_unscaled = 1};
+static const td_prices free_binary64 = {FREE_BINARY64},
+                       free_and_unscaled = {FREE_BINARY64, .is_unscaled = 1},
+                       dear_binary64 = {DEAR_BINARY64, .is_unscaled = 1};
 
 static mode priced(td_prices prices)
 {
@@ -87,8 +73,7 @@ TEST(binary64_for_nothing)
     CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
           "%d moduli, %d elements in binary64", (int)r.counted.planes, (int)r.counted.repaired);
     check_equal(&p, &r.c, &want, "fp64");
-    matrix_free(&r.c);
-    matrix_free(&want);
+    matrix_free(&r.c, &want);
     problem_free(&p);
 }
 
@@ -163,8 +148,7 @@ TEST(a_probe_is_believed)
     CHECK(believed.counted.planes > 0, "all in binary64 after a probe");
     check_errors(&p, &r.c);
     check_errors(&p, &believed.c);
-    matrix_free(&r.c);
-    matrix_free(&believed.c);
+    matrix_free(&r.c, &believed.c);
     problem_free(&p);
 }
 
@@ -181,9 +165,7 @@ TEST(binary64_as_it_is_or_scaled)
         check_errors(&p, &scaled.c);
         if (plain.counted.planes == 0) check_equal(&p, &plain.c, &want, "fp64");
         test_note("%s: %d moduli", far[i], (int)plain.counted.planes);
-        matrix_free(&scaled.c);
-        matrix_free(&plain.c);
-        matrix_free(&want);
+        matrix_free(&scaled.c, &plain.c, &want);
         problem_free(&p);
     }
 }

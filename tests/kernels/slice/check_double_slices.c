@@ -140,16 +140,12 @@ static slices_data slices_make(const slices_case *c, uint64_t seed)
 static void slices_free(slices_data *d)
 {
     for (int o = 0; o < 2; o++) {
-        free(d->operand[o].digit);
-        free(d->operand[o].count);
-        device_free(d->operand[o].device_digit);
-        device_free(d->operand[o].device_count);
-        device_free(d->operand[o].device_where);
+        test_drop(d->operand[o].digit, d->operand[o].count);
+        device_free(d->operand[o].device_digit, d->operand[o].device_count,
+                    d->operand[o].device_where);
     }
-    free(d->sum);
-    free(d->choice);
-    device_free(d->device_sum);
-    device_free(d->device_choice);
+    test_drop(d->sum, d->choice);
+    device_free(d->device_sum, d->device_choice);
 }
 
 static td_double_slices slices_of(const slices_data *d)
@@ -197,8 +193,7 @@ static void check_lists(const slices_data *d, int o)
                   "list %zu of operand %d has %d: %s", at, o, (int)l, text_of(c));
         }
     }
-    free(count);
-    free(where);
+    test_drop(count, where);
 }
 
 static const double *line_at(const slices_data *d, int o, int z, int slice, int line)

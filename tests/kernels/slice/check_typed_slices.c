@@ -18,23 +18,10 @@ static tandem_status sliced(const ref_typed *p) { return typed_sliced(slices, p)
 
 static typed_scalar ts_of(double x) { return typed_scalar_of(&ref_ts_format, x); }
 
-/* ops: bit 0 transposes A, bit 1 B. */
+/* As typed_problem_varied has them. */
 static typed_problem make(const char *data, int m, int n, int k, int ops, double alpha, double beta)
 {
-    const product of = {.data = data,
-                        .op_a = ops & 1 ? TANDEM_OP_T : TANDEM_OP_N,
-                        .op_b = ops & 2 ? TANDEM_OP_T : TANDEM_OP_N,
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .pad_a = ops,
-                        .pad_b = 3 - ops,
-                        .pad_c = (m + ops) % 3,
-                        .guard = (n + ops) % 3,
-                        .alpha = alpha,
-                        .beta = beta,
-                        .seed = 61};
-    return typed_problem_make(&ref_ts_format, &of);
+    return typed_problem_varied(&ref_ts_format, data, m, n, k, ops, alpha, beta, 61);
 }
 
 /* Errors */
@@ -377,9 +364,7 @@ static td_run_status run_limited(const typed_problem *t, size_t limit, typed_mat
     const td_run_status status = td_typed_slices_run(&p, slices, td_device_current(), limit);
     device_check_clean("a limit");
     device_download(&c->storage, dc);
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return status;
 }
 

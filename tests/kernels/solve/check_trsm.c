@@ -56,9 +56,7 @@ static test_matrix solve_by(const system_matrices *s, const way *by)
     CHECK(status == TD_RUN_DONE, "%s failed (%d): %s", by->mode, (int)status, system_text(&s->of));
     device_check_clean(system_text(&s->of));
     device_download(&x, b);
-    device_free(a);
-    device_free(b);
-    device_free(alpha);
+    device_free(a, b, alpha);
     CHECK(matrix_damage(&x) == -1, "%s wrote outside B: %s", tested->name, system_text(&s->of));
     return x;
 }
@@ -169,8 +167,7 @@ static test_matrix solve_block(const system_matrices *s, int panel)
     CHECK_CUDA(td_solve_block_run(&block, NULL));
     device_check_clean(system_text(&s->of));
     device_download(&x, b);
-    device_free(a);
-    device_free(b);
+    device_free(a, b);
     CHECK(matrix_damage(&x) == -1, "panels of %d wrote outside B: %s", panel, system_text(&s->of));
     return x;
 }
@@ -194,9 +191,7 @@ static void bits_of_a_block(void **unused)
             check_same(&by_8, &want, "the kernel", &of);
             matrix_free(&want);
         }
-        matrix_free(&by_8);
-        matrix_free(&by_16);
-        matrix_free(&by_32);
+        matrix_free(&by_8, &by_16, &by_32);
         system_free(&s);
     }
 }
@@ -219,9 +214,7 @@ static void same_bits_everywhere(void **unused)
                     by_device = solve_by(&s, &(way){true, SIZE_MAX, tested->name, 0});
         check_same(&x, &other, "a layout", &of);
         check_same(&x, &by_device, "alpha in device memory", &of);
-        matrix_free(&x);
-        matrix_free(&other);
-        matrix_free(&by_device);
+        matrix_free(&x, &other, &by_device);
         system_free(&s);
         system_free(&moved);
     }
@@ -238,8 +231,7 @@ static void no_memory_for_products(void **unused)
         test_matrix x = solve_by(&s, &(way){false, 1, tested->name, 0}),
                     want = solve_by(&s, &(way){false, 1, "fp64", 0});
         check_same(&x, &want, "want of memory", &of);
-        matrix_free(&x);
-        matrix_free(&want);
+        matrix_free(&x, &want);
         system_free(&s);
     }
 }
@@ -266,8 +258,7 @@ static test_matrix solve_in_a_graph(const system_matrices *s)
     CHECK_CUDA(cudaGraphExecDestroy(runnable));
     CHECK_CUDA(cudaStreamDestroy(stream));
     device_download(&x, b);
-    device_free(a);
-    device_free(b);
+    device_free(a, b);
     return x;
 }
 
@@ -282,8 +273,7 @@ static void graphs_of_solves(void **unused)
         system_matrices s = system_make(&of);
         test_matrix x = solve(&s), captured = solve_in_a_graph(&s);
         check_same(&x, &captured, "a graph", &of);
-        matrix_free(&x);
-        matrix_free(&captured);
+        matrix_free(&x, &captured);
         system_free(&s);
     }
 }
@@ -358,8 +348,7 @@ static void special_numbers(void **unused)
             for (int64_t i = 0; i < of.order; i++) system_set_vector(&of, &s.b, i, 4, 0.0);
         test_matrix x = solve(&s), want = system_substitute(&s);
         check_specials(&s, &x, &want);
-        matrix_free(&x);
-        matrix_free(&want);
+        matrix_free(&x, &want);
         system_free(&s);
     }
 }
@@ -386,8 +375,7 @@ static test_matrix solve_natively(const system_matrices *s)
                              (const cuDoubleComplex *)&p.alpha.value, p.a.data, lda, p.b.data, ldb);
     CHECK(status == CUBLAS_STATUS_SUCCESS, "cuBLAS failed: %s", system_text(&s->of));
     device_download(&x, b);
-    device_free(a);
-    device_free(b);
+    device_free(a, b);
     return x;
 }
 

@@ -48,9 +48,7 @@ test_matrix checked_compute(const mode *m, const problem *p)
     const tandem_status status = run(m, p, a, b, dc);
     CHECK(status == TANDEM_OK, "%s: %s", tandem_last_message(), product_text(&p->of));
     test_matrix c = checked_result(p, dc);
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return c;
 }
 
@@ -104,9 +102,7 @@ test_matrix checked_compute_within(const mode *m, const problem *p, size_t limit
     CHECK(checked_run(m, &gemm, limit, counters) == TD_RUN_DONE, "%s in %zu bytes failed: %s",
           m->name, limit, product_text(&p->of));
     test_matrix c = checked_result(p, dc);
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return c;
 }
 
@@ -171,8 +167,7 @@ void checked_problem(const mode *m, const problem *p, checked *seen)
     seen->repaired = account.repaired < 0 ? -1 : seen->repaired + account.repaired;
     seen->parameter = account.parameter;
     ref_account_free(&account);
-    matrix_free(&c);
-    matrix_free(&want);
+    matrix_free(&c, &want);
 }
 
 double checked_product(const mode *m, const product *of)

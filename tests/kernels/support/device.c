@@ -68,7 +68,10 @@ void device_download(test_matrix *m, const double *storage)
     CHECK_CUDA(cudaMemcpy(m->storage, storage, m->count * sizeof(double), cudaMemcpyDeviceToHost));
 }
 
-void device_free(void *p) { CHECK_CUDA(cudaFree(p)); }
+void device_free_all(void *const *memory, size_t count)
+{
+    for (size_t i = 0; i < count; i++) CHECK_CUDA(cudaFree(memory[i]));
+}
 
 cudaGraphExec_t device_end_capture(cudaStream_t stream)
 {

@@ -44,7 +44,11 @@ void device_fetch(void *host, const void *device, size_t bytes);
 
 /* Waits for the device and copies back, into m's storage. */
 void device_download(test_matrix *m, const double *storage);
-void device_free(void *p);
+
+/* Frees each of some pieces of device memory: device_free(a, b). */
+#define device_free(...)                                                                           \
+    device_free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
+void device_free_all(void *const *memory, size_t count);
 
 /* Ends a capture; returns what can be launched. */
 cudaGraphExec_t device_end_capture(cudaStream_t stream);

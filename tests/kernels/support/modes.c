@@ -1,6 +1,5 @@
 #include "modes.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,21 +8,8 @@
 #include "device.h"
 #include "lib/routine/mode.h"
 
-const td_prices free_native = {.binary64 = 1,
-                               .native = 1,
-                               .sums = 1,
-                               .few = 14 * 64,
-                               .more = 64,
-                               .estimate = 64,
-                               .has_late_branch = 1,
-                               .is_unscaled = 1};
-const td_prices dear_native = {.binary64 = 1 << 20,
-                               .native = 1 << 20,
-                               .sums = 1 << 20,
-                               .few = 14,
-                               .more = 1,
-                               .estimate = 1,
-                               .is_unscaled = 1};
+const td_prices free_native = {FREE_BINARY64, .native = 1, .has_late_branch = 1, .is_unscaled = 1};
+const td_prices dear_native = {DEAR_BINARY64, .native = 1 << 20, .is_unscaled = 1};
 
 /* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what
  * splitting loses. */

@@ -32,6 +32,10 @@ typedef struct {
     double (*proven)(int64_t k); /* for any data */
 } mode;
 
+/* Prices of binary64 for nothing, and of binary64 at any price. */
+#define FREE_BINARY64 .binary64 = 1, .sums = 1, .few = 14 * 64, .more = 64, .estimate = 64
+#define DEAR_BINARY64 .binary64 = 1 << 20, .sums = 1 << 20, .few = 14, .more = 1, .estimate = 1
+
 /* Seconds that let cuBLAS make C where data leave it to binary64: native products for nothing. */
 extern const td_prices free_native;
 

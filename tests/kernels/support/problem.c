@@ -316,12 +316,7 @@ problem problem_make(const product *of)
     return p;
 }
 
-void problem_free(problem *p)
-{
-    matrix_free(&p->a);
-    matrix_free(&p->b);
-    matrix_free(&p->c);
-}
+void problem_free(problem *p) { matrix_free(&p->a, &p->b, &p->c); }
 
 ref_gemm problem_gemm(const problem *p, test_matrix *c)
 {

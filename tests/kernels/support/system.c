@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/solve/solve.h"
@@ -183,11 +182,7 @@ system_matrices system_make(const triangular *of)
     return s;
 }
 
-void system_free(system_matrices *s)
-{
-    matrix_free(&s->a);
-    matrix_free(&s->b);
-}
+void system_free(system_matrices *s) { matrix_free(&s->a, &s->b); }
 
 td_problem system_call(const system_matrices *s, double *a, double *b)
 {
@@ -264,8 +259,7 @@ double system_error(const system_matrices *s, const test_matrix *x)
             if (!(error <= worst)) worst = error; /* a NaN stays */
         }
     }
-    free(all);
-    free(row);
+    test_drop(all, row);
     return worst;
 }
 
@@ -324,7 +318,6 @@ test_matrix system_substitute(const system_matrices *s)
             vector[i] = system_vector(of, &x, i, v); /* as it is rounded */
         }
     }
-    free(all);
-    free(row);
+    test_drop(all, row);
     return x;
 }

@@ -55,6 +55,25 @@ typed_problem typed_problem_make(const ref_format *format, const product *of)
     return t;
 }
 
+typed_problem typed_problem_varied(const ref_format *format, const char *data, int m, int n, int k,
+                                   int ops, double alpha, double beta, uint64_t seed)
+{
+    const product of = {.data = data,
+                        .op_a = ops & 1 ? TANDEM_OP_T : TANDEM_OP_N,
+                        .op_b = ops & 2 ? TANDEM_OP_T : TANDEM_OP_N,
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .pad_a = ops,
+                        .pad_b = 3 - ops,
+                        .pad_c = (m + ops) % 3,
+                        .guard = (n + ops) % 3,
+                        .alpha = alpha,
+                        .beta = beta,
+                        .seed = seed};
+    return typed_problem_make(format, &of);
+}
+
 void typed_problem_free(typed_problem *t)
 {
     typed_free(&t->a);
@@ -88,8 +107,6 @@ typed_matrix typed_problem_compute(const typed_problem *t,
     device_download(&c.storage, dc);
     CHECK(typed_damage(&c, &t->c) == -1, "something outside C was written: %s",
           product_text(&t->of));
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return c;
 }

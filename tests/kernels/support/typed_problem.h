@@ -28,6 +28,11 @@ typedef struct {
 
 /* Elements and scalars are those of problem_make(), and so is what is poison. */
 typed_problem typed_problem_make(const ref_format *format, const product *of);
+
+/* With leading dimensions and elements around the matrices that follow from ops, of which bit 0
+ * transposes A and bit 1 B. */
+typed_problem typed_problem_varied(const ref_format *format, const char *data, int m, int n, int k,
+                                   int ops, double alpha, double beta, uint64_t seed);
 void typed_problem_free(typed_problem *t);
 
 /* For the references, with C at c. */

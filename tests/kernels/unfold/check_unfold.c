@@ -3,7 +3,6 @@
  * every engine, against sums in extended precision. What a form does not read is poisoned. */
 #include "tests/support/test.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,8 +277,7 @@ static void check(folded_case *c)
     c->on_device = !c->on_device;
     again = compute(c, c->m * c->n * c->k < 9000 ? (size_t)LITTLE * 8 : most);
     CHECK(is_same(&got, &again), "other bits with scalars elsewhere: %s", case_text(c));
-    free(got.at);
-    free(again.at);
+    test_drop(got.at, again.at);
     free_case(c);
 }
 

@@ -44,13 +44,7 @@ static on_device put(const eigen_case *c)
                        .d = upload(c->d, c->n)};
 }
 
-static void drop(on_device *at)
-{
-    device_free(at->a);
-    device_free(at->b);
-    device_free(at->x);
-    device_free(at->d);
-}
+static void drop(on_device *at) { device_free(at->a, at->b, at->x, at->d); }
 
 /* ---- runs ---- */
 
@@ -492,8 +486,7 @@ TEST(norms_are_bounds)
         CHECK(squares <= bound * (1.0L + (ROWS + 4) * 0x1p-52L) * (1.0L + 0x1p-60L), "%d", j);
         CHECK(squares >= bound * (1.0L - (ROWS + 4) * 0x1p-52L), "%d", j);
     }
-    device_free(at);
-    device_free(on);
+    device_free(at, on);
 }
 
 /* Every place of a matrix of several tiles, one at a time. */
@@ -522,8 +515,7 @@ TEST(faults_are_found)
         if (place >= 0)
             CHECK_CUDA(cudaMemcpy(at + place, &a[place], sizeof a[place], cudaMemcpyHostToDevice));
     }
-    device_free(at);
-    device_free(on);
+    device_free(at, on);
 }
 
 int main(int argc, char **argv)

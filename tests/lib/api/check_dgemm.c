@@ -202,8 +202,7 @@ TEST(a_flipped_bit_is_seen)
     CHECK(at >= 0 && at % 40 == 39, "another A gives the same C, or another row of it (%d)",
           (int)at);
     CHECK(matrix_hash(&good) != matrix_hash(&bad), "and the same hash");
-    matrix_free(&good);
-    matrix_free(&bad);
+    matrix_free(&good, &bad);
     problem_free(&p);
 }
 

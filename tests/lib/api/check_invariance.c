@@ -150,9 +150,8 @@ static int find_golden(void)
     return GOLDEN_ROWS;
 }
 
-static void bits_are_golden(void **unused)
+TEST(bits_are_golden)
 {
-    (void)unused;
     const int first = find_golden();
     int count = 0;
     while (first + count < GOLDEN_ROWS &&
@@ -170,9 +169,9 @@ static void bits_are_golden(void **unused)
     }
 }
 
-static void layout_does_not_matter(void **unused)
+TEST(layout_does_not_matter)
 {
-    (void)unused;
+    if (tested->is_variant) return;
     for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         for (int v = test_is_brief() ? 2 : 1; v < 3; v++) {
             if (!has_turn(i + v)) continue;
@@ -185,9 +184,9 @@ static void layout_does_not_matter(void **unused)
         }
 }
 
-static void transposes_do_not_matter(void **unused)
+TEST(transposes_do_not_matter)
 {
-    (void)unused;
+    if (tested->is_variant) return;
     for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         for (int v = 0; v < 4; v++) {
             product of = golden_products[i];
@@ -201,10 +200,10 @@ static void transposes_do_not_matter(void **unused)
         }
 }
 
-static void streams_do_not_matter(void **unused)
+TEST(streams_do_not_matter)
 {
-    (void)unused;
     circumstances how = ordinary;
+    if (tested->is_variant) return;
     CHECK_CUDA(cudaStreamCreateWithFlags(&how.stream, cudaStreamNonBlocking));
     for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         if (has_turn(i)) check_same(i, &golden_products[i], &how, "another stream");
@@ -243,11 +242,11 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void threads_do_not_matter(void **unused)
+TEST(threads_do_not_matter)
 {
-    (void)unused;
     static worker workers[THREADS];
     pthread_t threads[THREADS];
+    if (tested->is_variant) return;
     for (int t = 0; t < THREADS; t++) {
         workers[t].number = t;
         CHECK(pthread_create(&threads[t], NULL, work, &workers[t]) == 0, "no thread");
@@ -309,9 +308,8 @@ static size_t next_limit(size_t limit, uint64_t used)
 }
 
 /* From plenty to too little: products are cut along the batch, k, rows and columns, in turn. */
-static void workspace_does_not_matter(void **unused)
+TEST(workspace_does_not_matter)
 {
-    (void)unused;
     int tiled = 0, taken = 0;
     if (tested->is_binary64) { /* it takes no memory */
         for (int i = 0; i < GOLDEN_PRODUCTS; i++) run_limited(i, 1);
@@ -336,9 +334,9 @@ static void workspace_does_not_matter(void **unused)
 
 /* Other devices: fewer or more multiprocessors spread superblocks otherwise, less shared memory
  * means other tiles and running sums in device memory. */
-static void device_does_not_matter(void **unused)
+TEST(device_does_not_matter)
 {
-    (void)unused;
+    if (tested->is_variant) return;
     /* Shared memory in KiB, 0: as it is. One or two multiprocessors leave a last tile of three,
      * which is spread. */
     static const struct {
@@ -419,9 +417,8 @@ static void check_batch(int i, bool by_pointers, bool share_a)
     problem_free(&p);
 }
 
-static void batch_form_does_not_matter(void **unused)
+TEST(batch_form_does_not_matter)
 {
-    (void)unused;
     for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
         if (has_turn(i)) check_batch(i, i / 2 % 2 == 0, i / 4 % 2 == 0);
 }
@@ -444,9 +441,9 @@ static void check_device_scalars(int i, const product *of)
     device_free(device);
 }
 
-static void place_of_scalars_does_not_matter(void **unused)
+TEST(place_of_scalars_does_not_matter)
 {
-    (void)unused;
+    if (tested->is_variant) return;
     static const double special[][2] = {
         {0.0, 0.0}, {0.0, 1.5}, {1.0, 0.0}, {-2.5, 1.0}, {INFINITY, 0.0}};
     for (int i = 0; i < GOLDEN_PRODUCTS; i = next_seen(i))
@@ -462,9 +459,8 @@ static void place_of_scalars_does_not_matter(void **unused)
         }
 }
 
-static void bits_and_repairs_are_those_of_the_definition(void **unused)
+TEST(bits_and_repairs_are_those_of_the_definition)
 {
-    (void)unused;
     td_counters *device = NULL, before = {.repaired = 5}, after;
     circumstances how = ordinary;
     long long all = 0;
@@ -513,35 +509,16 @@ static int print_golden(const char *name, int count)
     return 0;
 }
 
+static int forget(void **unused)
+{
+    (void)unused;
+    memset(known, 0, sizeof known);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_are_golden),
-        cmocka_unit_test(layout_does_not_matter),
-        cmocka_unit_test(transposes_do_not_matter),
-        cmocka_unit_test(streams_do_not_matter),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(workspace_does_not_matter),
-        cmocka_unit_test(device_does_not_matter),
-        cmocka_unit_test(batch_form_does_not_matter),
-        cmocka_unit_test(place_of_scalars_does_not_matter),
-        cmocka_unit_test(bits_and_repairs_are_those_of_the_definition),
-    };
-    const struct CMUnitTest variant_tests[] = {
-        cmocka_unit_test(bits_are_golden),
-        cmocka_unit_test(workspace_does_not_matter),
-        cmocka_unit_test(batch_form_does_not_matter),
-        cmocka_unit_test(bits_and_repairs_are_those_of_the_definition),
-    };
-    int failed = 0;
     if (argc > 2 && strcmp(argv[1], "--print") == 0)
         return print_golden(argv[2], argc > 3 ? atoi(argv[3]) : GOLDEN_PRODUCTS);
-    device_require();
-    while ((tested = mode_after(tested))) {
-        memset(known, 0, sizeof known);
-        failed += tested->is_variant
-                      ? cmocka_run_group_tests_name(tested->name, variant_tests, NULL, NULL)
-                      : cmocka_run_group_tests_name(tested->name, tests, NULL, NULL);
-    }
-    return failed;
+    return mode_run_tests(&tested, (test_group){.set_up = forget});
 }

@@ -35,8 +35,7 @@ static tandem_status multiply(const char *mode, double *c)
     CHECK_CUDA(cudaMemcpy(after, result, sizeof after, cudaMemcpyDeviceToHost));
     CHECK(status == TANDEM_OK || memcmp(before, after, sizeof after) == 0, "%s changes C", mode);
     *c = after[0];
-    device_free(a);
-    device_free(result);
+    device_free(a, result);
     return status;
 }
 

@@ -66,9 +66,7 @@ static void check_conversion(int64_t rows, int64_t cols, int pad)
     CHECK(typed_damage(&s, &before) == -1 && matrix_damage(&back) == -1,
           "a border of %d x %d was written", (int)rows, (int)cols);
     check_converted(&a, &s, &back);
-    device_free(da);
-    device_free(ds);
-    device_free(dback);
+    device_free(da, ds, dback);
     matrix_free(&a);
     typed_free(&s);
     typed_free(&before);
@@ -90,20 +88,7 @@ static typed_scalar ninth_of(double x) { return typed_ninth_of(format, x); }
 /* The scalars of the product decide which matrices are poison. */
 static typed_problem make(int m, int n, int k, int ops, const char *data, double alpha, double beta)
 {
-    const product of = {.data = data,
-                        .m = m,
-                        .n = n,
-                        .k = k,
-                        .seed = 51,
-                        .op_a = ops & 1 ? TANDEM_OP_T : TANDEM_OP_N,
-                        .op_b = ops & 2 ? TANDEM_OP_T : TANDEM_OP_N,
-                        .pad_a = ops,
-                        .pad_b = 3 - ops,
-                        .pad_c = (m + ops) % 3,
-                        .guard = (n + ops) % 3,
-                        .alpha = alpha,
-                        .beta = beta};
-    return typed_problem_make(format, &of);
+    return typed_problem_varied(format, data, m, n, k, ops, alpha, beta, 51);
 }
 
 static typed_matrix compute(const typed_problem *t)

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "include/tandem.h"
@@ -77,12 +76,7 @@ static product make(int64_t m, int64_t n, int64_t k, int which, number alpha, nu
     return p;
 }
 
-static void drop(product *p)
-{
-    free(p->a);
-    free(p->b);
-    free(p->c);
-}
+static void drop(product *p) { test_drop(p->a, p->b, p->c); }
 
 static number element(const number *x, tandem_op op, int64_t ld, int64_t row, int64_t column)
 {
@@ -114,9 +108,7 @@ static number *compute(const product *p)
     CHECK(status == TANDEM_OK, "%s: %s", text_of(p), tandem_last_message());
     CHECK_CUDA(cudaDeviceSynchronize());
     CHECK_CUDA(cudaMemcpy(result, c, (size_t)count * sizeof *c, cudaMemcpyDeviceToHost));
-    device_free(a);
-    device_free(b);
-    device_free(c);
+    device_free(a, b, c);
     return result;
 }
 
@@ -145,8 +137,7 @@ static void define(const product *p, double alpha, double beta, number *c)
                            m > 1 ? m : 1, k > 1 ? k : 1, 2 * p->ldc};
     ref_account account = mode_product(tested, &gemm);
     ref_account_free(&account);
-    free(a);
-    free(b);
+    test_drop(a, b);
 }
 
 static number *copy_of_c(const product *p)
@@ -191,8 +182,7 @@ static void check_bits(const product *p)
         CHECK(memcmp(&got[e], &want[e], sizeof *got) == 0, "%s: (%d, %d) is %a%+ai, not %a%+ai",
               text_of(p), (int)(e % p->ldc), (int)(e / p->ldc), got[e].re, got[e].im, want[e].re,
               want[e].im);
-    free(got);
-    free(want);
+    test_drop(got, want);
 }
 
 /* alpha t + beta c of a part, where t may be off by so much, and the largest it may be off itself:
@@ -230,8 +220,7 @@ static void check_scalars(const product *p)
         check_part(p, &t, most, &p->c[e], 0, got[e].re);
         check_part(p, &t, most, &p->c[e], 1, got[e].im);
     }
-    free(got);
-    free(sums);
+    test_drop(got, sums);
 }
 
 static bool is_left_out(int i) { return test_is_brief() && i % 4 != 0; }

@@ -2,7 +2,6 @@
  * addresses and scalars of a call are, and a call that comes again is not decided again. */
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/call/known.h"

@@ -38,18 +38,16 @@ static td_scope_status push(const char *settings, char why[TD_WHY_BYTES])
 
 #define REST " accuracy=fp64 strategy=auto workspace=auto verify=off"
 
-static void the_process_starts_as_the_environment_says(void **state)
+TEST(the_process_starts_as_the_environment_says)
 {
-    (void)state;
     assert_null(td_scope_of_thread());
     assert_ptr_equal(td_scope_of_process(&from_start), &from_start);
     expect("mode=native" REST);
 }
 
-static void regions_lie_in_one_another(void **state)
+TEST(regions_lie_in_one_another)
 {
     char why[TD_WHY_BYTES];
-    (void)state;
     assert_int_equal(push("df", why), TD_SCOPE_DONE);
     expect("mode=df" REST);
     assert_int_equal(push("verify=sample  accuracy=30", why), TD_SCOPE_DONE);
@@ -63,13 +61,12 @@ static void regions_lie_in_one_another(void **state)
     assert_int_equal(td_scope_pop(why), TD_SCOPE_REFUSED);
 }
 
-static void what_is_malformed_changes_nothing(void **state)
+TEST(what_is_malformed_changes_nothing)
 {
     static const char *const bad[] = {
         "dff",         "mode=", "=df",     "df verify=0",
         "df log=warn", "a=b",   "df ts=1", "native strategy=adaptive"};
     char why[TD_WHY_BYTES], longest[2 * TD_SETTINGS_BYTES];
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         why[0] = '\0';
         assert_int_equal(push(bad[i], why), TD_SCOPE_REFUSED);
@@ -83,10 +80,9 @@ static void what_is_malformed_changes_nothing(void **state)
     assert_ptr_equal(in_force(), &from_start);
 }
 
-static void equal_settings_are_one_value(void **state)
+TEST(equal_settings_are_one_value)
 {
     char why[TD_WHY_BYTES];
-    (void)state;
     for (int i = 0; i < 2 * TD_SCOPES_DIFFERENT; i++) {
         const td_options *first = NULL;
         for (int j = 0; j < 2; j++) {
@@ -98,10 +94,9 @@ static void equal_settings_are_one_value(void **state)
     }
 }
 
-static void another_mode_leaves_all_else(void **state)
+TEST(another_mode_leaves_all_else)
 {
     char why[TD_WHY_BYTES], text[TD_SETTINGS_BYTES];
-    (void)state;
     assert_int_equal(push("slices:7 verify=sample:9 accuracy=30", why), TD_SCOPE_DONE);
     const td_options *now = in_force(), *other = td_scope_in_mode(now, "df");
     assert_non_null(other);
@@ -130,10 +125,9 @@ static const td_options *of_new_thread(void)
     return seen;
 }
 
-static void a_region_is_of_its_thread(void **state)
+TEST(a_region_is_of_its_thread)
 {
     char why[TD_WHY_BYTES];
-    (void)state;
     assert_int_equal(push("df", why), TD_SCOPE_DONE);
     assert_ptr_equal(of_new_thread(), &from_start);
     assert_int_equal(td_scope_set(&from_start, "slices:7", why), TD_SCOPE_DONE);
@@ -144,11 +138,10 @@ static void a_region_is_of_its_thread(void **state)
     assert_int_equal(td_scope_set(&from_start, "native", why), TD_SCOPE_DONE);
 }
 
-static void there_is_an_end_to_depth_and_to_values(void **state)
+TEST(there_is_an_end_to_depth_and_to_values)
 {
     char why[TD_WHY_BYTES], settings[TD_SETTINGS_BYTES];
     int known = 0;
-    (void)state;
     for (int i = 0; i < TD_SCOPES_DEEP; i++) assert_int_equal(push("df", why), TD_SCOPE_DONE);
     assert_int_equal(push("df", why), TD_SCOPE_REFUSED);
     for (int i = 0; i < TD_SCOPES_DEEP; i++) assert_int_equal(td_scope_pop(why), TD_SCOPE_DONE);
@@ -169,16 +162,4 @@ static void there_is_an_end_to_depth_and_to_values(void **state)
     assert_int_equal(td_scope_pop(why), TD_SCOPE_DONE);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_process_starts_as_the_environment_says),
-        cmocka_unit_test(regions_lie_in_one_another),
-        cmocka_unit_test(what_is_malformed_changes_nothing),
-        cmocka_unit_test(equal_settings_are_one_value),
-        cmocka_unit_test(another_mode_leaves_all_else),
-        cmocka_unit_test(a_region_is_of_its_thread),
-        cmocka_unit_test(there_is_an_end_to_depth_and_to_values),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
-}
+int main(void) { return test_run(.set_up = set_up); }

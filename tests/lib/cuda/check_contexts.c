@@ -19,13 +19,7 @@ static void check_branch(void)
     static test_matrix first;
     const product left = product_varied("zeros", 150, 70, 200, 1);
     mode m = mode_of_family("ozaki2");
-    m.prices = (td_prices){.binary64 = 1,
-                           .native = 1,
-                           .sums = 1,
-                           .few = 14 * 64,
-                           .more = 64,
-                           .estimate = 64,
-                           .is_unscaled = 1};
+    m.prices = (td_prices){FREE_BINARY64, .native = 1, .is_unscaled = 1};
     problem p = problem_make(&left);
     test_matrix c = checked_compute_within(&m, &p, td_device_current()->workspace_bytes, NULL);
     if (!first.storage) first = matrix_copy(&c);

@@ -20,9 +20,7 @@ placed place_problem(const product *of)
 
 void free_placed(placed *x)
 {
-    device_free(x->a);
-    device_free(x->b);
-    device_free(x->c);
+    device_free(x->a, x->b, x->c);
     problem_free(&x->p);
 }
 

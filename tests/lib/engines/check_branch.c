@@ -69,8 +69,7 @@ TEST(triangles_are_ours)
             CHECK(bits_of(*matrix_at(&c, i, j)) == want, "C(%d, %d): %s", (int)i, (int)j,
                   product_text(&of));
         }
-    matrix_free(&whole);
-    matrix_free(&c);
+    matrix_free(&whole, &c);
     free_placed(&x);
 }
 
@@ -176,8 +175,7 @@ TEST(parts_are_native)
     test_matrix c = run_whole(&x, free_native, (size_t)8 << 20), ours = by_fp64(&of);
     expect_sums(&of, &c);
     CHECK(matrix_difference(&c, &ours) != -1, "C is that of fp64: %s", product_text(&of));
-    matrix_free(&ours);
-    matrix_free(&c);
+    matrix_free(&ours, &c);
     free_placed(&x);
 }
 
@@ -188,8 +186,7 @@ TEST(special_values)
     placed x = place_problem(&of);
     *matrix_at(&x.p.a, 2, 5) = (double)NAN;
     *matrix_at(&x.p.b, 7, 3) = (double)INFINITY;
-    device_free(x.a);
-    device_free(x.b);
+    device_free(x.a, x.b);
     x.a = device_upload(&x.p.a);
     x.b = device_upload(&x.p.b);
     x.call = checked_lowered(&x.p, x.a, x.b, x.c);
@@ -201,8 +198,7 @@ TEST(special_values)
             CHECK(isfinite(got) == isfinite(want) && isnan(got) == isnan(want),
                   "C(%d, %d) is %g for %g", (int)i, (int)j, got, want);
         }
-    matrix_free(&sums);
-    matrix_free(&c);
+    matrix_free(&sums, &c);
     free_placed(&x);
 }
 

@@ -270,8 +270,7 @@ TEST(refusals_leave_c)
             CHECK(has_bits_of(*element(&small, i, j), *element(&c.c, i, j)) &&
                       has_bits_of(*element(&large, i, j), *element(&c.c, i, j)),
                   "touched (%d, %d)", (int)i, (int)j);
-    free(small.at);
-    free(large.at);
+    test_drop(small.at, large.at);
     routine_free(&c);
 }
 

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/cuda/device.h"
 #include "lib/engines/engine.h"
@@ -276,8 +275,7 @@ static int whole_product(product of, int bits_a, int bits_b, bool is_special)
     CHECK(counted == moduli, "%d and %d bits: %d moduli, not %d: %s", bits_a, bits_b, counted,
           moduli, product_text(&of));
     ref_account_free(&account);
-    matrix_free(&got);
-    matrix_free(&want);
+    matrix_free(&got, &want);
     problem_free(&p);
     return moduli;
 }
@@ -409,8 +407,7 @@ static unsigned long long moduli_taken(const product *of)
     const unsigned long long moduli = checked_counters(&m, &p).planes;
     CHECK(moduli == (unsigned long long)account.parameter, "%d moduli, not %d: %s", (int)moduli,
           account.parameter, product_text(of));
-    matrix_free(&got);
-    matrix_free(&want);
+    matrix_free(&got, &want);
     ref_account_free(&account);
     problem_free(&p);
     return moduli;
@@ -507,10 +504,8 @@ static unsigned member_compare(members_batch *x, int z, const mode *m, uint64_t 
                  (uint64_t)(account.repaired < 0 ? checked_repairs(m, p) : account.repaired);
     const unsigned parameter = 1u << account.parameter;
     ref_account_free(&account);
-    matrix_free(&got);
-    matrix_free(&want);
-    device_free(x->a[z]);
-    device_free(x->b[z]);
+    matrix_free(&got, &want);
+    device_free(x->a[z], x->b[z]);
     problem_free(p);
     return parameter;
 }

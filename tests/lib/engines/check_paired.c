@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "lib/engines/engine.h"
 #include "lib/routine/real.h"
 #include "lib/cuda/device.h"
 #include "tests/support/bits.h"
@@ -96,9 +95,7 @@ static test_matrix compute(const problem *p, const way *how)
     device_check_clean(product_text(&p->of));
     device_download(&c, dc);
     CHECK(matrix_damage(&c) == -1, "%s wrote outside C: %s", tested.name, product_text(&p->of));
-    device_free(a);
-    device_free(b);
-    device_free(dc);
+    device_free(a, b, dc);
     return c;
 }
 
@@ -310,8 +307,7 @@ static void check_region(const problem *p, const way *how)
                           tested.name, (int)i, (int)j, product_text(&p->of));
         }
     ref_account_free(&account);
-    matrix_free(&want);
-    matrix_free(&c);
+    matrix_free(&want, &c);
 }
 
 /* Triangles of complex elements, in parts too. */

@@ -39,13 +39,7 @@ static memory memory_make(void)
     return at;
 }
 
-static void memory_free(memory *at)
-{
-    device_free(at->a);
-    device_free(at->b);
-    device_free(at->c);
-    device_free(at->scalars);
-}
+static void memory_free(memory *at) { device_free(at->a, at->b, at->c, at->scalars); }
 
 /* Runs the product with scalars on the host or on the device, and takes C. */
 static void compute(const mode *m, memory *at, int k, double alpha, double beta, bool on_device,

@@ -85,7 +85,5 @@ TEST(small_members_take_few_switches)
                   modes[i].mode, e, c[e], want);
         }
     }
-    device_free(a);
-    device_free(b);
-    device_free(c);
+    device_free(a, b, c);
 }

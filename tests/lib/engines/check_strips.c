@@ -146,9 +146,7 @@ static outcome compute_from(const way *how, const problem *p, int64_t first, int
     of.counted = run(how, &product, product_text(&p->of));
     of.told = check_kept(&l, product_text(&p->of));
     of.c = checked_result(p, c);
-    device_free(a);
-    device_free(b);
-    device_free(c);
+    device_free(a, b, c);
     return of;
 }
 
@@ -172,8 +170,7 @@ static int check_problem(const way *how, const problem *p, int64_t columns)
                   *matrix_at(&want.c, i, j), product_text(&p->of));
     CHECK(got.counted.repaired == want.counted.repaired, "%s: %llu repaired, not %llu: %s",
           how->mode, got.counted.repaired, want.counted.repaired, product_text(&p->of));
-    matrix_free(&want.c);
-    matrix_free(&got.c);
+    matrix_free(&want.c, &got.c);
     return want.told + got.told;
 }
 
@@ -295,8 +292,7 @@ static int check_routine(const way *how, const routine_case *c, int64_t columns)
                  got = compute_routine(how, c, columns, &told);
     CHECK(memcmp(want.at, got.at, matrix_count(&want) * sizeof *want.at) == 0,
           "other bits in strips of %lld: %s", (long long)columns, routine_text(c));
-    free(want.at);
-    free(got.at);
+    test_drop(want.at, got.at);
     return told;
 }
 

@@ -96,9 +96,7 @@ void panels_free(panels_data *d)
     (void)cudaFree(d->device_b);
     (void)cudaFree(d->device_c);
     (void)cudaFree(d->workspace);
-    free(d->a);
-    free(d->b);
-    free(d->c);
+    test_drop(d->a, d->b, d->c);
 }
 
 td_panels panels_of(const panels_case *p, const panels_data *d, size_t workspace_bytes)

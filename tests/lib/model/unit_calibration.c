@@ -131,15 +131,13 @@ TEST(only_a_file_is_read)
 {
     td_calibration c;
     td_model model;
-    int lines;
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(read_it(&c), TD_CALIBRATION_UNTRUSTED);
     td_model_make(&model, &card);
     capture_begin();
     td_calibration_use(&model, DRIVER);
-    const char *said = capture_end(&lines);
-    assert_int_equal(lines, 1);
+    const char *said = capture_of(1);
     assert_non_null(strstr(said, "not a regular file that this user or root owns"));
     assert_null(strstr(model.source, "calibrated"));
 
@@ -230,12 +228,10 @@ TEST(damaged_files_are_not_used)
 TEST(the_model_takes_what_it_can_use)
 {
     static td_model kept, model; /* what was read stays with the first */
-    int lines;
     td_model_make(&kept, &card);
     capture_begin();
     td_calibration_use(&kept, DRIVER);
-    capture_end(&lines);
-    assert_int_equal(lines, 0);
+    capture_of(0);
     assert_memory_equal(kept.factors[1], written.factors[1], TD_FACTORS);
     assert_memory_equal(kept.factors[DSYRK], written.factors[DSYRK], TD_FACTORS);
     assert_null(kept.factors[DSYRK + 1]);
@@ -250,8 +246,7 @@ TEST(the_model_takes_what_it_can_use)
         rewrite(others[i].text);
         capture_begin();
         td_calibration_use(&model, DRIVER);
-        const char *said = capture_end(&lines);
-        assert_int_equal(lines, 1);
+        const char *said = capture_of(1);
         assert_non_null(strstr(said, "warn: calibration "));
         assert_non_null(strstr(said, others[i].line));
         assert_non_null(strstr(said, ": of another device, driver or version; ignored"));
@@ -261,8 +256,7 @@ TEST(the_model_takes_what_it_can_use)
     unlink(path);
     capture_begin();
     td_calibration_use(&model, DRIVER);
-    capture_end(&lines);
-    assert_int_equal(lines, 0);
+    capture_of(0);
 }
 
 int main(void) { return test_run(.before = set_up, .after = tear_down); }

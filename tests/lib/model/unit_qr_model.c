@@ -1,6 +1,5 @@
 /* The model of QR factorisations and of their reflectors: cuSOLVER's time, and what mode `auto`
  * makes of them. */
-#include <math.h>
 
 #include "tests/support/test.h"
 #include "tests/lib/support/asked.h"

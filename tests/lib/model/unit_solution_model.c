@@ -1,6 +1,5 @@
 /* The steps of solutions and inverses by factors, the model of them, and what mode `auto` makes of
  * them. */
-#include <math.h>
 
 #include "tests/support/test.h"
 #include "tests/lib/support/asked.h"

@@ -20,13 +20,11 @@ enum { THREADS = 4, LINES_PER_THREAD = 200 };
 TEST(levels_above_the_threshold_are_dropped)
 {
     for (int threshold = 0; threshold < TD_LOG_LEVEL_COUNT; threshold++) {
-        int lines;
         td_log_open((td_log_level)threshold, NULL);
         capture_begin();
         for (int level = 0; level < TD_LOG_LEVEL_COUNT; level++)
             td_log((td_log_level)level, "text");
-        capture_end(&lines);
-        assert_int_equal(lines, threshold + 1);
+        capture_of(threshold + 1);
     }
 }
 
@@ -42,15 +40,13 @@ TEST(lines_name_program_and_level)
 TEST(a_text_stays_one_line)
 {
     char longer[5000];
-    int lines;
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
     td_log_open(TD_LOG_WARN, NULL);
     capture_begin();
     td_log(TD_LOG_WARN, "a\nb\033c");
     td_log(TD_LOG_WARN, "%s", longer);
-    const char *text = capture_end(&lines);
-    assert_int_equal(lines, 2);
+    const char *text = capture_of(2);
     assert_memory_equal(text, "tandem: warn: a?b?c\n", 20);
     assert_true(strlen(text) < 2000);
     assert_string_equal(text + strlen(text) - 5, "x...\n");
@@ -74,12 +70,10 @@ TEST(errno_is_kept_when_the_file_goes_away)
 TEST(repeats_are_capped)
 {
     atomic_uint seen = 0;
-    int lines;
     td_log_open(TD_LOG_WARN, NULL);
     capture_begin();
     for (int i = 0; i < 10; i++) td_log_capped(&seen, 3, TD_LOG_WARN, "again %d", i);
-    const char *text = capture_end(&lines);
-    assert_int_equal(lines, 3);
+    const char *text = capture_of(3);
     assert_non_null(strstr(text, "again 2 (not said again)\n"));
     assert_null(strstr(text, "again 3"));
 
@@ -121,7 +115,6 @@ static const char *read_lines(const char *path, pid_t process)
 TEST(the_file_is_appended_to)
 {
     char path[128];
-    int lines;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     capture_begin();
@@ -129,8 +122,7 @@ TEST(the_file_is_appended_to)
     td_log(TD_LOG_INFO, "first");
     td_log_open(TD_LOG_INFO, path);
     td_log(TD_LOG_INFO, "second");
-    capture_end(&lines);
-    assert_int_equal(lines, 0);
+    capture_of(0);
     assert_string_equal(read_lines(path, getpid()), "tandem: info: first\ntandem: info: second\n");
     remove_folder(folder);
 }
@@ -151,12 +143,10 @@ TEST(a_relative_file_survives_chdir)
 
 TEST(an_unwritable_file_gets_one_line)
 {
-    int lines;
     capture_begin();
     td_log_open(TD_LOG_WARN, "/nonexistent/folder/log");
     td_log(TD_LOG_WARN, "to stderr");
-    const char *text = capture_end(&lines);
-    assert_int_equal(lines, 2);
+    const char *text = capture_of(2);
     assert_non_null(strstr(text, "'/nonexistent/folder/log' (No such file or directory)"));
     assert_non_null(strstr(text, "tandem: warn: to stderr\n"));
 }
@@ -184,15 +174,13 @@ TEST(a_file_is_named_by_the_process)
 TEST(a_pipe_that_nobody_reads_gets_one_line)
 {
     char path[128];
-    int lines;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     capture_begin();
     td_log_open(TD_LOG_WARN, path);
     td_log(TD_LOG_WARN, "to stderr");
-    const char *text = capture_end(&lines);
-    assert_int_equal(lines, 2);
+    const char *text = capture_of(2);
     assert_non_null(strstr(text, "or there is no such device); the log goes to stderr"));
     remove_folder(folder);
 }
@@ -204,7 +192,6 @@ TEST(a_full_file_gets_one_line)
     enum { LIMIT = 4096 };
     char path[128];
     struct rlimit before, little;
-    int lines;
     const char *folder = make_folder();
     snprintf(path, sizeof path, "%s/log", folder);
     FILE *file = fopen(path, "w");
@@ -218,8 +205,7 @@ TEST(a_full_file_gets_one_line)
     td_log_open(TD_LOG_WARN, path);
     for (int i = 0; i < 3; i++) td_log(TD_LOG_WARN, "line %d", i);
     setrlimit(RLIMIT_FSIZE, &before);
-    const char *text = capture_end(&lines);
-    assert_int_equal(lines, 4);
+    const char *text = capture_of(4);
     assert_non_null(strstr(text, "(File too large); the log goes to stderr\ntandem: warn: line 0"));
     assert_non_null(strstr(text, "line 2\n"));
     remove_folder(folder);
@@ -236,14 +222,12 @@ TEST(threads_do_not_mix_lines)
 {
     pthread_t threads[THREADS];
     static const char names[THREADS] = "abcd";
-    int lines;
     td_log_open(TD_LOG_WARN, NULL);
     capture_begin();
     for (int t = 0; t < THREADS; t++)
         pthread_create(&threads[t], NULL, write_lines, (void *)(uintptr_t)&names[t]);
     for (int t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
-    const char *text = capture_end(&lines);
-    assert_int_equal(lines, THREADS * LINES_PER_THREAD);
+    const char *text = capture_of(THREADS * LINES_PER_THREAD);
     for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
         char name;
         int end = 0;

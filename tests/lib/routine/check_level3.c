@@ -145,9 +145,7 @@ static void check(routine_case *c)
           "other bits with scalars elsewhere, or in little workspace: %s", case_text(c));
     matrix want = expected(c);
     compare(c, &got, &want);
-    free(got.at);
-    free(again.at);
-    free(want.at);
+    test_drop(got.at, again.at, want.at);
 }
 
 TEST(routines_are_products)

@@ -126,8 +126,7 @@ static test_matrix compute(const update *u, const problem *p, workspace which)
     CHECK(status == TD_RUN_DONE, "%s failed (%d): %s", tested->name, (int)status, update_text(u));
     device_check_clean(update_text(u));
     device_download(&c, dc);
-    device_free(a);
-    device_free(dc);
+    device_free(a, dc);
     check_outside(u, &c);
     return c;
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/test.h"
+
 static int real_stderr = -1;
 static FILE *captured;
 static char text[CAPTURE_BYTES];
@@ -39,6 +41,14 @@ const char *capture_end(int *lines)
         *lines = 0;
         for (const char *c = text; *c; c++) *lines += *c == '\n';
     }
+    return text;
+}
+
+const char *capture_end_of(int lines, const char *file, int line)
+{
+    int found;
+    (void)capture_end(&found);
+    _assert_int_equal((LargestIntegralType)found, (LargestIntegralType)lines, file, line);
     return text;
 }
 

@@ -13,6 +13,10 @@ void capture_begin(void);
  * of lines. */
 const char *capture_end(int *lines);
 
+/* The same of a text of so many lines: the test fails if there are others. */
+#define capture_of(lines) capture_end_of(lines, __FILE__, __LINE__)
+const char *capture_end_of(int lines, const char *file, int line);
+
 /* The content of a file as a string, valid until the next call; NULL if it cannot be read. */
 const char *read_text(const char *path);
 
