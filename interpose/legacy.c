@@ -1,5 +1,6 @@
 /* legacy.c - wrappers of cublas.h, the interface without handles. Its stream cannot be asked for,
- * so calls that set it are watched. */
+ * so calls that set it, or end it, are watched. Its products return nothing: their errors are asked
+ * for afterwards. */
 #include "wrap.h"
 
 #include <stdatomic.h>
@@ -7,6 +8,10 @@
 
 /* As cublas.h, which cannot be included together with cublas_api.h, declares them all. */
 TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
+TD_EXPORT cublasStatus_t cublasShutdown(void);
+TD_EXPORT cublasStatus_t cublasGetError(void);
+
+/* ---- the stream ---- */
 
 static atomic_int setters;                   /* threads that have set a stream */
 static _Thread_local bool is_setter;         /* this is one of them */
@@ -25,8 +30,53 @@ cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
     return status;
 }
 
+/* The interface begins anew in the default stream. What another thread has set may be gone as well:
+ * this one then counts as a setter for good, so that no thread is certain any more. */
+static void forget_stream(void)
+{
+    if (is_setter)
+        atomic_fetch_sub(&setters, 1);
+    else if (atomic_load(&setters) > 0)
+        atomic_fetch_add(&setters, 1);
+    is_setter = false;
+    my_stream = NULL;
+}
+
+cublasStatus_t cublasShutdown(void)
+{
+    td_library *library = TD_LIBRARY_OF(NULL, cublasShutdown);
+    __typeof__(&cublasShutdown) original = TD_ORIGINAL(library, cublasShutdown);
+    if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
+    const cublasStatus_t status = original();
+    if (status == CUBLAS_STATUS_SUCCESS) forget_stream();
+    return status;
+}
+
 /* The stream is certain while no other thread has set one. */
 static bool stream_is_known(void) { return atomic_load(&setters) == (is_setter ? 1 : 0); }
+
+/* ---- errors ---- */
+
+/* Of this thread's calls that ran no original function, which would have kept it: the last one that
+ * was not asked for yet. */
+static _Thread_local cublasStatus_t my_error = CUBLAS_STATUS_SUCCESS;
+
+static void keep_error(cublasStatus_t status)
+{
+    if (status != CUBLAS_STATUS_SUCCESS) my_error = status;
+}
+
+cublasStatus_t cublasGetError(void)
+{
+    td_library *library = TD_LIBRARY_OF(NULL, cublasGetError);
+    __typeof__(&cublasGetError) original = TD_ORIGINAL(library, cublasGetError);
+    const cublasStatus_t its = original ? original() : CUBLAS_STATUS_NOT_INITIALIZED,
+                         mine = my_error;
+    my_error = CUBLAS_STATUS_SUCCESS;
+    return its != CUBLAS_STATUS_SUCCESS ? its : mine;
+}
+
+/* ---- products ---- */
 
 /* The place of a letter, small or capital, among those of an enumeration's values; -1: it is none
  * of them. */
@@ -66,7 +116,10 @@ static int place_of(char letter, const char *letters)
         td_call call;                                                                              \
         td_wrap_set_scalars(&p, &alpha, shape##_BETA, false);                                      \
         td_library *library = TD_LIBRARY_OF(NULL, function);                                       \
-        if (!td_wrap_begin_legacy(TD_ENTRY_##function, stream_is_known(), &p, &call)) return;      \
+        if (!td_wrap_begin_legacy(TD_ENTRY_##function, stream_is_known(), &p, &call)) {            \
+            keep_error(td_wrap_status(&call));                                                     \
+            return;                                                                                \
+        }                                                                                          \
         __typeof__(&(function)) original = TD_ORIGINAL(library, function);                         \
         if (original) original(shape##_ARGUMENTS);                                                 \
         td_wrap_end(&call, original != NULL);                                                      \

@@ -17,6 +17,8 @@
     X(cublasGetPointerMode_v2)                                                                     \
     X(cublasGetMathMode)                                                                           \
     X(cublasSetKernelStream)                                                                       \
+    X(cublasShutdown)                                                                              \
+    X(cublasGetError)                                                                              \
     X(cublasCreate_v2)                                                                             \
     X(cublasDestroy_v2)                                                                            \
     X(cublasSetPointerMode_v2)                                                                     \

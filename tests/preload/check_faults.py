@@ -180,6 +180,22 @@ class Faults(unittest.TestCase):
                 for what, count in counts.items():
                     self.assertGreater(int(count), 0, what)
 
+    def test_errors_of_the_interface_without_statuses(self):
+        """A product that fails half way has an error, which cublasGetError gives once."""
+        process = run("legacy errors", mode="ozaki1", TANDEM_STRATEGY="eager")
+        self.assertEqual((process.returncode, process.stdout), (0, "right\n"), process.stderr)
+
+    def test_the_stream_of_the_interface_without_handles(self):
+        """It goes with the interface, of all threads."""
+        self.check_right("legacy stream", ["", "native"])
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            self.check_right("legacy stream", ["df"], TANDEM_REPORT=report)
+            self.assertEqual([(call["native_reason"], call["count"])
+                              for call in read(report)["calls"]
+                              if call["function"] == "cublasDgemm"],
+                             [(None, 2), ("stream unknown", 1)])
+
     def test_a_cublas_that_lacks_functions(self):
         """Modes that want one of these do without, or leave the product to cuBLAS."""
         for mode in MODES:
