@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "../lib/call/process.h"
+
 /* As cublas.h, which cannot be included together with cublas_api.h, declares them all. */
 TD_EXPORT cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
 TD_EXPORT cublasStatus_t cublasShutdown(void);
@@ -49,6 +51,7 @@ cublasStatus_t cublasShutdown(void)
     if (!original) return CUBLAS_STATUS_NOT_INITIALIZED;
     const cublasStatus_t status = original();
     if (status == CUBLAS_STATUS_SUCCESS) forget_stream();
+    td_process_keep_times(); /* as where a handle ends (notes.h) */
     return status;
 }
 

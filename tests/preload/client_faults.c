@@ -380,6 +380,7 @@ static const struct {
     {"faults", fail_everywhere},
     {"legacy errors", ask_for_errors},
     {"legacy stream", begin_anew},
+    {"legacy reset", end_context_after_legacy_products},
 };
 
 int main(int argc, char **argv)

@@ -41,7 +41,7 @@ static work begin(void)
 {
     for (int i = 0; i < N * N; i++) before[i] = NAN;
     REQUIRE(!cublasInit());
-    return first_product();
+    return make_work();
 }
 
 /* Each launch of a product fails, one after another: an incomplete product has an error, which is
@@ -84,4 +84,13 @@ void begin_anew(void)
     REQUIRE(!cudaStreamCreate(&stream) && !cublasSetKernelStream(stream));
     REQUIRE(!pthread_create(&thread, NULL, shut_down, NULL) && !pthread_join(thread, NULL));
     REQUIRE(!multiply_by_letters(&w) && is_complete());
+}
+
+/* The context ends with the interface. */
+void end_context_after_legacy_products(void)
+{
+    enum { PRODUCTS = 40 };
+    const work w = begin();
+    for (int i = 0; i < PRODUCTS; i++) REQUIRE(!multiply_by_letters(&w) && is_complete());
+    REQUIRE(!cublasShutdown() && !cudaDeviceReset());
 }

@@ -60,5 +60,6 @@ void fail_everywhere(void);
 /* The ways of faults_legacy.c, the interface of cublas.h. */
 void ask_for_errors(void);
 void begin_anew(void);
+void end_context_after_legacy_products(void);
 
 #endif
