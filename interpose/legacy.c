@@ -114,6 +114,7 @@ static int place_of(char letter, const char *letters)
                         .is_hermitian = (hermitian),                                               \
                         .batch = 1,                                                                \
                         .stream = my_stream,                                                       \
+                        .allows_emulation = td_wrap_may_emulate(CUBLAS_DEFAULT_MATH),              \
                         .caller = __builtin_return_address(0),                                     \
                         shape##_FIELDS};                                                           \
         td_call call;                                                                              \

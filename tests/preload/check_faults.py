@@ -195,6 +195,16 @@ class Faults(unittest.TestCase):
                               for call in read(report)["calls"]],
                              [(None, 2), ("stream unknown", 1)])
 
+    def test_cublas_may_emulate_calls_without_handles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            for value, reason in (("0", "mode native"),
+                                  ("1", "mode native, and cuBLAS may emulate")):
+                self.check_right("legacy reset", ["native"], TANDEM_REPORT=report,
+                                 CUBLAS_EMULATE_DOUBLE_PRECISION=value)
+                (call,) = read(report)["calls"]
+                self.assertEqual((call["native_reason"], call["mantissa_bits"]), (reason, None))
+
     def test_a_cublas_that_lacks_functions(self):
         """Modes that want one of these do without, or leave the product to cuBLAS."""
         for mode in MODES:
