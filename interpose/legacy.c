@@ -1,6 +1,7 @@
 /* legacy.c - wrappers of cublas.h, the interface without handles. Its stream cannot be asked for,
  * so calls that set it, or end it, are watched. Its products return nothing: their errors are asked
  * for afterwards. */
+#include "unseen.h"
 #include "wrap.h"
 
 #include <stdatomic.h>
@@ -15,9 +16,13 @@ TD_EXPORT cublasStatus_t cublasGetError(void);
 
 /* ---- the stream ---- */
 
-static atomic_int setters;                   /* threads that have set a stream */
-static _Thread_local bool is_setter;         /* this is one of them */
+static atomic_int setters;           /* threads that have set a stream */
+static atomic_uint unseen;           /* how often it may have changed without a call that is seen */
+static _Thread_local bool is_setter; /* this is one of them */
 static _Thread_local cudaStream_t my_stream; /* what this thread set last */
+static _Thread_local unsigned seen;          /* what `unseen` was then */
+
+void td_unseen_stream(void) { atomic_fetch_add(&unseen, 1); }
 
 cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
 {
@@ -29,19 +34,21 @@ cublasStatus_t cublasSetKernelStream(cudaStream_t stream)
     if (!is_setter) atomic_fetch_add(&setters, 1);
     is_setter = true;
     my_stream = stream;
+    seen = atomic_load(&unseen);
     return status;
 }
 
-/* The interface begins anew in the default stream. What another thread has set may be gone as well:
- * this one then counts as a setter for good, so that no thread is certain any more. */
+/* The interface begins anew in the default stream. What another thread has set may be gone as
+ * well. */
 static void forget_stream(void)
 {
     if (is_setter)
         atomic_fetch_sub(&setters, 1);
     else if (atomic_load(&setters) > 0)
-        atomic_fetch_add(&setters, 1);
+        td_unseen_stream();
     is_setter = false;
     my_stream = NULL;
+    seen = atomic_load(&unseen);
 }
 
 cublasStatus_t cublasShutdown(void)
@@ -55,8 +62,11 @@ cublasStatus_t cublasShutdown(void)
     return status;
 }
 
-/* The stream is certain while no other thread has set one. */
-static bool stream_is_known(void) { return atomic_load(&setters) == (is_setter ? 1 : 0); }
+/* The stream is certain while no other thread has set one, and all calls that set one are seen. */
+static bool stream_is_known(void)
+{
+    return atomic_load(&setters) == (is_setter ? 1 : 0) && atomic_load(&unseen) == seen;
+}
 
 /* ---- errors ---- */
 
