@@ -1,6 +1,6 @@
-/* unseen.h - what wrappers have learnt from the calls that they saw. Where a process has been attached
- * to, calls before that have passed unseen: then it is to be forgotten, as it may be otherwise
- * now. */
+/* unseen.h - what wrappers have learnt from the calls that they saw. Where a process has been
+ * attached to, calls before that have passed unseen: then it is to be forgotten, as it may be
+ * otherwise now. */
 #ifndef TD_UNSEEN_H
 #define TD_UNSEEN_H
 
