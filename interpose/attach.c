@@ -19,6 +19,7 @@
 #include "../lib/loader/originals.h"
 #include "../lib/report/json_text.h"
 #include "lookups.h"
+#include "unseen.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static atomic_bool is_attached, is_off;
@@ -81,7 +82,8 @@ static change *place_of(void **slot)
 
 typedef struct {
     const td_image *image;
-    int written, failed;
+    int failed;
+    int unseen; /* functions of cuBLAS and cuSOLVER that the image may have called before */
 } pass;
 
 static void redirect(const td_import *import, void *of)
@@ -98,7 +100,8 @@ static void redirect(const td_import *import, void *of)
         p->failed++;
         return;
     }
-    p->written++;
+    /* What was never called leads to the image's own code, which looks it up. */
+    if (is_of_libraries(import->name) && !td_image_holds(p->image, before)) p->unseen++;
 }
 
 static void put_back(const td_image *image, change *c)
@@ -220,12 +223,13 @@ static void redirect_client(const client *c, pass *sum)
     if (!reference) return;
     td_imports_each(&c->image, redirect, &p);
     (void)dlclose(reference);
-    sum->written += p.written;
+    sum->unseen += p.unseen;
     sum->failed += p.failed;
 }
 
-/* Under the lock; false if some imports could not be redirected. */
-static bool redirect_all(void)
+/* Under the lock; false if some imports could not be redirected. Adds to *unseen how many functions
+ * may have been called before. */
+static bool redirect_all(int *unseen)
 {
     pass sum = {0};
     clients all = find_clients(true);
@@ -233,6 +237,7 @@ static bool redirect_all(void)
     const bool is_whole = !all.is_short && sum.failed == 0;
     if (!is_whole) seen_count = 0;
     free_clients(&all);
+    *unseen += sum.unseen;
     return is_whole;
 }
 
@@ -256,24 +261,25 @@ static void put_back_all(void)
 
 static _Atomic unsigned long long loads_seen, unloads_seen;
 
-/* Under the lock: brings the process up to date with what was loaded. */
-static bool catch_up(void)
+/* Under the lock: brings the process up to date with what was loaded, as redirect_all. */
+static bool catch_up(int *unseen)
 {
     const td_images_history h = td_images_now();
     if (atomic_exchange(&unloads_seen, h.unloads) != h.unloads) seen_count = 0;
     atomic_store(&loads_seen, h.loads);
-    return redirect_all();
+    return redirect_all(unseen);
 }
 
 void td_attach_look_again(void)
 {
+    int unseen = 0;
     if (!atomic_load_explicit(&is_attached, memory_order_relaxed) ||
         td_images_now().loads == atomic_load(&loads_seen))
         return;
     /* A constructor that looks something up has the dynamic linker's lock, which the owner of this
      * one may wait for: then the next look-up is early enough. */
     if (pthread_mutex_trylock(&lock) != 0) return;
-    if (atomic_load(&is_attached)) (void)catch_up();
+    if (atomic_load(&is_attached)) (void)catch_up(&unseen);
     pthread_mutex_unlock(&lock);
 }
 
@@ -290,13 +296,23 @@ __attribute__((constructor)) static void watch_forks(void)
 
 /* ---- public functions ---- */
 
+/* Where calls may have passed unseen that are seen from here on. */
+static void forget_what_was_seen(void)
+{
+    td_unseen_loans();
+    td_unseen_selections();
+    td_unseen_stream();
+}
+
 tandem_status tandem_attach(void)
 {
     td_message_clear();
     const tandem_status status = td_refuse_second_copy();
     if (status != TANDEM_OK) return status;
+    int unseen = 0;
     pthread_mutex_lock(&lock);
-    const bool is_whole = catch_up();
+    const bool is_whole = catch_up(&unseen);
+    if (unseen > 0) forget_what_was_seen();
     atomic_store(&is_off, false);
     atomic_store(&is_attached, true);
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,7 @@
 /* handles.c - wrappers that learn of a handle what cuBLAS does not tell: which cuBLAS made it, and
  * what workspace it was given. */
 #include "notes.h"
+#include "unseen.h"
 
 /* A workspace that was given for work in a stream. */
 typedef struct {
@@ -18,6 +19,8 @@ void td_wrap_find_loan(cublasHandle_t handle, td_problem *p)
     if (!td_notes_find(&loans, handle, &found) || found.stream != p->stream) return;
     p->lent = (td_loan){found.memory, found.bytes};
 }
+
+void td_unseen_loans(void) { td_notes_forget_all(&loans); }
 
 TD_EXPORT cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t bytes)
 {

@@ -63,3 +63,10 @@ void td_notes_forget(td_notes *store, const void *handle)
     if (found) memcpy(found, store->notes + --store->count * store->size, store->size);
     pthread_mutex_unlock(&lock);
 }
+
+void td_notes_forget_all(td_notes *store)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&store->count, 0);
+    pthread_mutex_unlock(&lock);
+}

@@ -26,6 +26,7 @@ void td_notes_set(td_notes *store, const void *note);
 bool td_notes_find(td_notes *store, const void *handle, void *copy);
 
 void td_notes_forget(td_notes *store, const void *handle);
+void td_notes_forget_all(td_notes *store);
 
 /* Wrappers of the functions that make a handle of such a type, and that end one, of which `store`
  * may have a note; maker is cublas or cusolver. Calls with the handle go to the library that made

@@ -133,7 +133,7 @@ static void read_environment(void)
     environment_allows_emulation = value && value[0] && strcmp(value, "0") != 0;
 }
 
-static bool may_emulate(cublasMath_t mode)
+bool td_wrap_may_emulate(cublasMath_t mode)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, read_environment);
@@ -154,7 +154,7 @@ static bool query_handle(td_library *library, cublasHandle_t handle, td_problem 
         get_math_mode(handle, &math) != CUBLAS_STATUS_SUCCESS)
         return false;
     p->is_pedantic = is_pedantic(math);
-    p->allows_emulation = may_emulate(math);
+    p->allows_emulation = td_wrap_may_emulate(math);
     return true;
 }
 

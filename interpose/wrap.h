@@ -26,6 +26,10 @@ bool td_wrap_begin_legacy(td_entry entry, bool stream_known, const td_problem *p
 /* True of CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT, a type of computation that older headers lack. */
 static inline bool td_wrap_asks_emulation(int compute) { return compute == 79; }
 
+/* True if cuBLAS may emulate products of a handle in that math mode: the mode or the environment
+ * lets it. */
+bool td_wrap_may_emulate(cublasMath_t mode);
+
 /* Sets the scalars of *p, which has all that their types follow from: numbers in device memory or
  * on the host. */
 void td_wrap_set_scalars(td_problem *p, const void *alpha, const void *beta, bool on_device);

@@ -54,6 +54,7 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
 
 #define WRAP_XT(function, handle_, alpha, beta, p_, ...)                                           \
     (p_).caller = __builtin_return_address(0);                                                     \
+    (p_).allows_emulation = td_wrap_may_emulate(CUBLAS_DEFAULT_MATH);                              \
     const td_xt_call x = {.entry = TD_ENTRY_##function,                                            \
                           .library = TD_LIBRARY_OF(handle_, function),                             \
                           .handle = (handle_),                                                     \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "notes.h"
+#include "unseen.h"
 #include "xt.h"
 
 static td_notes selections = {.size = sizeof(td_xt_selection)};
@@ -11,6 +12,8 @@ bool td_xt_recall(cublasXtHandle_t handle, td_xt_selection *copy)
 {
     return td_notes_find(&selections, handle, copy);
 }
+
+void td_unseen_selections(void) { td_notes_forget_all(&selections); }
 
 /* Of too many devices nothing is known. */
 TD_EXPORT cublasStatus_t cublasXtDeviceSelect(cublasXtHandle_t handle, int nbDevices,

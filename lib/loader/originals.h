@@ -16,6 +16,8 @@
     X(cublasGetPointerMode_v2)                                                                     \
     X(cublasGetMathMode)                                                                           \
     X(cublasSetKernelStream)                                                                       \
+    X(cublasShutdown)                                                                              \
+    X(cublasGetError)                                                                              \
     X(cublasCreate_v2)                                                                             \
     X(cublasDestroy_v2)                                                                            \
     X(cublasSetPointerMode_v2)                                                                     \
@@ -79,9 +81,9 @@ td_function td_function_of(void *address);
 typedef struct td_library td_library;
 
 /* The library of a call of `which`: the one that a bound call is bound to (below); else the one
- * that made the handle, if that is known; else the one that the object with `caller`, an address
- * in its code, would have called; else the program's, or the newest that is loaded. NULL if there
- * is none. handle may be NULL. Every wrapper asks once, first of all. */
+ * that made the handle, if that is known and has the function; else the one that the object with
+ * `caller`, an address in its code, would have called; else the program's, or the newest that is
+ * loaded. NULL if there is none. handle may be NULL. Every wrapper asks once, first of all. */
 td_library *td_library_of(const void *handle, const void *caller, td_original which);
 
 /* The cuBLAS that Tandem's own handles are of: the program's, or the newest that is loaded; where

@@ -149,9 +149,9 @@ class Faults(unittest.TestCase):
                                  process.stderr)
 
     def test_times_outlive_the_context(self):
-        """Of 40 products 18 are timed. A handle that the program ends gives all their times; a
-        reset with the handle may take the last one's, which is counted."""
-        for way, most in (("reset", 0), ("reset handle", 1)):
+        """Of 40 products 18 are timed. A handle that the program ends gives all their times, and so
+        does cublasShutdown; a reset with the handle may take the last one's, which is counted."""
+        for way, most in (("reset", 0), ("legacy reset", 0), ("reset handle", 1)):
             for mode in ("native", "df"):
                 with self.subTest(way, mode=mode), tempfile.TemporaryDirectory() as folder:
                     report = os.path.join(folder, "report.json")
@@ -179,6 +179,31 @@ class Faults(unittest.TestCase):
                 self.assertEqual(list(counts), ["allocation", "launch", "load", "host allocation"])
                 for what, count in counts.items():
                     self.assertGreater(int(count), 0, what)
+
+    def test_errors_of_the_interface_without_statuses(self):
+        """A product that fails half way has an error, which cublasGetError gives once."""
+        process = run("legacy errors", mode="ozaki1", TANDEM_STRATEGY="eager")
+        self.assertEqual((process.returncode, process.stdout), (0, "right\n"), process.stderr)
+
+    def test_the_stream_of_the_interface_without_handles(self):
+        """It goes with the interface, of all threads."""
+        self.check_right("legacy stream", ["", "native"])
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            self.check_right("legacy stream", ["df"], TANDEM_REPORT=report)
+            self.assertEqual([(call["native_reason"], call["count"])
+                              for call in read(report)["calls"]],
+                             [(None, 2), ("stream unknown", 1)])
+
+    def test_cublas_may_emulate_calls_without_handles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            for value, reason in (("0", "mode native"),
+                                  ("1", "mode native, and cuBLAS may emulate")):
+                self.check_right("legacy reset", ["native"], TANDEM_REPORT=report,
+                                 CUBLAS_EMULATE_DOUBLE_PRECISION=value)
+                (call,) = read(report)["calls"]
+                self.assertEqual((call["native_reason"], call["mantissa_bits"]), (reason, None))
 
     def test_a_cublas_that_lacks_functions(self):
         """Modes that want one of these do without, or leave the product to cuBLAS."""

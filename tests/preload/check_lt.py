@@ -30,12 +30,12 @@ for name in sys.argv[1:]:
     print(name, getattr(program, name)(*[None] * 16))
 """
 # A product of 2 x 2 matrices whose C is NULL, for each beta, with scalars on the host (0) or on the
-# device (1).
+# device (1), and a handle that a function of this name makes.
 NO_C = """import ctypes as ct, sys
 program, null, two = ct.CDLL(None), ct.c_void_p(), ct.c_uint64(2)
 numbers, place = (ct.c_double * 4)(1, 2, 3, 4), ct.c_int(int(sys.argv[1]))
 handle, operation, layout, a, d, there = (ct.c_void_p() for _ in range(6))
-print(program.cublasLtCreate(ct.byref(handle)),
+print(program[sys.argv[2]](ct.byref(handle)),
       program.cublasLtMatmulDescCreate(ct.byref(operation), 70, 1),
       program.cublasLtMatmulDescSetAttribute(operation, 2, ct.byref(place), ct.c_size_t(4)),
       program.cublasLtMatrixLayoutCreate(ct.byref(layout), 1, two, two, ct.c_int64(2)),
@@ -43,7 +43,7 @@ print(program.cublasLtCreate(ct.byref(handle)),
 for x in (a, d):
     print(program.cudaMalloc(ct.byref(x), ct.c_size_t(32)),
           program.cudaMemcpy(x, numbers, ct.c_size_t(32), 1))
-for beta in map(float, sys.argv[2:]):
+for beta in map(float, sys.argv[3:]):
     scalars = (ct.c_double * 2)(1, beta)
     program.cudaMemcpy(there, scalars, ct.c_size_t(16), 1)
     at = there.value if place else ct.addressof(scalars)
@@ -104,17 +104,30 @@ class Lt(unittest.TestCase):
                     self.assert_ran(process)
                 self.assertEqual(*(process.stdout for process in with_and_without))
 
+    def run_without_c(self, place, create, *betas):
+        """What df's process prints, which is what one without Tandem prints."""
+        plain, df = (subprocess.run([sys.executable, "-c", NO_C, place, create, *betas],
+                                    capture_output=True, text=True, check=True,
+                                    env=preloading(tandem, {"TANDEM_MODE": "df",
+                                                            "TANDEM_REPORT": self.report}))
+                     for tandem in (False, True))
+        self.assertEqual((plain.stdout, plain.stderr), (df.stdout, df.stderr))
+        return plain.stdout
+
     @unittest.skipIf("MESON_EXE_WRAPPER" in os.environ, "Python is for another processor")
     def test_without_c(self):
         """Which only a beta of 0 allows."""
         for place in "01":
-            plain, df = (subprocess.run([sys.executable, "-c", NO_C, place, "0", "1", "nan"],
-                                        capture_output=True, text=True, check=True,
-                                        env=preloading(tandem, {"TANDEM_MODE": "df"}))
-                         for tandem in (False, True))
-            self.assertIn("0.0 0\n0 7.0 10.0 15.0 22.0\n1.0 ", plain.stdout)
-            self.assertNotIn("1.0 0\n", plain.stdout)
-            self.assertEqual((plain.stdout, plain.stderr), (df.stdout, df.stderr))
+            said = self.run_without_c(place, "cublasLtCreate", "0", "1", "nan")
+            self.assertIn("0.0 0\n0 7.0 10.0 15.0 22.0\n1.0 ", said)
+            self.assertNotIn("1.0 0\n", said)
+
+    @unittest.skipIf("MESON_EXE_WRAPPER" in os.environ, "Python is for another processor")
+    def test_handle_of_cublas(self):
+        """It is one of cublasLt, too, even where that is a library that cuBLAS itself lacks."""
+        said = self.run_without_c("0", "cublasCreate_v2", "0")
+        self.assertIn("0.0 0\n0 7.0 10.0 15.0 22.0\n", said)
+        self.assertEqual([call["mode"] for call in self.calls()["calls"]], ["df"])
 
     def test_cublaslt_alone_is_right(self):
         self.assert_ran(self.plain)

@@ -145,7 +145,7 @@ class PreloadXt(Preloaded):
         """Under auto, copies may leave a call native that would be emulated on the device."""
         for mode in ("native", "auto"):
             process, calls = self.report(
-                TANDEM_MODE=mode,
+                TANDEM_MODE=mode, CUBLAS_EMULATE_DOUBLE_PRECISION="1",
                 TANDEM_VERIFY="sample" if "TEST_EVERYTHING" in os.environ else "sample:2")
             said = process.stdout.replace("; right ;", "; same ;") if mode == "auto" else \
                 process.stdout
@@ -153,6 +153,8 @@ class PreloadXt(Preloaded):
             self.assertEqual({call["function"] for call in calls}, FUNCTIONS)
             if mode == "native":
                 self.assertEqual({call["mode"] for call in calls}, {"native"})
+                self.assertIn("mode native, and cuBLAS may emulate",
+                              {call["native_reason"] for call in calls})
 
     def test_it_can_be_left_out(self):
         process, calls = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")

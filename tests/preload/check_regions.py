@@ -35,7 +35,7 @@ def run(test, late, is_preloaded, *, mode="native", **variables):
 
 
 def run_all(linked, unlinked):
-    for test in ("refuses", "by_turns", "process", "captured", "remembered", "emulated"):
+    for test in ("refuses", "by_turns", "process", "captured", "remembered", "emulated", "unseen"):
         for is_preloaded in (False, True):
             yield run(test, linked, is_preloaded)
     for is_preloaded in (False, True):

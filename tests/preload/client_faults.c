@@ -378,6 +378,9 @@ static const struct {
     {"reset handle", end_context_and_handle_after_products},
     {"no device", have_no_device},
     {"faults", fail_everywhere},
+    {"legacy errors", ask_for_errors},
+    {"legacy stream", begin_anew},
+    {"legacy reset", end_context_after_legacy_products},
 };
 
 int main(int argc, char **argv)

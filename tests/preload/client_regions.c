@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cublasXt.h>
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <tandem.h>
@@ -48,6 +49,7 @@ static struct {
 
 static double a[M * K], b[K * N];
 static result native, df, ts;
+static int is_late; /* Tandem is opened after the first product */
 
 /* What one thread multiplies with. */
 typedef struct {
@@ -523,11 +525,116 @@ static void before(const char *path)
     stop(&w);
 }
 
+/* ---- what a program tells cuBLAS ---- */
+
+/* Of cublas.h, which cannot be included together with cublas_v2.h. */
+cublasStatus_t cublasSetKernelStream(cudaStream_t stream);
+void dgemm_by_letters(char transa, char transb, int m, int n, int k, double alpha, const double *A,
+                      int lda, const double *B, int ldb, double beta, double *C,
+                      int ldc) __asm__("cublasDgemm");
+
+static cudaStream_t early; /* that of cublas.h since before Tandem was there */
+
+/* A product by cublas.h: what C has once it has been captured in the stream that is cublas.h's, and
+ * once the graph has run. */
+static void capture_by_letters(const worker *w, result *now, result *after)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    poison(w);
+    CUDA(cudaStreamSynchronize(w->stream));
+    CUDA(cudaStreamBeginCapture(early, cudaStreamCaptureModeRelaxed));
+    dgemm_by_letters('n', 'n', M, N, K, 1.0, w->a, M, w->b, K, 0.0, w->c, M);
+    CUDA(cudaStreamEndCapture(early, &graph));
+    *now = take(w);
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CUDA(cudaGraphLaunch(executable, early));
+    CUDA(cudaStreamSynchronize(early));
+    *after = take(w);
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+}
+
+static void use_stream_of_letters(const worker *w, const result *want)
+{
+    result poisoned, now, after;
+    memset(&poisoned, 0xff, sizeof poisoned);
+    capture_by_letters(w, &now, &after);
+    REQUIRE(is(now, &poisoned) && is(after, want));
+}
+
+/* A product of a graph must not work in memory that the handle was given before. */
+static void capture_beside(const worker *w, const unsigned char *lent, size_t bytes)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    unsigned char *host = malloc(bytes);
+    REQUIRE(host);
+    CUDA(cudaStreamBeginCapture(w->stream, cudaStreamCaptureModeRelaxed));
+    enqueue(w);
+    CUDA(cudaStreamEndCapture(w->stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CUDA(cudaGraphLaunch(executable, w->stream));
+    REQUIRE(is(take(w), &df));
+    CUDA(cudaMemcpy(host, lent, bytes, cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < bytes; i++) REQUIRE(host[i] == 0x5a);
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    free(host);
+}
+
+static result multiply_there(const worker *w, cublasXtHandle_t xt)
+{
+    const double one = 1.0, zero = 0.0;
+    poison(w);
+    CUBLAS(cublasXtDgemm(xt, CUBLAS_OP_N, CUBLAS_OP_N, M, N, K, &one, w->a, M, w->b, K, &zero, w->c,
+                         M));
+    return take(w);
+}
+
+/* What the program said before Tandem was attached, or while it was not, may have been otherwise
+ * last: a workspace that a handle had, devices, the stream of cublas.h. Where it is preloaded it
+ * sees all calls. */
+static void unseen(void)
+{
+    const result *const after_attach = is_late ? &native : &df;
+    enum { LENT_BYTES = 4 << 20 };
+    int device = 0;
+    unsigned char *lent;
+    cublasXtHandle_t xt;
+    worker w = start();
+    OK(tandem.set_mode("df"));
+    use_stream_of_letters(&w, after_attach);
+    CUDA(cudaMalloc((void **)&lent, LENT_BYTES));
+    CUDA(cudaMemset(lent, 0x5a, LENT_BYTES));
+    CUBLAS(cublasSetKernelStream(early));
+    CUBLAS(cublasSetWorkspace(w.handle, lent, LENT_BYTES));
+    CUBLAS(cublasXtCreate(&xt));
+    CUBLAS(cublasXtDeviceSelect(xt, 1, &device));
+    use_stream_of_letters(&w, &df);
+    REQUIRE(is(multiply_there(&w, xt), &df));
+    OK(tandem.detach());
+    CUBLAS(cublasSetStream(w.handle, w.stream));
+    OK(tandem.attach());
+    capture_beside(&w, lent, LENT_BYTES);
+    REQUIRE(is(multiply_there(&w, xt), after_attach));
+    use_stream_of_letters(&w, after_attach);
+    CUBLAS(cublasSetKernelStream(early));
+    CUBLAS(cublasXtDeviceSelect(xt, 1, &device));
+    use_stream_of_letters(&w, &df);
+    REQUIRE(is(multiply_there(&w, xt), &df));
+    CUBLAS(cublasXtDestroy(xt));
+    CUDA(cudaFree(lent));
+    stop(&w);
+}
+
 /* Makes the product natively and in two modes, before Tandem is there too if it is loaded late. */
 static void make_products(const char *tandem_path)
 {
-    const int is_late = strcmp(tandem_path, "-") != 0;
     worker w = start();
+    is_late = strcmp(tandem_path, "-") != 0;
+    CUDA(cudaStreamCreate(&early));
+    CUBLAS(cublasSetKernelStream(early));
     if (is_late) native = multiply(&w);
     find_tandem(tandem_path);
     if (is_late) {
@@ -555,6 +662,7 @@ int main(int count, char **arguments)
                  {"captured", captured, NULL},
                  {"emulated", emulated, NULL},
                  {"remembered", remembered, NULL},
+                 {"unseen", unseen, NULL},
                  {"answered", answered, NULL},
                  {"ruled", ruled, NULL},
                  {"by_environment", by_environment, NULL},

@@ -57,4 +57,9 @@ void use_wrong_pivots(void);
 /* The way of faults_injected.c: calls of the runtime and of the C library that fail. */
 void fail_everywhere(void);
 
+/* The ways of faults_legacy.c, the interface of cublas.h. */
+void ask_for_errors(void);
+void begin_anew(void);
+void end_context_after_legacy_products(void);
+
 #endif
