@@ -156,11 +156,12 @@ static void examine_machine(finding *f)
 /* False, after a line that says why, if there is no such file. */
 static bool examine_named(finding *f, const char *name)
 {
-    char path[PATH_MAX], installed[PATH_MAX];
-    const int error = program_find(name, path);
+    char path[PATH_MAX], here[PATH_MAX], installed[PATH_MAX];
+    int error = program_find(name, path);
     /* A file of this folder, though `tandem run` would want it with its path. */
-    if (error == ENOENT && !strchr(name, '/') && access(name, R_OK) == 0)
-        snprintf(path, sizeof path, "./%s", name);
+    if (error == ENOENT && name[0] && !strchr(name, '/') &&
+        snprintf(here, sizeof here, "./%s", name) < PATH_MAX)
+        error = program_find(here, path);
     if (error == EISDIR || !path[0]) {
         complain("cannot examine '%s': %s", name, strerror(error));
         return false;
@@ -235,31 +236,24 @@ static void print_text(const finding *f, const char *facts)
 
 enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN, ATTACH };
 
-/* The exit status: what is asked for must fit together. */
-static int run_entries(const command_line *line)
+static void print_entries(const command_line *line)
 {
-    if (line->count > 0 || (line->values[WANTS_JSON] && line->values[WANTS_MARKDOWN])) {
-        complain("doctor --entries takes --json or --markdown, and no program");
-        return EXIT_USAGE;
-    }
     if (line->values[WANTS_JSON])
         entries_print_json();
     else if (line->values[WANTS_MARKDOWN])
         entries_print_markdown();
     else
         entries_print_lines();
-    return 0;
 }
 
 static int run(const command_line *line)
 {
-    if (line->values[WANTS_ENTRIES]) return run_entries(line);
+    if (line->values[WANTS_ENTRIES]) {
+        print_entries(line);
+        return 0;
+    }
     if (line->values[WANTS_MARKDOWN]) {
         complain("doctor --markdown goes with --entries alone");
-        return EXIT_USAGE;
-    }
-    if (line->values[ATTACH] && line->count > 0) {
-        complain("doctor --attach takes no program");
         return EXIT_USAGE;
     }
     finding f = {.verdict = PRELOAD_FAILS};
@@ -296,5 +290,8 @@ const command command_doctor = {
                                     "with --entries, write docs/entries.md instead"},
                 [ATTACH] = {"attach", "NUMBER",
                             "say what attaching Tandem to the process of this number would reach"}},
+    .alone = {{WANTS_ENTRIES, "--json or --markdown"},
+              {WANTS_MARKDOWN, "--entries"},
+              {ATTACH, "--json"}},
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/verify/failures.h"
@@ -97,7 +98,8 @@ static bool set_preload(bool is_host_device)
  * PATH. */
 static bool is_in_this_folder(const char *name)
 {
-    return name[0] && !strchr(name, '/') && access(name, F_OK) == 0;
+    struct stat info;
+    return !strchr(name, '/') && stat(name, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 int launch_refuse(const char *name, int error)

@@ -337,7 +337,8 @@ class Doctor(Case):
     def test_missing_program(self):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
                             'No such file')
-        self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
+        for folder in ('/tmp', '.', 'tools'):
+            self.assert_refused(self.tandem('doctor', folder), 2, f"'{folder}'", 'Is a directory')
 
     def test_what_is_no_file_is_not_waited_for(self):
         fifo = self.folder / 'fifo'

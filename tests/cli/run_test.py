@@ -100,6 +100,8 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'",
                             'not in PATH; write ./plain ')
         self.assert_refused(self.tandem('run', '/tmp'), 126, "'/tmp'", 'Is a directory')
+        for name in ('tools', '.'):
+            self.assert_refused(self.tandem('run', name), 127, f"'{name}'", 'No such file')
 
     def test_nothing_to_run_on(self):
         self.assert_refused(self.tandem('run', 'env'), 1, 'libtandem.so', 'libtandem-hostgpu.so')
