@@ -48,8 +48,10 @@ bool sheet_set(sheet *s, int column, const char *text)
 void sheet_hide_if(sheet *s, int column, const char *text)
 {
     bool is_silent = true;
-    for (int row = 1; row < s->rows; row++)
-        is_silent = is_silent && strcmp(cell_at(s, row, column), text) == 0;
+    for (int row = 1; is_silent && row < s->rows; row++) {
+        const char *cell = cell_at(s, row, column);
+        is_silent = strcmp(cell, text) == 0 || strcmp(cell, "-") == 0;
+    }
     s->is_hidden[column] = is_silent;
 }
 
