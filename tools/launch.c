@@ -104,7 +104,10 @@ static bool is_in_this_folder(const char *name)
 
 int launch_refuse(const char *name, int error)
 {
-    if (error != ENOENT || !is_in_this_folder(name))
+    char path[PATH_MAX];
+    if (error == ENOENT && program_find(name, path) == 0)
+        complain("cannot run '%s': the interpreter or the loader that it names is not there", name);
+    else if (error != ENOENT || !is_in_this_folder(name))
         complain("cannot run '%s': %s", name, strerror(error));
     else if (access(name, X_OK) == 0)
         complain("cannot run '%s': it is not in PATH; write ./%s for the one in this folder", name,
