@@ -39,7 +39,8 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
     if device is not None:
         options.append(f"--device={device}")
     sizes = [str(given[name]) for name in _sizes().get(routine, given)]
-    return _launcher.ask("plan", *options, "--", *sizes)
+    told: dict[str, Any] = _launcher.ask("plan", *options, "--", *sizes)
+    return told
 
 
 def devices() -> list[str]:

@@ -26,23 +26,23 @@ class _Attributes(ctypes.Structure):
 _IS_DEVICE = 2  # cudaMemoryTypeDevice
 
 
-@functools.lru_cache(maxsize=None)
-def _runtime() -> ctypes.CDLL:
-    """The CUDA runtime of the process: the host device's, or else the one that is loaded or that
-    the loader finds."""
+def _find_runtime() -> ctypes.CDLL:
+    """The host device's, or else the one that is loaded or that the loader finds."""
     if _library.is_host_device():
         # The host device comes along with the library, in its own copy.
-        runtime = _library.library()
-    else:
-        runtime = None
-        for name in ("libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"):
-            try:
-                runtime = ctypes.CDLL(name)
-                break
-            except OSError:
-                continue
-        if runtime is None:
-            raise _library.Error("no CUDA runtime (libcudart.so, 11 to 13) is loaded or found")
+        return _library.library()
+    for name in ("libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise _library.Error("no CUDA runtime (libcudart.so, 11 to 13) is loaded or found")
+
+
+@functools.lru_cache(maxsize=None)
+def _runtime() -> ctypes.CDLL:
+    """The CUDA runtime of the process."""
+    runtime = _find_runtime()
     runtime.cudaMalloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
     runtime.cudaFree.argtypes = [ctypes.c_void_p]
     runtime.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -82,7 +82,7 @@ def _device_at(pointer: int) -> int:
     """The device whose memory an address is in; -1: none."""
     at = _Attributes()
     _check(_runtime().cudaPointerGetAttributes(ctypes.byref(at), pointer))
-    return at.device if at.type == _IS_DEVICE else -1
+    return int(at.device) if at.type == _IS_DEVICE else -1
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import operator
 import re
+import sys
 from typing import Any, Iterator, Optional, Sequence
 
 from . import _arrays, _library, _memory
@@ -79,7 +80,8 @@ def _there(array: Any, of: View, stream: Any) -> Iterator[int]:
 def _in_turn(stream: int, *views: Optional[View]) -> Iterator[None]:
     """A block whose work in a stream comes after what the arrays' own streams have so far, and
     before what these are given afterwards."""
-    others = {_arrays.own_stream(of) for of in views if of is not None} - {None, stream}
+    own = (_arrays.own_stream(of) for of in views if of is not None)
+    others = {other for other in own if other is not None and other != stream}
     for other in others:
         _memory.follow(stream, other)
     yield
@@ -229,14 +231,9 @@ def _solve(a: Any, b: Any) -> tuple[Any, Any]:
         raise TypeError("x and d must be given " +
                         ("with b" if b is not None else
                          f"for {type(a).__name__}, whose library Tandem does not know"))
-    if library == "torch":
-        import torch
-        return torch.linalg.eigh(a)
-    if library == "cupy":
-        import cupy
-        return cupy.linalg.eigh(a)
-    import jax
-    return jax.numpy.linalg.eigh(a)
+    module = sys.modules[library]
+    values, vectors = (module.numpy if library == "jax" else module).linalg.eigh(a)
+    return values, vectors
 
 
 def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: str = "faithful",
@@ -297,11 +294,9 @@ def _transposed(x: Any, name: str) -> Any:
     if library == "torch":
         return x.t().contiguous()
     if library == "cupy":
-        import cupy
-        return cupy.ascontiguousarray(x.T)
+        return sys.modules["cupy"].ascontiguousarray(x.T)
     if library == "jax":
-        import jax
-        return jax.numpy.array(x.T, copy=True).block_until_ready()
+        return sys.modules["jax"].numpy.array(x.T, copy=True).block_until_ready()
     if isinstance(x, DeviceArray):
         return to_device(x.to_host().T)
     raise ValueError(f"{name} has rows in one piece; allowed: columns in one piece")

@@ -121,4 +121,5 @@ def reach() -> dict[str, Any]:
     library that may have looked functions up before `enable` keeps on calling cuBLAS: enable
     Tandem before it is used, or start Python by `tandem run`.
     """
-    return json.loads(_library.text_of("tandem_reach"))
+    told: dict[str, Any] = json.loads(_library.text_of("tandem_reach"))
+    return told

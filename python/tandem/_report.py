@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any
+from typing import Any, Callable
 
 from . import _library
 
@@ -15,7 +15,7 @@ _SUMS = ("count", "timed", "unread", "seconds", "repaired", "tiles")
 _SUMS_VERIFIED = ("elements", "special", "outside", "unjudged")
 
 # The columns of the table: heading, and the cell of a line.
-_COLUMNS = (
+_COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("function", lambda c: c["function"]),
     ("op", lambda c: _letters(c)),
     ("m", lambda c: c["m"]),
@@ -35,9 +35,9 @@ def _letters(call: dict[str, Any]) -> str:
     """BLAS's letters, in its order: of routines with sides or triangles these and one operation."""
     side, triangle, diagonal = (call.get(name) or "" for name in ("side", "uplo", "diag"))
     if not side and not triangle:
-        return str(call["op_a"] + call["op_b"])
+        return f"{call['op_a']}{call['op_b']}"
     has_operation = not (side and triangle) or diagonal
-    return side + triangle + (call["op_a"] if has_operation else "") + diagonal
+    return f"{side}{triangle}{call['op_a'] if has_operation else ''}{diagonal}"
 
 
 def _worst(verified: Any) -> str:
@@ -57,7 +57,7 @@ def _subtract(now: dict[str, Any], before: dict[str, Any], names: tuple[str, ...
             now[name] -= before[name]
 
 
-class Report(dict):
+class Report(dict[str, Any]):
     """The report as a dictionary (docs/report.md), which a notebook draws as a table.
 
     "totals" has the sums, "calls" a dictionary for each kind of call.
@@ -95,7 +95,8 @@ _before: dict[tuple[Any, ...], dict[str, Any]] = {}
 
 def _read() -> dict[str, Any]:
     _library.call("tandem_count_calls")
-    return json.loads(_library.text_of("tandem_report"))
+    told: dict[str, Any] = json.loads(_library.text_of("tandem_report"))
+    return told
 
 
 def _since(call: dict[str, Any]) -> dict[str, Any]:

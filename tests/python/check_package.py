@@ -514,6 +514,22 @@ def check_eigenvalues(_):
         tandem.verified_eigh(tandem.to_device(s))
 
 
+def check_solvers(_):
+    """With stand-ins for the libraries: each one's own eigh is called."""
+    from tandem import _arrays, _products
+    for library, name in _arrays._CLASSES.items():
+        kind = type(name, (), {})
+        linalg = types.SimpleNamespace(eigh=lambda a: ["values", a])
+        places = {"numpy": types.SimpleNamespace(linalg=linalg)} if library == "jax" \
+            else {"linalg": linalg}
+        sys.modules[library] = types.SimpleNamespace(**{name: kind}, **places)
+        array = kind()
+        expect(_products._solve(array, None), ("values", array))
+        with raises(TypeError, "x and d must be given with b"):
+            _products._solve(array, array)
+        del sys.modules[library]
+
+
 def check_machine(_):
     import tandem
     from tandem import _launcher
