@@ -7,7 +7,7 @@ import contextlib
 import ctypes
 import dataclasses
 import sys
-from typing import Any, ContextManager, Optional, Sequence
+from typing import Any, ContextManager, Mapping, Optional, Sequence
 
 # The default stream in __cuda_array_interface__, which has no 0.
 _LEGACY_STREAM = 1
@@ -51,7 +51,7 @@ def library_of(array: Any) -> str:
     return ""
 
 
-def _of_interface(interface: dict[str, Any], name: str) -> View:
+def _of_interface(interface: Mapping[str, Any], name: str) -> View:
     typestr = interface["typestr"]
     item = int(typestr[2:])
     if interface.get("mask") is not None:
@@ -123,7 +123,7 @@ def view(array: Any, name: str) -> View:
     if adopt:
         array = adopt(array, name)
     interface = getattr(array, "__cuda_array_interface__", None)
-    if interface is not None:
+    if isinstance(interface, Mapping):
         return _of_interface(interface, name)
     if hasattr(array, "__dlpack__"):
         return _of_dlpack(array, name)

@@ -38,7 +38,7 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
         options.append(f"--accuracy={accuracy}")
     if device is not None:
         options.append(f"--device={device}")
-    sizes = [str(given[name]) for name in _sizes().get(routine, given)]
+    sizes = [str(given[name]) for name in _sizes().get(str(routine), given)]
     told: dict[str, Any] = _launcher.ask("plan", *options, "--", *sizes)
     return told
 

@@ -153,6 +153,9 @@ class DeviceArray:
         """Another one, for a result."""
         return DeviceArray(shape, typestr)
 
+    def __repr__(self) -> str:
+        return f"<tandem.DeviceArray of shape {self.shape}, '{self.typestr}'>"
+
     def to_host(self) -> Any:
         """A copy as an array of NumPy, once the default stream has made it."""
         import numpy
@@ -207,6 +210,9 @@ class DevicePart:
         return {**interface, "shape": self.shape, "strides": tuple(reversed(strides)),
                 "data": (pointer + item * self._part, is_read_only)}
 
+    def __repr__(self) -> str:
+        return f"<tandem.DevicePart of shape {self.shape}, '{self.typestr}'>"
+
     def to_host(self) -> Any:
         """A copy as an array of NumPy, once the default stream has made it."""
         return self._whole.to_host()[..., self._part].copy()
@@ -219,13 +225,20 @@ def to_device(array: Any) -> DeviceArray:
     """A copy of an array of NumPy, or of what NumPy makes one of, as binary64 numbers in device
     memory.
 
-    Raises TypeError for complex numbers and times, and ValueError for masked numbers: a copy would
-    have lost what they are.
+    array: of any shape; binary64 keeps 53 bits of each number. The copy is there when the call
+       returns, in memory of the current device that goes with the object.
+
+    Raises TypeError for complex numbers, times, texts and None, and ValueError for masked numbers:
+    a copy would have lost what they are. MemoryError; tandem.Error.
     """
     import numpy
     given = numpy.asarray(array)
-    if given.dtype.kind in "cmM":
+    if given.dtype.kind not in "biufO":
         raise TypeError(f"array has elements of type '{given.dtype}'; allowed: real numbers")
+    for number in given.flat if given.dtype.kind == "O" else ():
+        if not hasattr(number, "__float__") and not hasattr(number, "__index__"):
+            raise TypeError(f"array has an element of type '{type(number).__name__}'; allowed: "
+                            f"real numbers")
     if numpy.ma.is_masked(array):
         raise ValueError("array has masked elements; allowed: numbers alone")
     host = numpy.ascontiguousarray(given, dtype=_arrays.FLOAT64)

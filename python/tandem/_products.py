@@ -93,7 +93,7 @@ def _text(mode: Any) -> bytes:
     """A mode's name as the library takes it, which ends at a 0."""
     if "\0" in str(mode):
         raise ValueError(f"mode is {mode!r}; `tandem modes` lists what is allowed")
-    return str(mode).encode()
+    return _library.encode(str(mode))
 
 
 # The library's names of the matrices in C' = B' A', and the caller's.
@@ -187,7 +187,7 @@ def _split(function: str, like: Any, of: View, count: int, kind: str, stream: in
 
 
 def _matmul_whole(a: Any, of_a: View, of_b: View, mode: str, stream: int) -> tuple[Any, ...]:
-    if mode not in _WHOLE:
+    if not isinstance(mode, str) or mode not in _WHOLE:
         raise ValueError(f"mode is '{mode}'; allowed with parts: {', '.join(_WHOLE)}")
     count, kind, product, split, one, zero = _WHOLE[mode]
     m, n, k = _check_shapes(of_a, of_b)
