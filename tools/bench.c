@@ -62,15 +62,11 @@ typedef struct {
 
 static bool parse_count(const command_line *line, const count_option *c)
 {
-    char *end = NULL;
-    const char *text = line->values[c->option];
-    const long value = text ? strtol(text, &end, 10) : c->fallback;
+    long value = c->fallback;
+    const bool is_good = command_number(line->command->options[c->option].name,
+                                        line->values[c->option], c->least, c->most, &value);
     *c->value = (int)value;
-    if (!text || (end != text && *end == '\0' && value >= c->least && value <= c->most))
-        return true;
-    complain("--%s is '%s'; allowed: %d to %d", line->command->options[c->option].name, text,
-             c->least, c->most);
-    return false;
+    return is_good;
 }
 
 static bool parse_counts(const command_line *line, bench *b)

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,7 +181,7 @@ static bool examine_process(finding *f, const char *text)
     char *end;
     reach r;
     const long pid = strtol(text, &end, 10);
-    if (*end || end == text || pid <= 0) {
+    if (*end || end == text || pid <= 0 || pid > INT_MAX) {
         complain("--attach is '%s'; allowed: the number of a process", text);
         return false;
     }

@@ -381,6 +381,11 @@ int main(int count, char **names)
         told = json.loads(result.stdout)
         return told['verdict'], sorted((fact['name'], fact['text']) for fact in told['facts'])
 
+    def test_numbers_of_no_process(self):
+        for bad in ('0', '-1', 'x', '', '1.5', '2147483648', '99999999999999999999'):
+            self.assert_refused(self.tandem('doctor', f'--attach={bad}'), 2,
+                                f"--attach is '{bad}'; allowed: the number of a process")
+
     @STARTS_SYSTEM_PROGRAMS
     def test_libraries(self):
         cublas = library(self.folder, 'real/libcublas.so.13', 'void cublasDgemm_v2(void) {}')
