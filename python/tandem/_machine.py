@@ -28,7 +28,8 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
 
     Returns the dictionary of `tandem plan --json`: "auto" has the mode, "modes" a list with the
     predicted seconds of each; times of a GPU that was not calibrated follow from its properties.
-    Raises ValueError, which names the argument and what is allowed.
+    Raises ValueError, which names the argument and what is allowed, and ImportError where the
+    package lacks its launcher.
     """
     given = {"M": m, "N": n, "K": k}
     options = [f"--routine={routine}"]
@@ -45,7 +46,8 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
 
 def devices() -> list[str]:
     """The GPUs of this machine, a text for each: its name, compute capability and memory. An empty
-    list where there is none, and products run on the host device."""
+    list where there is none, and products run on the host device. Raises ImportError where the
+    package lacks its launcher."""
     facts = _launcher.ask("doctor")["facts"]
     return [
         fact["text"] for fact in facts

@@ -150,6 +150,9 @@ def matmul(a: Any, b: Any, mode: str = "ozaki2", *, out: Any = None, parts: bool
     Returns an m x n array on the stream: nothing waits, but for JAX, whose arrays are made on no
     stream that it would tell. Gradients do not flow through.
 
+    Takes the mode's workspace of device memory meanwhile, at most TANDEM_WORKSPACE
+    (docs/workspace.md); with parts also 16 bytes ("dd") or 12 ("ts") for each element of a and b.
+
     Raises TypeError and ValueError, which name the argument; MemoryError; tandem.Error if the
     device cannot.
     """
@@ -244,9 +247,12 @@ def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: 
     a, b: n x n float64 arrays in device memory, both triangles; b: None for the identity.
     x, d: approximate eigenvectors, one a column, and eigenvalues: n x n and n. None: from the
        array's own library (eigh of PyTorch, CuPy, JAX). The better they are, the smaller the
-       intervals; nothing is assumed of them.
+       intervals; nothing is assumed of them. Where the columns of x do not lie in one piece, a
+       copy of x is made.
     mode: "faithful", "faithful:fp64", or "native" for comparison, of which nothing is proven.
     stream: as for `matmul`. The call waits for it.
+
+    Takes device memory for one n x n matrix, three with b, and a product's workspace meanwhile.
 
     Raises ValueError, which names the argument, tandem.NotProven if there is no bound, MemoryError,
     tandem.Error. The theorem is in include/tandem.h (tandem_verify_symmetric).

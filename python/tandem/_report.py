@@ -117,9 +117,10 @@ def report() -> Report:
     """What was called since the process began, or since `reset`: a table in a notebook, and a
     dictionary.
 
-    Calls are counted from the first `enable` or `report` on. Times are those of the device for the
-    calls that were timed: the first ones of each kind, then one in sixteen. The worst error and the
-    mean one are those since the process began.
+    Calls are counted from the first `enable` or `report` on. Times are seconds of the device, for
+    the calls that were timed: the first ones of each kind, then one in sixteen. The worst error and
+    the mean one are those since the process began, as shares of |A||B|; docs/report-fields.md has
+    all members.
     """
     whole = Report(_read())
     calls = [c for c in map(_since, whole["calls"]) if c["count"] > 0]
