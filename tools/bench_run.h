@@ -37,8 +37,8 @@ typedef struct {
 } bench_label;
 
 /* From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE go to the program that runs, and not to
- * this process: the first as it is, others as SIGKILL. SIGTSTP halts both. Standard input is the program's in every run if it can be read
- * again, as a file can; else that is empty. */
+ * this process: the first as it is, others as SIGKILL. SIGTSTP halts both. Standard input is the
+ * program's in every run if it can be read again, as a file can; else that is empty. */
 void bench_run_open(void);
 
 /* True after such a signal. */
