@@ -163,7 +163,7 @@ static bool examine_named(finding *f, const char *name)
     if (error == ENOENT && name[0] && !strchr(name, '/') &&
         snprintf(here, sizeof here, "./%s", name) < PATH_MAX)
         error = program_find(here, path);
-    if (error == EISDIR || !path[0]) {
+    if (error != 0 && error != EACCES) { /* one that cannot be executed can be looked at */
         complain("cannot examine '%s': %s", name, strerror(error));
         return false;
     }

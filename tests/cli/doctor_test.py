@@ -337,6 +337,8 @@ class Doctor(Case):
     def test_missing_program(self):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
                             'No such file')
+        (self.folder / 'loop').symlink_to('loop')
+        self.assert_refused(self.tandem('doctor', './loop'), 2, "'./loop'", 'symbolic links')
         for folder in ('/tmp', '.', 'tools'):
             self.assert_refused(self.tandem('doctor', folder), 2, f"'{folder}'", 'Is a directory')
 
