@@ -57,12 +57,12 @@ void sheet_hide_if(sheet *s, int column, const char *text)
 
 static int width_of(const sheet *s, int column)
 {
-    size_t width = 0;
+    int width = 0;
     for (int row = 0; row < s->rows; row++) {
-        const size_t length = strlen(cell_at(s, row, column));
+        const int length = visible_width(cell_at(s, row, column));
         if (length > width) width = length;
     }
-    return (int)width;
+    return width;
 }
 
 /* Nothing follows the last text of a row. */
@@ -72,7 +72,7 @@ static void print_row(FILE *out, const sheet *s, int row, const int widths[SHEET
     for (int c = 0; c < s->columns; c++) {
         if (s->is_hidden[c]) continue;
         const char *text = cell_at(s, row, c);
-        const int pad = widths[c] - (int)strlen(text);
+        const int pad = widths[c] - visible_width(text);
         if (!s->is_left[c]) blanks += pad;
         if (text[0]) {
             fprintf(out, "%*s%s", blanks, "", text);

@@ -538,6 +538,13 @@ class Report(unittest.TestCase):
         for content in ("{" + evil, json.dumps({"schema": 1, evil: evil})):
             self.assertNotRegex(self.refusal(content), "[\x00-\x1f\x7f-\x9f]")
 
+    def test_letters_of_several_bytes_take_one_column(self):
+        reason = "mode native"
+        lines = self.tandem(self.write("a", report(
+            [call(site=site, native_reason=reason) for site in ("größer.so", "a.so")])))
+        places = {line.index(reason) for line in lines.stdout.splitlines() if reason in line}
+        self.assertEqual(len(places), 1, lines.stdout)
+
     # ---- for programs ----
 
     def test_csv(self):
