@@ -73,6 +73,8 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     REQUIRE(handle, CUBLAS_STATUS_INVALID_VALUE);
     *handle = NULL;
     REQUIRE(context, CUBLAS_STATUS_NOT_INITIALIZED);
+    /* As that of cuBLAS 13.10, whose work in the legacy stream ends captures that hold it up. */
+    REQUIRE(cudaStreamSynchronize(cudaStreamLegacy) == cudaSuccess, CUBLAS_STATUS_INTERNAL_ERROR);
     pthread_mutex_lock(&hostgpu_handles_lock);
     *handle = take_handle();
     if (*handle) /* all properties start as 0 */

@@ -1,6 +1,6 @@
 /* cudart_memory.c - allocation. Device memory is host memory of the exact size, aligned to 256
- * bytes, so that AddressSanitizer sees what lies beyond; fresh, it is all 0xFF (NaN), so that
- * reading what nobody wrote shows. */
+ * bytes, so that AddressSanitizer sees what lies beyond; fresh, it is NaN as numbers and differs
+ * from word to word, so that reading what nobody wrote shows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "cudart_internal.h"
 #include "settings.h"
 
-enum { ALIGNMENT = 256, UNSET = 0xff, PITCH = 512 };
+enum { ALIGNMENT = 256, PITCH = 512 };
 
 /* Bytes in use of each device: the process's own, or those of all processes that name one file. */
 static atomic_size_t own_used_bytes[HOSTGPU_MAX_DEVICES];
@@ -81,6 +81,18 @@ static cudaError_t allocate_host_range(void **pointer, hostgpu_range *range)
     return cudaSuccess;
 }
 
+/* Words of 64 bits of which the upper 13 are set, as in a NaN, and the lower 48 are drawn: whole
+ * numbers that nobody wrote are not all the same, as they would be if all bits were. */
+static void unset(void *memory, size_t bytes)
+{
+    const uint64_t nan = UINT64_C(0xfff8) << 48, step = UINT64_C(0x9e3779b97f4a7c15);
+    const size_t words = bytes / sizeof(uint64_t);
+    uint64_t *word = memory;
+
+    for (size_t i = 0; i < words; i++) word[i] = nan | (step * (i + 1)) >> 16;
+    memset(word + words, 0xff, bytes % sizeof(uint64_t));
+}
+
 cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
 {
     if (hostgpu_fails(HOSTGPU_FAULT_ALLOCATION)) return cudaErrorMemoryAllocation;
@@ -89,7 +101,7 @@ cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
         atomic_fetch_sub(used_of(range->device), range->bytes);
         return cudaErrorMemoryAllocation;
     }
-    memset(*pointer, UNSET, range->bytes);
+    unset(*pointer, range->bytes);
     return cudaSuccess;
 }
 

@@ -310,14 +310,25 @@ TD_DEVICE bool td_are_tiles_large(const td_target &target)
     return rows * columns > TD_FEW;
 }
 
-/* Finishes members whose choice leaves all of C to repair. If every tile is then made in binary64,
- * or if C is there already, one word says so, and no tile is listed. */
+/* What one word says of a member whose choice leaves all of C to repair: how every tile is made in
+ * binary64, or that C is there already. TD_ROOM_UNKNOWN: tiles are to be listed, as small ones are
+ * worth exact sums, which need to know their lines. */
+TD_DEVICE td_room td_room_of_member(const td_finish &finish)
+{
+    const td_room room = (td_room)finish.choice[blockIdx.z].room;
+    if (room == TD_MADE) return TD_MADE;
+    if (finish.defers_tiles != TD_DEFERS_TO_BINARY64 || !finish.target.open_count)
+        return TD_ROOM_UNKNOWN;
+    if (room == TD_ROOM_UNMEASURED) return TD_ROOM;
+    return td_are_tiles_large(finish.target) ? room : TD_ROOM_UNKNOWN;
+}
+
+/* Finishes members whose choice leaves all of C to repair. If one word says how, no tile is listed.
+ */
 TD_DEVICE void td_defer_tiles(const td_finish &finish)
 {
-    const int room = finish.choice[blockIdx.z].room;
-    if (room == TD_MADE ||
-        (room != TD_ROOM_UNKNOWN && finish.defers_tiles == TD_DEFERS_TO_BINARY64 &&
-         finish.target.open_count && td_are_tiles_large(finish.target))) {
+    const td_room room = td_room_of_member(finish);
+    if (room != TD_ROOM_UNKNOWN) {
         td_open_counts *const counts = finish.target.open_count + blockIdx.z;
         if (blockIdx.x > 0 || threadIdx.x > 0) return;
         counts->dense = td_tiles(finish.target.m) * td_tiles(finish.target.n);

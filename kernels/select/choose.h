@@ -130,12 +130,13 @@ TD_DEVICE td_choice choice_of_lines(const td_choose &c, bool has_lines, int batc
     return choice;
 }
 
-/* The choice of all members after a verdict other than TD_RESIDUES. */
+/* The choice of all members after a verdict other than TD_RESIDUES, which leaves lines unmeasured.
+ */
 TD_DEVICE td_choice choice_of_verdict(const td_rule &p, td_verdict verdict)
 {
     td_choice choice = p.candidate[0];
     leave_to_binary64(&choice);
-    choice.room = verdict == TD_C_IS_MADE ? TD_MADE : TD_ROOM;
+    choice.room = verdict == TD_C_IS_MADE ? TD_MADE : TD_ROOM_UNMEASURED;
     return choice;
 }
 

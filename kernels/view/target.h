@@ -10,8 +10,9 @@
 
 /* What is known of all pairs of lines: nothing; or binary64 may have to scale the elements of some
  * for their sums (../measure/room.h); or it has room for all sums of elements as they are; or all
- * of C is there already, and nothing is to be done. */
-typedef enum { TD_ROOM_UNKNOWN, TD_ROOM_IF_SCALED, TD_ROOM, TD_MADE } td_room;
+ * of C is there already, and nothing is to be done; or sums are of elements as they are since
+ * nobody has measured a line, which a choice alone says. */
+typedef enum { TD_ROOM_UNKNOWN, TD_ROOM_IF_SCALED, TD_ROOM, TD_MADE, TD_ROOM_UNMEASURED } td_room;
 
 /* What a look at a few lines decides before anything else is done (../select/probe.h): residues are
  * worth their time; or cuBLAS makes C, or has made it, before other kernels begin; or sums in

@@ -203,7 +203,7 @@ def plain(frameworks):
 
 def counts_of(report):
     """Calls of a report by function, and how many were emulated."""
-    from coverage import counts_of_calls
+    from seen_calls import counts_of_calls
     seen, emulated = counts_of_calls(report["calls"])
     return {"seen": dict(seen), "emulated": sum(emulated.values())}
 
@@ -381,7 +381,7 @@ def start(check, names, folder):
     """What a check tells; with cuBLAS's log, by function, as `logged`.
 
     Raises Skipped, and RuntimeError with the end of what a process wrote that failed."""
-    from coverage import logged_calls, logged_functions
+    from seen_calls import logged_calls, logged_functions
     blas, lt = (os.path.join(folder, f"{check}-{'-'.join(names)}.{log}") for log in ("blas", "lt"))
     open(blas, "w").close()
     command = [sys.executable, __file__, "--child", check.split(":")[0], *names]

@@ -314,7 +314,7 @@ def run_programs(options, launcher):
 
 def missed_calls(options, run, folder):
     """Calls of a rank that cuBLAS's log has and the rank's report lacks."""
-    from coverage import logged_calls, reported_calls
+    from seen_calls import logged_calls, reported_calls
 
     for program in PROGRAMS:
         logs = [[os.path.join(folder, f"{program}-{rank}.{kind}") for kind in ("blas", "lt")]

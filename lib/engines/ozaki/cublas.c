@@ -63,7 +63,8 @@ static void create_handle(context *c, const functions *f)
                 (int)status);
 }
 
-/* Under the lock. */
+/* Under the lock. While a capture holds up the legacy stream no handle is made: cuBLAS 13.10 works
+ * in that stream to make one, which ends the capture. */
 static bool is_ready(context *c, functions *f)
 {
     if (c->is_refused) return false;
@@ -73,7 +74,7 @@ static bool is_ready(context *c, functions *f)
                                  "that need it run native");
         return false;
     }
-    if (!c->handle) create_handle(c, f);
+    if (!c->handle && !td_stream_is_capturing(cudaStreamLegacy)) create_handle(c, f);
     return c->handle != NULL;
 }
 

@@ -18,7 +18,8 @@
 #include "../../routine/problem.h"
 
 /* Makes the handle of a device, which must be the current one, at the first call. False, said once
- * in the log, if there is no cuBLAS to be had. Safe in any thread and during stream capture. */
+ * in the log, if there is no cuBLAS to be had; or if none was made before a stream that the legacy
+ * stream waits for began to be captured. Safe in any thread and during stream capture. */
 bool td_cublas_ready(td_device *device);
 
 /* Enqueues; the device must be the current one. A single plane of int8 or float, or a single

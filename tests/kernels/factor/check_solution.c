@@ -27,6 +27,7 @@ typedef struct {
     pivot_kind pivots;
     const td_engine *engine;
     uint64_t seed;
+    td_prices prices; /* those of mode auto; 0: the engine's own */
 } system_case;
 
 static const char *text_of(const system_case *c)
@@ -110,7 +111,7 @@ static td_run_status run_within(size_t limit, const system_case *c, data *d)
                           .has_wide_pivots = c->pivots == WIDE_PIVOTS,
                           .info = info,
                           .batch = 1};
-    const td_solve_products by = {c->engine, {0}, {128, 0}};
+    const td_solve_products by = {c->engine, {.prices = c->prices}, {128, 0}};
     const td_run_status status = td_factor_solution(&p, &by, td_device_current(), limit, NULL);
     numbers_download(d->x, of_x, is_complex(c), is_inverse(c) ? a : b);
     device_fetch(&d->info, info, sizeof d->info);
@@ -259,7 +260,8 @@ TEST(lu_factors_solve)
                                    n + 2 * more,
                                    (pivot_kind)(which / 6),
                                    which % 4 == 3 ? &td_engine_ozaki2 : &td_engine_fp64,
-                                   test_seed()};
+                                   test_seed(),
+                                   {0}};
             check_solution(&c);
         }
 }
@@ -282,7 +284,8 @@ TEST(cholesky_factors_solve_and_invert)
                              n + 2 * more,
                              NO_PIVOTS,
                              which & 4 ? &td_engine_ozaki2 : &td_engine_fp64,
-                             test_seed()};
+                             test_seed(),
+                             {0}};
             check_solution(&c);
             c.kind = TD_CHOLESKY_INVERT;
             c.k = 0;
@@ -294,13 +297,44 @@ TEST(cholesky_factors_solve_and_invert)
 TEST(large_factors_invert)
 {
     const int n = 1100;
-    system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,    TD_LOWER, n, 0, n + 1, 1,
-                     NO_PIVOTS,          &td_engine_fp64, test_seed()};
+    system_case c = {TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N,     TD_LOWER, n, 0, n + 1, 1,
+                     NO_PIVOTS,          &td_engine_fp64, test_seed(), {0}};
     if (!test_is_brief()) check_inverse(&c);
     c.triangle = TD_UPPER;
     c.n = c.lda = test_is_brief() ? 270 : 530;
     c.type = TD_COMPLEX_BINARY64;
     check_inverse(&c);
+}
+
+/* As mode auto has them: products are probed, which leaves each to binary64. Orders are a little
+ * more than tiles are large, so that the last ones of a triangle have few elements. */
+TEST(products_of_an_inverse_are_probed)
+{
+    static const td_prices prices = {.binary64 = 1,
+                                     .late = 1,
+                                     .sums = 1,
+                                     .few = 14 * 64,
+                                     .more = 64,
+                                     .estimate = 64,
+                                     .measure = 64,
+                                     .is_unscaled = 1};
+    static const int orders[] = {65, 66, 129, 130, 258};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        for (int which = 0; which < 4; which++) {
+            const system_case c = {TD_CHOLESKY_INVERT,
+                                   types[which % 2],
+                                   TD_OP_N,
+                                   which & 2 ? TD_UPPER : TD_LOWER,
+                                   orders[i],
+                                   0,
+                                   orders[i],
+                                   1,
+                                   NO_PIVOTS,
+                                   &td_engine_ozaki2,
+                                   test_seed(),
+                                   prices};
+            check_inverse(&c);
+        }
 }
 
 /* A call that would take more than it may leaves all as it was. */
@@ -318,7 +352,8 @@ TEST(memory_has_a_limit)
                                100,
                                is_solve ? PIVOTS : NO_PIVOTS,
                                &td_engine_fp64,
-                               test_seed()};
+                               test_seed(),
+                               {0}};
         data d = make_data(&c);
         const td_run_status status = run_within(1000, &c, &d);
         CHECK(status == TD_RUN_NO_MEMORY && d.info == -1, "status %d, info %d", (int)status,
@@ -348,7 +383,8 @@ TEST(complex_products_need_little_memory)
                                FACTORS,
                                is_lu ? PIVOTS : NO_PIVOTS,
                                &td_engine_fp64,
-                               test_seed() + (uint64_t)i};
+                               test_seed() + (uint64_t)i,
+                               {0}};
         data d = make_data(&c);
         run(&c, &d);
         number *const wanted = d.x;
@@ -366,8 +402,8 @@ TEST(info_is_the_first_zero)
 {
     for (int first = 0; first < 300; first = (test_is_brief() ? 40 : 3) * first + 1) {
         const system_case c = {
-            TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,    TD_UPPER, 300, 0, 300, 1,
-            NO_PIVOTS,          &td_engine_fp64,  test_seed()};
+            TD_CHOLESKY_INVERT, types[first % 2], TD_OP_N,     TD_UPPER, 300, 0, 300, 1,
+            NO_PIVOTS,          &td_engine_fp64,  test_seed(), {0}};
         data d = make_data(&c);
         d.a[first * 301] = -0.0;
         d.a[299 * 301] = 0.0;
@@ -380,8 +416,8 @@ TEST(info_is_the_first_zero)
 /* Zeros of U divide, and NaN spread, as they do in LAPACK; info says nothing of that. */
 TEST(singular_factors_give_what_is_no_number)
 {
-    const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,         4,
-                           70,          70,          PIVOTS,  &td_engine_fp64, test_seed()};
+    const system_case c = {TD_LU_SOLVE, TD_BINARY64, TD_OP_N, TD_LOWER,        70,          4,
+                           70,          70,          PIVOTS,  &td_engine_fp64, test_seed(), {0}};
     data d = make_data(&c);
     d.a[69 * 71] = 0.0;
     run(&c, &d);
@@ -398,10 +434,10 @@ TEST(bits_are_the_same_everywhere)
 {
     const system_case solution = {
         TD_LU_SOLVE, TD_COMPLEX_BINARY64, TD_OP_T, TD_LOWER, 200, 9, 200, 200,
-        PIVOTS,      &td_engine_fp64,     5};
+        PIVOTS,      &td_engine_fp64,     5,       {0}};
     const system_case inverse = {
         TD_CHOLESKY_INVERT, TD_BINARY64,     TD_OP_N, TD_LOWER, 600, 0, 600, 1,
-        NO_PIVOTS,          &td_engine_fp64, 6};
+        NO_PIVOTS,          &td_engine_fp64, 6,       {0}};
     data x = make_data(&solution), y = make_data(&inverse);
     run(&solution, &x);
     run(&inverse, &y);

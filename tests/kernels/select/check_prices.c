@@ -4,6 +4,7 @@
 #include "tests/support/test.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "lib/cuda/device.h"
 #include "tests/kernels/support/checked.h"
@@ -91,6 +92,47 @@ TEST(binary64_for_nothing)
     problem_free(&p);
 }
 
+/* What the next products work in holds no zeros: words that are NaN, and no two the same. */
+static void soil_workspace(size_t bytes)
+{
+    const td_device *device = td_device_current();
+    uint32_t *words = test_memory(bytes);
+    void *memory;
+    for (size_t i = 0; i < bytes / sizeof *words; i++)
+        words[i] = 0xfff80000u | (uint32_t)(i * 0x9e3779b9u) >> 16;
+    CHECK_CUDA(cudaMallocFromPoolAsync(&memory, bytes, device->pool, NULL));
+    CHECK_CUDA(cudaMemcpy(memory, words, bytes, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaFreeAsync(memory, NULL));
+    CHECK_CUDA(cudaStreamSynchronize(NULL));
+    free(words);
+}
+
+/* Where a probe leaves all to binary64 no line is measured. So none is asked for, also where the
+ * last tiles of C have no more elements than are worth exact sums. */
+TEST(a_probe_leaves_no_lines)
+{
+    static const struct {
+        int64_t m, n;
+    } sizes[] = {{65, 72}, {68, 66}, {129, 129}, {193, 70}, {8, 1}, {64, 64}, {3, 200}};
+    td_prices probed = free_and_unscaled;
+    probed.measure = 64;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const product of =
+            product_varied(i % 2 ? "wide 2" : "uniform", sizes[i].m, sizes[i].n, 200, 0);
+        problem p = problem_make(&of);
+        soil_workspace((size_t)1 << 24);
+        outcome r = run(&p, probed, 0);
+        test_matrix want = sums_in_binary64(&p);
+        CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
+              "%d moduli, %d elements in binary64: %s", (int)r.counted.planes,
+              (int)r.counted.repaired, product_text(&of));
+        check_equal(&p, &r.c, &want, "fp64");
+        matrix_free(&r.c);
+        matrix_free(&want);
+        problem_free(&p);
+    }
+}
+
 /* Leaves of a matrix what is at most 8 from its diagonal. */
 static void keep_band(test_matrix *x)
 {
@@ -157,6 +199,51 @@ TEST(binary64_at_any_price)
         CHECK(r.counted.planes > 0, "all in binary64: %s", product_text(&of));
         check_errors(&p, &r.c);
         matrix_free(&r.c);
+        problem_free(&p);
+    }
+}
+
+/* From 1 to 2^20, small ones as often as large ones. */
+static int32_t any_price(test_random *r) { return (int32_t)exp2(20.0 * random_uniform(r)); }
+
+static td_prices any_prices(test_random *r)
+{
+    return (td_prices){.binary64 = any_price(r),
+                       .late = any_price(r),
+                       .sums = any_price(r),
+                       .few = any_price(r),
+                       .more = any_price(r),
+                       .wide = any_price(r),
+                       .wide_from = random_int(r, 10, 20),
+                       .apart = any_price(r),
+                       .estimate = any_price(r),
+                       .measure = random_int(r, 0, 2) ? any_price(r) : 0,
+                       .has_inner_branch = random_int(r, 0, 1),
+                       .is_unscaled = 1,
+                       .is_probed = random_int(r, 0, 1)};
+}
+
+/* Whatever the prices make the data choose, with a probe and without. Sums of elements as they are
+ * do not leave binary64's range. */
+TEST(any_prices_will_do)
+{
+    static const char *const data[] = {"uniform",  "both signs", "wide 1",   "wide 2",
+                                       "wide 4",   "constant",   "graded",   "lines apart",
+                                       "rising",   "crossing",   "zeros",    "cancelling",
+                                       "one huge", "integers",   "wide 0.5", "circulant"};
+    const uint64_t seed = test_seed();
+    for (int i = 0; i < test_cases(200); i++) {
+        test_random r = random_start(seed + (uint64_t)i);
+        const char *const kind = data[random_int(&r, 0, sizeof data / sizeof *data - 1)];
+        const int most = random_int(&r, 0, 1) ? 300 : 70;
+        product of = product_varied(kind, random_int(&r, 1, most), random_int(&r, 1, most),
+                                    random_int(&r, 1, 400), i);
+        of.seed = seed + (uint64_t)i;
+        problem p = problem_make(&of);
+        soil_workspace((size_t)1 << 24);
+        outcome got = run(&p, any_prices(&r), 0);
+        check_errors(&p, &got.c);
+        matrix_free(&got.c);
         problem_free(&p);
     }
 }

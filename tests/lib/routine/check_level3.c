@@ -159,6 +159,35 @@ TEST(routines_are_products)
     }
 }
 
+/* As mode auto may have ozaki2: a probe leaves all to binary64, which then makes what mode fp64
+ * does, and knows nothing of lines that nobody has measured. */
+TEST(what_a_probe_leaves_is_as_in_fp64)
+{
+    const mode *const fp64 = tested;
+    mode probed = mode_of_family("ozaki2");
+    probed.prices = (td_prices){.binary64 = 1,
+                                .late = 1,
+                                .sums = 1,
+                                .few = 14 * 64,
+                                .more = 64,
+                                .estimate = 64,
+                                .measure = 64,
+                                .is_unscaled = 1};
+    for (int i = 0; fp64->is_binary64 && i < test_cases(cases); i++) {
+        routine_case c = routine_make(first_seed + (uint64_t)i);
+        const td_problem p = routine_problem(&c);
+        matrix want = compute(&c, p, &c.a, &c.b, &c.c, false);
+        tested = &probed;
+        matrix got = compute(&c, p, &c.a, &c.b, &c.c, i % 2 != 0);
+        tested = fp64;
+        CHECK(memcmp(got.at, want.at, matrix_count(&got) * sizeof(number)) == 0,
+              "other bits than in mode fp64: %s", case_text(&c));
+        free(got.at);
+        free(want.at);
+        routine_free(&c);
+    }
+}
+
 int main(int argc, char **argv)
 {
     test_take_cases(argc, argv, &cases, &first_seed);

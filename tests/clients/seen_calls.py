@@ -1,7 +1,8 @@
 """Which FP64 products of PyTorch, CuPy, JAX and a cuSOLVER program Tandem sees, against what
 cuBLAS's own log shows, and how exact results are.
 
-usage: coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] LIBRARY [WORK ...]
+usage: seen_calls.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] LIBRARY
+                     [WORK ...]
 
 LIBRARY is libtandem.so; PROGRAM is tests/clients/solver of the build, whose libcusolver is in
 FOLDER (that of Python's package nvidia, if there is one). Each piece of work runs in two processes
@@ -335,7 +336,7 @@ def nvidia_folder():
 
 def main():
     parser = argparse.ArgumentParser(
-        usage="coverage.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] "
+        usage="seen_calls.py [--mode MODE] [--jobs N] [--solver PROGRAM] [--folder FOLDER] "
         "LIBRARY [WORK ...]")
     parser.add_argument("--run", help=argparse.SUPPRESS)
     parser.add_argument("--mode", default="ozaki2")
