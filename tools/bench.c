@@ -221,7 +221,6 @@ static void free_runs(bench *b)
 static int measure(bench *b, result_file files[RESULT_FILES])
 {
     int status = 1;
-    bench_run_open();
     b->drops_input = bench_run_drops_input();
     if (b->drops_input)
         warn_of(
@@ -263,6 +262,7 @@ static int run(const command_line *line)
     if (!parse_modes(&b, modes ? modes : default_modes) || !parse_counts(line, &b) ||
         !launch_read_options(&o, false) || !result_files_open(files, RESULT_FILES, line))
         return EXIT_USAGE;
+    bench_run_open();
     if (!(kept ? open_kept(kept, folder) : open_temporary(folder))) return EXIT_USAGE;
     warn_of_variables(&o);
     b.has_rules = o.rules.text[0];

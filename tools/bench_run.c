@@ -21,7 +21,8 @@
 
 /* ---- signals ---- */
 
-static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+/* SIGPIPE is that of a reader of this process's own lines who is gone. */
+static const int stopping[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 enum { STOPPING = sizeof stopping / sizeof *stopping };
 
 enum { PATIENCE_SECONDS = 5 }; /* from SIGTERM to SIGKILL */
@@ -29,6 +30,7 @@ enum { PATIENCE_SECONDS = 5 }; /* from SIGTERM to SIGKILL */
 static volatile sig_atomic_t stops;
 static volatile sig_atomic_t is_late; /* what runs now has taken longer than it may */
 static volatile pid_t running;        /* leads a process group of its own; 0: nothing runs */
+static volatile double halted;        /* seconds for which what runs was halted */
 static off_t input_start;             /* in standard input; -1: it can be read once at most */
 
 /* A program that has stopped itself, because it wants the terminal, must go on to hear of the
@@ -56,6 +58,23 @@ static void end_late(int signal)
     is_late = 1;
 }
 
+/* The terminal's Ctrl-Z reaches this process alone: the program halts with it, and its time. */
+static void halt(int signal)
+{
+    const int saved_errno = errno;
+    const double start = clock_seconds();
+    const struct itimerval off = {0};
+    struct itimerval left;
+    (void)signal;
+    setitimer(ITIMER_REAL, &off, &left);
+    if (running) kill(-running, SIGSTOP);
+    raise(SIGSTOP);
+    if (running) kill(-running, SIGCONT);
+    setitimer(ITIMER_REAL, &left, NULL);
+    halted += clock_seconds() - start;
+    errno = saved_errno;
+}
+
 static void set_timer(int seconds)
 {
     const struct itimerval when = {.it_value.tv_sec = seconds,
@@ -65,13 +84,20 @@ static void set_timer(int seconds)
 
 bool bench_run_is_stopped(void) { return stops; }
 
-void bench_run_open(void)
+/* What whoever started this process ignores stays ignored. */
+static void handle(int signal, void (*handler)(int))
 {
     struct sigaction before;
-    const struct sigaction action = {.sa_handler = stop}, late = {.sa_handler = end_late};
-    for (int i = 0; i < STOPPING; i++)
-        if (sigaction(stopping[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaction(stopping[i], &action, NULL);
+    const struct sigaction action = {.sa_handler = handler};
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(signal, &action, NULL);
+}
+
+void bench_run_open(void)
+{
+    const struct sigaction late = {.sa_handler = end_late};
+    for (int i = 0; i < STOPPING; i++) handle(stopping[i], stop);
+    handle(SIGTSTP, halt);
     sigaction(SIGALRM, &late, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* to hear of processes that outlive the program */
     input_start = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -87,6 +113,7 @@ static void set_blocked(bool are_blocked)
 {
     sigset_t set;
     sigemptyset(&set);
+    sigaddset(&set, SIGTSTP);
     for (int i = 0; i < STOPPING; i++) sigaddset(&set, stopping[i]);
     sigprocmask(are_blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
@@ -147,14 +174,17 @@ static bool runs_on(pid_t group)
     return true;
 }
 
-/* Starts the program and waits for its end; false with errno set if there can be no process. */
+/* Starts the program and waits for its end; false with errno set if there can be no process, or a
+ * signal to stop came before. */
 static bool time_process(const bench_program *p, const char *mode, int out, int err, bench_run *run)
 {
     if (input_start >= 0) lseek(STDIN_FILENO, input_start, SEEK_SET);
     is_late = 0;
     set_blocked(true);
+    halted = 0.0;
+    errno = EINTR;
     const double start = clock_seconds();
-    const pid_t child = fork();
+    const pid_t child = stops ? -1 : fork();
     if (child == 0) become(p, mode, out, err);
     if (child > 0) setpgid(child, child);
     running = child > 0 ? child : 0;
@@ -168,7 +198,7 @@ static bool time_process(const bench_program *p, const char *mode, int out, int 
     while (waitpid(child, &run->status, 0) < 0 && errno == EINTR) {
     }
     running = 0;
-    run->wall_seconds = clock_seconds() - start;
+    run->wall_seconds = clock_seconds() - start - halted;
     set_timer(0);
     run->is_late = is_late;
     run->has_left_processes = runs_on(child);

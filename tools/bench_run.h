@@ -36,9 +36,9 @@ typedef struct {
     char stem[BENCH_STEM_BYTES]; /* of its files' names */
 } bench_label;
 
-/* From now on SIGINT, SIGTERM and SIGHUP go to the program that runs, and not to this process: the
- * first as it is, others as SIGKILL. Standard input is the program's in every run if it can be read
- * again, as a file can; else that is empty. */
+/* From now on SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGPIPE go to the program that runs, and not to
+ * this process: the first as it is, others as SIGKILL. SIGTSTP halts both. Standard input is the
+ * program's in every run if it can be read again, as a file can; else that is empty. */
 void bench_run_open(void);
 
 /* True after such a signal. */

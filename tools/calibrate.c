@@ -17,7 +17,6 @@
 #include "lib/cuda/device.h"
 #include "tools/calibrate.h"
 #include "tools/clock.h"
-#include "tools/machine.h"
 #include "tools/measure.h"
 #include "tools/tandem.h"
 
@@ -304,18 +303,15 @@ static measure_size find_size(const td_card *card, double seconds)
  * have. */
 static bool open_device(work *w, int device, double seconds)
 {
-    const char *reason = "there is no such device";
+    const char *reason;
     td_card card;
     w->deadline = clock_seconds() + (1.0 - routine_share) * seconds;
-    if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, &card)) {
+    if (measure_choose(device, &card, &reason)) {
         w->size = find_size(&card, seconds);
         w->measure = measure_open(w->size, &reason);
     }
     if (!w->measure) {
-        machine m;
-        machine_query(&m);
-        return complain("device %d cannot be measured: %s", device,
-                        m.device_count ? reason : m.reason);
+        return complain("device %d cannot be measured: %s", device, reason);
     }
     td_model_make(&w->model, &card);
     memset(w->model.factors, 0, sizeof w->model.factors);

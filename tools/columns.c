@@ -26,8 +26,8 @@ value value_number(double number)
 
 static void show(const column *c, const value *v, char shown[VALUE_TEXT_BYTES])
 {
-    if (v->kind == NO_VALUE)
-        snprintf(shown, VALUE_TEXT_BYTES, "%s", c->none ? c->none : "-");
+    if (v->kind == NO_VALUE) /* a text that is missing may be silent, a number is not known */
+        snprintf(shown, VALUE_TEXT_BYTES, "%s", c->is_left && c->silence ? c->silence : "-");
     else if (v->kind == TEXT_VALUE)
         snprintf(shown, VALUE_TEXT_BYTES, "%s", v->text);
     else if (v->kind == COUNT_VALUE)

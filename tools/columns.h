@@ -28,8 +28,7 @@ enum { SHORT_NUMBER = -1, SCIENTIFIC = -2 };
 typedef struct {
     const char *title;   /* in sheets; NULL: files alone have the column */
     const char *name;    /* in files; NULL: sheets alone have it */
-    const char *silence; /* where all cells are this, sheets do without it; NULL: never */
-    const char *none;    /* what sheets show for no value; NULL: "-" */
+    const char *silence; /* where all cells are this or "-", sheets lack it; NULL: never */
     int decimals;        /* of its numbers in sheets; SHORT_NUMBER, SCIENTIFIC */
     bool is_left;
     value (*of)(const void *row);

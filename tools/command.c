@@ -109,6 +109,34 @@ static void list_options(const command *c, struct option list[COMMAND_OPTIONS + 
     list[count + 1] = (struct option){0};
 }
 
+/* What was given beside an option that takes less than that, as it was written; NULL if nothing
+ * was. */
+static const char *find_surplus(const command_line *line, const command_alone *alone)
+{
+    static char text[64];
+    for (int i = 0; i < COMMAND_OPTIONS; i++) {
+        if (!line->values[i] || i == alone->option) continue;
+        snprintf(text, sizeof text, "--%s", line->command->options[i].name);
+        if (!strstr(alone->with, text)) return text;
+    }
+    return line->count > 0 ? line->arguments[0] : NULL;
+}
+
+/* False, after a line that names what is too much, if an option was given with what it would leave
+ * without effect. */
+static bool fits_together(const command_line *line)
+{
+    const command *c = line->command;
+    for (const command_alone *a = c->alone; a->with; a++) {
+        const char *surplus = line->values[a->option] ? find_surplus(line, a) : NULL;
+        if (!surplus) continue;
+        complain("unexpected '%s'; tandem %s --%s takes %s%snothing else", surplus, c->name,
+                 c->options[a->option].name, a->with, a->with[0] ? ", and " : "");
+        return false;
+    }
+    return true;
+}
+
 int command_execute(const command *c, int argc, char **argv)
 {
     struct option list[COMMAND_OPTIONS + 2];
@@ -129,6 +157,7 @@ int command_execute(const command *c, int argc, char **argv)
     }
     line.arguments = argv + optind;
     line.count = argc - optind;
+    if (!fits_together(&line)) return EXIT_USAGE;
     if (c->most < 0 || line.count <= c->most) return c->run(&line);
     return usage_error("unexpected argument '%s'; tandem %s takes %s", line.arguments[c->most],
                        c->name, c->most ? c->arguments : "none");

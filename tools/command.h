@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { COMMAND_OPTIONS = 10 };
+enum { COMMAND_OPTIONS = 10, COMMAND_ALONE = 5 };
 
 typedef struct {
     const char *name; /* without its dashes */
@@ -13,6 +13,12 @@ typedef struct {
     const char *argument;
     const char *summary;
 } command_option;
+
+/* An option with which a command does something else, so that most others have no effect. */
+typedef struct {
+    int option;       /* its place */
+    const char *with; /* the options that go with it: "--json or --markdown"; "": none */
+} command_alone;
 
 typedef struct command command;
 
@@ -32,6 +38,8 @@ struct command {
     const char *summary;   /* one line */
     const char *details;   /* sentences, or "" */
     command_option options[COMMAND_OPTIONS];
+    /* such options are refused beside arguments and other options; the last one's `with` is NULL */
+    command_alone alone[COMMAND_ALONE];
     int (*run)(const command_line *line); /* returns the exit status */
 };
 

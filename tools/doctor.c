@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,13 @@ static void examine_machine(finding *f)
 /* False, after a line that says why, if there is no such file. */
 static bool examine_named(finding *f, const char *name)
 {
-    char path[PATH_MAX], installed[PATH_MAX];
-    const int error = program_find(name, path);
+    char path[PATH_MAX], here[PATH_MAX], installed[PATH_MAX];
+    int error = program_find(name, path);
     /* A file of this folder, though `tandem run` would want it with its path. */
-    if (error == ENOENT && !strchr(name, '/') && access(name, R_OK) == 0)
-        snprintf(path, sizeof path, "./%s", name);
-    if (error == EISDIR || !path[0])
+    if (error == ENOENT && name[0] && !strchr(name, '/') &&
+        snprintf(here, sizeof here, "./%s", name) < PATH_MAX)
+        error = program_find(here, path);
+    if (error != 0 && error != EACCES) /* one that cannot be executed can be looked at */
         return complain("cannot examine '%s': %s", name, strerror(error));
     machine m;
     machine_query(&m);
@@ -177,7 +179,7 @@ static bool examine_process(finding *f, const char *text)
     char *end;
     reach r;
     const long pid = strtol(text, &end, 10);
-    if (*end || end == text || pid <= 0)
+    if (*end || end == text || pid <= 0 || pid > INT_MAX)
         return complain("--attach is '%s'; allowed: the number of a process", text);
     if (!reach_print(f->facts, pid, &r)) return false;
     if (r.uncertain > 0)
@@ -231,27 +233,24 @@ static void print_text(const finding *f, const char *facts)
 
 enum { WANTS_JSON, WANTS_ENTRIES, WANTS_MARKDOWN, ATTACH };
 
-/* The exit status: what is asked for must fit together. */
-static int run_entries(const command_line *line)
+static void print_entries(const command_line *line)
 {
-    if (line->count > 0 || (line->values[WANTS_JSON] && line->values[WANTS_MARKDOWN]))
-        return usage_error("doctor --entries takes --json or --markdown, and no program");
     if (line->values[WANTS_JSON])
         entries_print_json();
     else if (line->values[WANTS_MARKDOWN])
         entries_print_markdown();
     else
         entries_print_lines();
-    return 0;
 }
 
 static int run(const command_line *line)
 {
-    if (line->values[WANTS_ENTRIES]) return run_entries(line);
+    if (line->values[WANTS_ENTRIES]) {
+        print_entries(line);
+        return 0;
+    }
     if (line->values[WANTS_MARKDOWN])
         return usage_error("doctor --markdown goes with --entries alone");
-    if (line->values[ATTACH] && line->count > 0)
-        return usage_error("doctor --attach takes no program");
     finding f = {.verdict = PRELOAD_FAILS};
     char *facts = NULL;
     size_t length = 0;
@@ -286,5 +285,8 @@ const command command_doctor = {
                                     "with --entries, write docs/entries.md instead"},
                 [ATTACH] = {"attach", "NUMBER",
                             "say what attaching Tandem to the process of this number would reach"}},
+    .alone = {{WANTS_ENTRIES, "--json or --markdown"},
+              {WANTS_MARKDOWN, "--entries"},
+              {ATTACH, "--json"}},
     .run = run,
 };

@@ -42,5 +42,6 @@ const command command_help = {
                 [WANTS_BASH] = {"bash", NULL, "write the completion for bash instead"},
                 [WANTS_ZSH] = {"zsh", NULL, "the same for zsh"},
                 [WANTS_FISH] = {"fish", NULL, "the same for fish"}},
+    .alone = {{WANTS_MANUAL, ""}, {WANTS_BASH, ""}, {WANTS_ZSH, ""}, {WANTS_FISH, ""}},
     .run = run,
 };

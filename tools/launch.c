@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/verify/failures.h"
@@ -93,12 +94,16 @@ static bool set_preload(bool is_host_device)
  * PATH. */
 static bool is_in_this_folder(const char *name)
 {
-    return name[0] && !strchr(name, '/') && access(name, F_OK) == 0;
+    struct stat info;
+    return !strchr(name, '/') && stat(name, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 int launch_refuse(const char *name, int error)
 {
-    if (error != ENOENT || !is_in_this_folder(name))
+    char path[PATH_MAX];
+    if (error == ENOENT && program_find(name, path) == 0)
+        complain("cannot run '%s': the interpreter or the loader that it names is not there", name);
+    else if (error != ENOENT || !is_in_this_folder(name))
         complain("cannot run '%s': %s", name, strerror(error));
     else if (access(name, X_OK) == 0)
         complain("cannot run '%s': it is not in PATH; write ./%s for the one in this folder", name,

@@ -12,6 +12,7 @@
 #include "lib/engines/solve/solve.h"
 #include "lib/loader/originals.h"
 #include "lib/engines/native_call.h"
+#include "tools/machine.h"
 
 /* Random numbers are made once and repeated; a prime period, so that lines of matrices differ. */
 enum { PERIOD = 4194301, SERIES = 3, MOST_CALLS = 2000 };
@@ -99,13 +100,29 @@ static bool allocate(int64_t elements, double **memory)
     return td_cuda_ok(cudaMalloc((void **)memory, (size_t)elements * sizeof **memory));
 }
 
+static const char no_kernels[] = "no device that runs Tandem's kernels";
+
+bool measure_choose(int device, td_card *card, const char **reason)
+{
+    static machine m; /* the reason is a text of it */
+    int count = 0;
+    *reason = no_kernels;
+    if (td_cuda_ok(cudaSetDevice(device)) && td_device_card(device, card))
+        return td_device_current() != NULL;
+    *reason = "there is no such device";
+    if (td_cuda_ok(cudaGetDeviceCount(&count)) && count > 0) return false;
+    machine_query(&m);
+    if (m.device_count == 0) *reason = m.reason;
+    return false;
+}
+
 measure *measure_open(measure_size size, const char **reason)
 {
     measure *m = calloc(1, sizeof *m);
     *reason = "out of memory";
     if (!m) return NULL;
     m->size = size;
-    *reason = "no device that runs Tandem's kernels";
+    *reason = no_kernels;
     m->device = td_device_current();
     if (!m->device || !td_cuda_ok(cudaEventCreate(&m->start)) ||
         !td_cuda_ok(cudaEventCreate(&m->stop)) ||

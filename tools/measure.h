@@ -13,6 +13,10 @@ typedef struct {
     int64_t operands, result;
 } measure_size;
 
+/* Makes the GPU with CUDA's number `device` the current one, and says what it is. False, with the
+ * reason, if there is none of that number that Tandem's kernels run on. */
+bool measure_choose(int device, td_card *card, const char **reason);
+
 /* For products that are no larger. NULL if the device or cuBLAS is not to be had; reason then says
  * why (a string that stays). */
 measure *measure_open(measure_size size, const char **reason);

@@ -61,5 +61,6 @@ const command command_modes = {
         "2^-1074, and `ts`, `dd` and `d+s` round twice.",
     .options = {[WANTS_NAMES] = {"names", NULL, "print the names alone, one a line"},
                 [WANTS_JSON] = {"json", NULL, "print them as JSON"}},
+    .alone = {{WANTS_NAMES, ""}},
     .run = run,
 };

@@ -91,5 +91,6 @@ const command command_options = {
     .details = "",
     .options = {[WANTS_MARKDOWN] = {"markdown", NULL, "write the table of docs/options.md instead"},
                 [WANTS_JSON] = {"json", NULL, "print them as JSON"}},
+    .alone = {{WANTS_MARKDOWN, ""}},
     .run = run,
 };

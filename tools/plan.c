@@ -274,20 +274,9 @@ static const column columns_of_routines[] = {
     {0},
 };
 
-/* Whatever else was given would have no effect. */
-static bool wants_routines_alone(const command_line *line)
-{
-    bool is_alone = line->count == 0;
-    for (int i = 0; i < COMMAND_OPTIONS; i++)
-        if (line->values[i] && i != PLAN_WANTS_ROUTINES && i != PLAN_WANTS_JSON) is_alone = false;
-    if (!is_alone) complain("plan --routines takes --json, and nothing else");
-    return is_alone;
-}
-
 /* Returns the exit status. */
 static int print_routines(const command_line *line)
 {
-    if (!wants_routines_alone(line)) return EXIT_USAGE;
     plan_routine routines[TD_ROUTINE_COUNT];
     const void *rows[TD_ROUTINE_COUNT];
     table t = {.columns = columns_of_routines, .rows = rows};
@@ -353,5 +342,6 @@ const command command_plan = {
                 [PLAN_SIDE] = {"side", "SIDE", "L or R: where dsymm, dtrmm and dtrsm have their A"},
                 [PLAN_WANTS_ROUTINES] = {"routines", NULL,
                                          "list the routines that can be planned"}},
+    .alone = {{PLAN_WANTS_ROUTINES, "--json"}},
     .run = run,
 };

@@ -47,7 +47,8 @@ bool plan_find_routine(const char *name, plan_routine *found)
         const char *const text = known[i].name.text;
         *found = known[i];
         if (!name || strcmp(text, name) == 0) return true;
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", text);
+        snprintf(names + used, sizeof names - used, "%s%.*s", used ? ", " : "",
+                 (int)sizeof known->name.text, text); /* so that compilers see that it fits */
         td_nearest_offer(&search, text);
     }
     return complain("--routine is '%s'; allowed: %s%s", name, names,

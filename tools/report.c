@@ -207,5 +207,6 @@ const command command_report = {
                 [FIELDS] = {"fields", NULL, "write docs/report-fields.md: what a report has"},
                 [SCHEMA] = {"schema", NULL,
                             "write docs/report.schema.json: the same for programs"}},
+    .alone = {{FIELDS, ""}, {SCHEMA, ""}},
     .run = run,
 };

@@ -22,9 +22,7 @@ static value value_of_INTEGER(long long x) { return (value){.kind = COUNT_VALUE,
 #define LOOK_SHORT    SHORT_NUMBER, false
 #define LOOK_FIXED(n) n, false
 
-/* Cells without a value are silent. */
-#define ROW(id, title, name, silence, kind)                                                        \
-    {title, name, silence, silence, LOOK_##kind, column_##id},
+#define ROW(id, title, name, silence, kind) {title, name, silence, LOOK_##kind, column_##id},
 
 /* ---- of the reports alone ---- */
 

@@ -18,11 +18,11 @@ static bool open_one(result_file *f, const command_line *line)
                     line->command->options[f->option].name, f->name, td_file_reason(errno));
 }
 
-/* What is written in place, such as /dev/null, takes several. */
+/* A stream, such as /dev/null, takes several. */
 static bool are_one(const result_file *a, const result_file *b)
 {
     if (!a->name || !b->name || is_stdout(a) != is_stdout(b)) return false;
-    return is_stdout(a) || (!a->file.is_in_place && strcmp(a->file.path, b->file.path) == 0);
+    return is_stdout(a) || (!a->file.is_stream && strcmp(a->file.path, b->file.path) == 0);
 }
 
 bool result_files_open(result_file files[], int count, const command_line *line)

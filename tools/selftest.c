@@ -3,13 +3,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <cuda_runtime_api.h>
-
 #include "include/tandem.h"
 #include "lib/cuda/device.h"
-#include "lib/model/device_model.h"
 #include "tools/calibrate.h"
 #include "tools/doctor.h"
+#include "tools/measure.h"
 #include "tools/result_file.h"
 #include "tools/selftest_products.h"
 #include "tools/selftest_speed.h"
@@ -80,28 +78,24 @@ static void print_report(FILE *out, const void *results)
     fwrite(t->text, 1, t->length, out);
 }
 
-/* A device that Tandem's kernels run on; without one there is only the doctor's part. */
-static bool find_device(selftest *t)
-{
-    return td_cuda_ok(cudaSetDevice(t->device)) && td_device_card(t->device, &t->card) &&
-           td_device_current();
-}
-
 static bool make_report(selftest *t)
 {
     FILE *out = open_memstream(&t->text, &t->length);
     if (!out) return false;
-    const bool has_device = find_device(t);
+    const char *reason;
+    const bool has_device = measure_choose(t->device, &t->card, &reason);
     if (!has_device) snprintf(t->card.name, sizeof t->card.name, "no device");
     t->is_host = has_device && strcmp(t->card.name, TD_HOST_CARD) == 0;
     t->is_passed = true;
     print_start(t, out);
     head(out, "this machine");
     conclude(t, out, doctor_print(out));
-    if (has_device)
+    if (has_device) {
         check_device(t, out);
-    else
+    } else {
+        fprintf(out, "device %d cannot be tested: %s\n", t->device, reason);
         conclude(t, out, false);
+    }
     fprintf(out, "\nverdict: %s\n",
             t->is_passed ? "all passed" : "FAILED: the lines above say what");
     return fclose(out) == 0;

@@ -48,19 +48,21 @@ bool sheet_set(sheet *s, int column, const char *text)
 void sheet_hide_if(sheet *s, int column, const char *text)
 {
     bool is_silent = true;
-    for (int row = 1; row < s->rows; row++)
-        is_silent = is_silent && strcmp(cell_at(s, row, column), text) == 0;
+    for (int row = 1; is_silent && row < s->rows; row++) {
+        const char *cell = cell_at(s, row, column);
+        is_silent = strcmp(cell, text) == 0 || strcmp(cell, "-") == 0;
+    }
     s->is_hidden[column] = is_silent;
 }
 
 static int width_of(const sheet *s, int column)
 {
-    size_t width = 0;
+    int width = 0;
     for (int row = 0; row < s->rows; row++) {
-        const size_t length = strlen(cell_at(s, row, column));
+        const int length = visible_width(cell_at(s, row, column));
         if (length > width) width = length;
     }
-    return (int)width;
+    return width;
 }
 
 /* Nothing follows the last text of a row. */
@@ -70,7 +72,7 @@ static void print_row(FILE *out, const sheet *s, int row, const int widths[SHEET
     for (int c = 0; c < s->columns; c++) {
         if (s->is_hidden[c]) continue;
         const char *text = cell_at(s, row, c);
-        const int pad = widths[c] - (int)strlen(text);
+        const int pad = widths[c] - visible_width(text);
         if (!s->is_left[c]) blanks += pad;
         if (text[0]) {
             fprintf(out, "%*s%s", blanks, "", text);

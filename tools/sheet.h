@@ -24,7 +24,7 @@ bool sheet_add_row(sheet *s);
 /* A cell of the last row; control characters become visible. */
 bool sheet_set(sheet *s, int column, const char *text);
 
-/* Hides each column all of whose cells are this text. */
+/* Hides a column all of whose cells are this text or "-". */
 void sheet_hide_if(sheet *s, int column, const char *text);
 
 void sheet_print(FILE *out, const sheet *s);

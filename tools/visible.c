@@ -10,6 +10,13 @@ int visible_control(const char *text)
     return (first && first < ' ') || first == 0x7f ? 1 : 0;
 }
 
+int visible_width(const char *text)
+{
+    int width = 0;
+    for (; *text; text++) width += ((unsigned char)*text & 0xc0) != 0x80; /* no further byte */
+    return width;
+}
+
 char *visible_copy(const char *text)
 {
     enum { WIDEST = 4 }; /* \x1b for a byte */

@@ -10,6 +10,9 @@
  * there is none. */
 int visible_control(const char *text);
 
+/* Columns of a terminal that the text takes, a character of UTF-8 one. */
+int visible_width(const char *text);
+
 /* A copy, which the caller frees, with \x1b and the like for control characters; NULL without
  * memory. */
 char *visible_copy(const char *text);

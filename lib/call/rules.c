@@ -194,16 +194,25 @@ static bool add_line(td_rules *rules, const place *at, char *line)
     return is_good;
 }
 
+/* Of a file that is none of rules, a few lines say that. */
+enum { MOST_FAULTS = 8 };
+
 static bool read_lines(td_rules *rules, place *at, FILE *file)
 {
     char *line = NULL;
     size_t room = 0;
     bool is_good = true;
-    while (getline(&line, &room, file) >= 0) {
+    int faults = 0;
+    while (faults < MOST_FAULTS && getline(&line, &room, file) >= 0) {
         at->line++;
-        is_good = add_line(rules, at, line) && is_good;
+        if (add_line(rules, at, line)) continue;
+        is_good = false;
+        faults += rules->beyond == 0;
     }
     free(line);
+    if (faults == MOST_FAULTS)
+        td_log(TD_LOG_ERROR, "%s: what comes behind line %d was not read, as %d lines have faults",
+               at->path, at->line, faults);
     if (rules->beyond > 0)
         td_log(TD_LOG_ERROR, "%s has %lld rules; allowed: up to %d", at->path,
                rules->count + rules->beyond, TD_MOST_RULES);

@@ -23,19 +23,31 @@ static bool is_descriptor(const char *path)
            strncmp(path, "/proc/", 6) == 0;
 }
 
-/* Follows links, so that a rename replaces the file and not the link. */
+/* Sets `path` to what is left of it without links, dots and double slashes, and `name`, which may
+ * be "", behind that. False with errno set, also if there is no such file. */
+static bool straighten(char path[TD_PATH_BYTES], const char *name)
+{
+    char *real = realpath(path, NULL);
+    if (!real) return false;
+    const char *slash = name[0] && strcmp(real, "/") != 0 ? "/" : "";
+    const int needed = snprintf(path, TD_PATH_BYTES, "%s%s%s", real, slash, name);
+    free(real);
+    return needed < TD_PATH_BYTES || fail(ENAMETOOLONG);
+}
+
+/* Follows links, so that a rename replaces the file and not the link. Of a file that is not there
+ * the folder is straightened, so that one file has one path. */
 static bool resolve(char path[TD_PATH_BYTES])
 {
     struct stat link;
-    char *real = realpath(path, NULL);
-    if (real) {
-        const bool fits = strlen(real) < TD_PATH_BYTES;
-        if (fits) strcpy(path, real);
-        free(real);
-        return fits || fail(ENAMETOOLONG);
-    }
+    char name[TD_PATH_BYTES];
+    if (straighten(path, "")) return true;
     if (errno != ENOENT) return false;
-    return lstat(path, &link) != 0 || fail(ENOLINK);
+    if (lstat(path, &link) == 0) return fail(ENOLINK);
+    char *slash = strrchr(path, '/');
+    strcpy(name, slash + 1);
+    slash[slash == path] = '\0';
+    return straighten(path, name);
 }
 
 bool td_report_file_open(td_report_file *file, const td_file_name *name)

@@ -82,6 +82,12 @@ static void print_name(FILE *out, const char *name)
     for (const char *at = name; *at; at++) fputc(td_log_shown(*at), out);
 }
 
+/* True of cells that tell nothing in a column that may be left out. */
+static bool is_silent(const column *c, const cell *shown)
+{
+    return c->silence && (strcmp(shown->text, c->silence) == 0 || strcmp(shown->text, "-") == 0);
+}
+
 /* The columns' widths; 0 for those that say nothing. */
 static void find_widths(int widths[COLUMNS], const td_report *report)
 {
@@ -97,7 +103,7 @@ static void find_widths(int widths[COLUMNS], const td_report *report)
             const cell shown = columns[i].of(&call);
             const int length = (int)strlen(shown.text);
             if (length > widths[i]) widths[i] = length;
-            says_something[i] |= columns[i].silence && strcmp(shown.text, columns[i].silence) != 0;
+            says_something[i] |= !is_silent(&columns[i], &shown);
         }
     }
     for (int i = 0; i < COLUMNS; i++)

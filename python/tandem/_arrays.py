@@ -7,7 +7,7 @@ import contextlib
 import ctypes
 import dataclasses
 import sys
-from typing import Any, ContextManager, Optional, Sequence
+from typing import Any, ContextManager, Mapping, Optional, Sequence
 
 # The default stream in __cuda_array_interface__, which has no 0.
 _LEGACY_STREAM = 1
@@ -51,7 +51,7 @@ def library_of(array: Any) -> str:
     return ""
 
 
-def _of_interface(interface: dict[str, Any], name: str) -> View:
+def _of_interface(interface: Mapping[str, Any], name: str) -> View:
     typestr = interface["typestr"]
     item = int(typestr[2:])
     if interface.get("mask") is not None:
@@ -123,7 +123,7 @@ def view(array: Any, name: str) -> View:
     if adopt:
         array = adopt(array, name)
     interface = getattr(array, "__cuda_array_interface__", None)
-    if interface is not None:
+    if isinstance(interface, Mapping):
         return _of_interface(interface, name)
     if hasattr(array, "__dlpack__"):
         return _of_dlpack(array, name)
@@ -150,14 +150,15 @@ def in_stream(array: Any, stream: int) -> ContextManager[Any]:
     """A block in which the array's library works in that stream: what it copies is ready there, and
     memory that it lets go is taken again only after the work there."""
     library = library_of(array)
+    block: ContextManager[Any] = contextlib.nullcontext()
     if library == "torch":
         cuda = sys.modules["torch"].cuda
-        return cuda.stream(
+        block = cuda.stream(
             cuda.ExternalStream(stream, device=array.device)
             if stream else cuda.default_stream(array.device))
-    if library == "cupy":
-        return sys.modules["cupy"].cuda.ExternalStream(stream)
-    return contextlib.nullcontext()
+    elif library == "cupy":
+        block = sys.modules["cupy"].cuda.ExternalStream(stream)
+    return block
 
 
 def empty(like: Any, shape: tuple[int, ...], typestr: str, name: str) -> Any:
@@ -172,7 +173,7 @@ def empty(like: Any, shape: tuple[int, ...], typestr: str, name: str) -> Any:
         with cupy.cuda.Device(like.device.id):
             return cupy.empty(shape, dtype=typestr)
     if library == "jax":
-        import jax
+        jax = sys.modules["jax"]
         kind = jax.numpy.float64 if typestr == FLOAT64 else jax.numpy.float32
         # Nobody else has this array yet, so that writing it breaks no promise of JAX's.
         return jax.device_put(jax.numpy.zeros(shape, dtype=kind),

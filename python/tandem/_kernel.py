@@ -42,8 +42,8 @@ def install(name: str = "tandem", *, mode: str = "auto", prefix: str = "", repor
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "kernel.json"), "w", encoding="utf-8") as file:
             json.dump(_spec(f"Python (Tandem, {mode})", mode, report), file, indent=1)
-        return KernelSpecManager().install_kernel_spec(folder, name, user=not prefix,
-                                                       prefix=prefix or None)
+        return str(KernelSpecManager().install_kernel_spec(folder, name, user=not prefix,
+                                                           prefix=prefix or None))
 
 
 def main(arguments: Sequence[str]) -> int:

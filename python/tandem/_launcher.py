@@ -15,13 +15,20 @@ LAUNCHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "tand
 def ask(*arguments: str) -> Any:
     """What a command of the launcher prints with --json.
 
-    Raises ValueError with the launcher's own line if it refuses the arguments, RuntimeError if it
-    fails otherwise.
+    Raises ValueError with the launcher's own line if it refuses the arguments, ImportError if there
+    is no launcher, RuntimeError if it fails otherwise.
     """
     command, *rest = arguments
-    done = subprocess.run([LAUNCHER, command, "--json", *rest], capture_output=True,
-                          encoding="utf-8", errors="replace", check=False,
-                          stdin=subprocess.DEVNULL)
+    for argument in rest:
+        if "\0" in argument:
+            raise ValueError(f"{argument!r} has a null character; allowed: all others")
+    try:
+        done = subprocess.run([LAUNCHER, command, "--json", *rest], capture_output=True,
+                              encoding="utf-8", errors="replace", check=False,
+                              stdin=subprocess.DEVNULL)
+    except OSError as error:
+        raise ImportError(f"cannot run '{LAUNCHER}' ({error.strerror}): the package tandem is not "
+                          f"installed whole") from None
     try:
         return json.loads(done.stdout)
     except ValueError:

@@ -123,6 +123,11 @@ def call(name: str, *arguments: Any) -> None:
     raise kinds.get(status, Error)(message)
 
 
+def encode(text: str) -> bytes:
+    """A text for the library, which refuses what is no word of its own, and shows it."""
+    return text.encode(errors="backslashreplace")
+
+
 def text_of(name: str) -> str:
     """What a function tells that has the arguments text, bytes and needed."""
     needed = c_size_t(1 << 16)

@@ -28,7 +28,8 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
 
     Returns the dictionary of `tandem plan --json`: "auto" has the mode, "modes" a list with the
     predicted seconds of each; times of a GPU that was not calibrated follow from its properties.
-    Raises ValueError, which names the argument and what is allowed.
+    Raises ValueError, which names the argument and what is allowed, and ImportError where the
+    package lacks its launcher.
     """
     given = {"M": m, "N": n, "K": k}
     options = [f"--routine={routine}"]
@@ -38,13 +39,15 @@ def plan(m: int, n: int, k: int, *, routine: str = "dgemm", accuracy: Optional[s
         options.append(f"--accuracy={accuracy}")
     if device is not None:
         options.append(f"--device={device}")
-    sizes = [str(given[name]) for name in _sizes().get(routine, given)]
-    return _launcher.ask("plan", *options, "--", *sizes)
+    sizes = [str(given[name]) for name in _sizes().get(str(routine), given)]
+    told: dict[str, Any] = _launcher.ask("plan", *options, "--", *sizes)
+    return told
 
 
 def devices() -> list[str]:
     """The GPUs of this machine, a text for each: its name, compute capability and memory. An empty
-    list where there is none, and products run on the host device."""
+    list where there is none, and products run on the host device. Raises ImportError where the
+    package lacks its launcher."""
     facts = _launcher.ask("doctor")["facts"]
     return [
         fact["text"] for fact in facts

@@ -26,23 +26,23 @@ class _Attributes(ctypes.Structure):
 _IS_DEVICE = 2  # cudaMemoryTypeDevice
 
 
-@functools.lru_cache(maxsize=None)
-def _runtime() -> ctypes.CDLL:
-    """The CUDA runtime of the process: the host device's, or else the one that is loaded or that
-    the loader finds."""
+def _find_runtime() -> ctypes.CDLL:
+    """The host device's, or else the one that is loaded or that the loader finds."""
     if _library.is_host_device():
         # The host device comes along with the library, in its own copy.
-        runtime = _library.library()
-    else:
-        runtime = None
-        for name in ("libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"):
-            try:
-                runtime = ctypes.CDLL(name)
-                break
-            except OSError:
-                continue
-        if runtime is None:
-            raise _library.Error("no CUDA runtime (libcudart.so, 11 to 13) is loaded or found")
+        return _library.library()
+    for name in ("libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise _library.Error("no CUDA runtime (libcudart.so, 11 to 13) is loaded or found")
+
+
+@functools.lru_cache(maxsize=None)
+def _runtime() -> ctypes.CDLL:
+    """The CUDA runtime of the process."""
+    runtime = _find_runtime()
     runtime.cudaMalloc.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t]
     runtime.cudaFree.argtypes = [ctypes.c_void_p]
     runtime.cudaMemcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -82,7 +82,7 @@ def _device_at(pointer: int) -> int:
     """The device whose memory an address is in; -1: none."""
     at = _Attributes()
     _check(_runtime().cudaPointerGetAttributes(ctypes.byref(at), pointer))
-    return at.device if at.type == _IS_DEVICE else -1
+    return int(at.device) if at.type == _IS_DEVICE else -1
 
 
 @contextlib.contextmanager
@@ -153,6 +153,9 @@ class DeviceArray:
         """Another one, for a result."""
         return DeviceArray(shape, typestr)
 
+    def __repr__(self) -> str:
+        return f"<tandem.DeviceArray of shape {self.shape}, '{self.typestr}'>"
+
     def to_host(self) -> Any:
         """A copy as an array of NumPy, once the default stream has made it."""
         import numpy
@@ -207,6 +210,9 @@ class DevicePart:
         return {**interface, "shape": self.shape, "strides": tuple(reversed(strides)),
                 "data": (pointer + item * self._part, is_read_only)}
 
+    def __repr__(self) -> str:
+        return f"<tandem.DevicePart of shape {self.shape}, '{self.typestr}'>"
+
     def to_host(self) -> Any:
         """A copy as an array of NumPy, once the default stream has made it."""
         return self._whole.to_host()[..., self._part].copy()
@@ -219,13 +225,20 @@ def to_device(array: Any) -> DeviceArray:
     """A copy of an array of NumPy, or of what NumPy makes one of, as binary64 numbers in device
     memory.
 
-    Raises TypeError for complex numbers and times, and ValueError for masked numbers: a copy would
-    have lost what they are.
+    array: of any shape; binary64 keeps 53 bits of each number. The copy is there when the call
+       returns, in memory of the current device that goes with the object.
+
+    Raises TypeError for complex numbers, times, texts and None, and ValueError for masked numbers:
+    a copy would have lost what they are. MemoryError; tandem.Error.
     """
     import numpy
     given = numpy.asarray(array)
-    if given.dtype.kind in "cmM":
+    if given.dtype.kind not in "biufO":
         raise TypeError(f"array has elements of type '{given.dtype}'; allowed: real numbers")
+    for number in given.flat if given.dtype.kind == "O" else ():
+        if not hasattr(number, "__float__") and not hasattr(number, "__index__"):
+            raise TypeError(f"array has an element of type '{type(number).__name__}'; allowed: "
+                            f"real numbers")
     if numpy.ma.is_masked(array):
         raise ValueError("array has masked elements; allowed: numbers alone")
     host = numpy.ascontiguousarray(given, dtype=_arrays.FLOAT64)

@@ -7,6 +7,7 @@ import ctypes
 import dataclasses
 import operator
 import re
+import sys
 from typing import Any, Iterator, Optional, Sequence
 
 from . import _arrays, _library, _memory
@@ -79,7 +80,8 @@ def _there(array: Any, of: View, stream: Any) -> Iterator[int]:
 def _in_turn(stream: int, *views: Optional[View]) -> Iterator[None]:
     """A block whose work in a stream comes after what the arrays' own streams have so far, and
     before what these are given afterwards."""
-    others = {_arrays.own_stream(of) for of in views if of is not None} - {None, stream}
+    own = (_arrays.own_stream(of) for of in views if of is not None)
+    others = {other for other in own if other is not None and other != stream}
     for other in others:
         _memory.follow(stream, other)
     yield
@@ -91,7 +93,7 @@ def _text(mode: Any) -> bytes:
     """A mode's name as the library takes it, which ends at a 0."""
     if "\0" in str(mode):
         raise ValueError(f"mode is {mode!r}; `tandem modes` lists what is allowed")
-    return str(mode).encode()
+    return _library.encode(str(mode))
 
 
 # The library's names of the matrices in C' = B' A', and the caller's.
@@ -148,6 +150,9 @@ def matmul(a: Any, b: Any, mode: str = "ozaki2", *, out: Any = None, parts: bool
     Returns an m x n array on the stream: nothing waits, but for JAX, whose arrays are made on no
     stream that it would tell. Gradients do not flow through.
 
+    Takes the mode's workspace of device memory meanwhile, at most TANDEM_WORKSPACE
+    (docs/workspace.md); with parts also 16 bytes ("dd") or 12 ("ts") for each element of a and b.
+
     Raises TypeError and ValueError, which name the argument; MemoryError; tandem.Error if the
     device cannot.
     """
@@ -185,7 +190,7 @@ def _split(function: str, like: Any, of: View, count: int, kind: str, stream: in
 
 
 def _matmul_whole(a: Any, of_a: View, of_b: View, mode: str, stream: int) -> tuple[Any, ...]:
-    if mode not in _WHOLE:
+    if not isinstance(mode, str) or mode not in _WHOLE:
         raise ValueError(f"mode is '{mode}'; allowed with parts: {', '.join(_WHOLE)}")
     count, kind, product, split, one, zero = _WHOLE[mode]
     m, n, k = _check_shapes(of_a, of_b)
@@ -229,14 +234,9 @@ def _solve(a: Any, b: Any) -> tuple[Any, Any]:
         raise TypeError("x and d must be given " +
                         ("with b" if b is not None else
                          f"for {type(a).__name__}, whose library Tandem does not know"))
-    if library == "torch":
-        import torch
-        return torch.linalg.eigh(a)
-    if library == "cupy":
-        import cupy
-        return cupy.linalg.eigh(a)
-    import jax
-    return jax.numpy.linalg.eigh(a)
+    module = sys.modules[library]
+    values, vectors = (module.numpy if library == "jax" else module).linalg.eigh(a)
+    return values, vectors
 
 
 def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: str = "faithful",
@@ -247,9 +247,12 @@ def verified_eigh(a: Any, b: Any = None, *, x: Any = None, d: Any = None, mode: 
     a, b: n x n float64 arrays in device memory, both triangles; b: None for the identity.
     x, d: approximate eigenvectors, one a column, and eigenvalues: n x n and n. None: from the
        array's own library (eigh of PyTorch, CuPy, JAX). The better they are, the smaller the
-       intervals; nothing is assumed of them.
+       intervals; nothing is assumed of them. Where the columns of x do not lie in one piece, a
+       copy of x is made.
     mode: "faithful", "faithful:fp64", or "native" for comparison, of which nothing is proven.
     stream: as for `matmul`. The call waits for it.
+
+    Takes device memory for one n x n matrix, three with b, and a product's workspace meanwhile.
 
     Raises ValueError, which names the argument, tandem.NotProven if there is no bound, MemoryError,
     tandem.Error. The theorem is in include/tandem.h (tandem_verify_symmetric).
@@ -297,11 +300,9 @@ def _transposed(x: Any, name: str) -> Any:
     if library == "torch":
         return x.t().contiguous()
     if library == "cupy":
-        import cupy
-        return cupy.ascontiguousarray(x.T)
+        return sys.modules["cupy"].ascontiguousarray(x.T)
     if library == "jax":
-        import jax
-        return jax.numpy.array(x.T, copy=True).block_until_ready()
+        return sys.modules["jax"].numpy.array(x.T, copy=True).block_until_ready()
     if isinstance(x, DeviceArray):
         return to_device(x.to_host().T)
     raise ValueError(f"{name} has rows in one piece; allowed: columns in one piece")

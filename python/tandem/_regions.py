@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import inspect
 import json
 import os
 import threading
-from typing import Any, Iterator, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from . import _library
 
 # What may be set while a process runs, and their order in a text of settings.
 OPTIONS = ("mode", "accuracy", "strategy", "workspace", "verify")
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def _settings(mode: Optional[str], options: dict[str, Any]) -> bytes:
@@ -27,8 +30,8 @@ def _settings(mode: Optional[str], options: dict[str, Any]) -> bytes:
                             f"{', '.join(OPTIONS)}")
         if value is not None and (not str(value) or any(c in str(value) for c in " =\0")):
             raise ValueError(f"{name} is {value!r}; `tandem options` lists what is allowed")
-    return " ".join(f"{name}={value}" for name, value in words.items()
-                    if value is not None).encode()
+    return _library.encode(" ".join(f"{name}={value}" for name, value in words.items()
+                                    if value is not None))
 
 
 def get(option: str = "mode") -> str:
@@ -40,7 +43,7 @@ def get(option: str = "mode") -> str:
     if "\0" in str(option):
         raise ValueError(f"option is {option!r}; `tandem options` lists what is allowed")
     value = ctypes.create_string_buffer(8192)
-    _library.call("tandem_get", str(option).encode(), value, len(value))
+    _library.call("tandem_get", _library.encode(str(option)), value, len(value))
     return os.fsdecode(value.value)
 
 
@@ -77,8 +80,44 @@ def _of_process() -> bytes:
     return " ".join(words).encode()
 
 
-@contextlib.contextmanager
-def mode(mode: Optional[str] = None, *, everywhere: bool = False, **options: Any) -> Iterator[None]:
+class Region(contextlib.ContextDecorator):
+    """What `mode` returns: a block in which other options count. It may be entered again, also in
+    itself and in several threads; as a decorator, each call of the function is such a block."""
+
+    def __init__(self, settings: bytes, everywhere: bool) -> None:
+        self._settings, self._everywhere = settings, everywhere
+        self._threads: list[int] = []  # that are in the block, those of one thread several times
+        self._before: list[bytes] = []  # settings of the process at each entry
+
+    def __call__(self, function: _Function) -> _Function:
+        kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction,
+                 inspect.isasyncgenfunction)
+        if any(is_kind(function) for is_kind in kinds):
+            raise TypeError(f"{function.__qualname__} does its work after its call has returned; "
+                            f"allowed: other functions, or a with block in it")
+        return super().__call__(function)
+
+    def __enter__(self) -> None:
+        if not self._everywhere:
+            _library.call("tandem_push", self._settings)
+            self._threads.append(threading.get_ident())
+            return
+        before = _of_process()
+        _library.call("tandem_set", self._settings)
+        self._before.append(before)
+
+    def __exit__(self, *_: object) -> None:
+        if self._everywhere:
+            _library.call("tandem_set", self._before.pop())
+            return
+        # A generator that is closed elsewhere must not end another thread's region.
+        thread = threading.get_ident()
+        if thread in self._threads:
+            self._threads.remove(thread)
+            _library.call("tandem_pop")
+
+
+def mode(mode: Optional[str] = None, *, everywhere: bool = False, **options: Any) -> Region:
     """A region in which other options count, for cuBLAS calls of this thread.
 
     Other asyncio tasks of the thread have them, too, while the block awaits something.
@@ -94,23 +133,7 @@ def mode(mode: Optional[str] = None, *, everywhere: bool = False, **options: Any
     graph keep the mode of their capture. A function that is compiled has the mode that counts where
     it is called, not where it is compiled.
     """
-    settings = _settings(mode, options)
-    if not everywhere:
-        _library.call("tandem_push", settings)
-        thread = threading.get_ident()
-        try:
-            yield
-        finally:
-            # A generator that is closed elsewhere must not end another thread's region.
-            if threading.get_ident() == thread:
-                _library.call("tandem_pop")
-        return
-    before = _of_process()
-    _library.call("tandem_set", settings)
-    try:
-        yield
-    finally:
-        _library.call("tandem_set", before)
+    return Region(_settings(mode, options), everywhere)
 
 
 def reach() -> dict[str, Any]:
@@ -121,4 +144,5 @@ def reach() -> dict[str, Any]:
     library that may have looked functions up before `enable` keeps on calling cuBLAS: enable
     Tandem before it is used, or start Python by `tandem run`.
     """
-    return json.loads(_library.text_of("tandem_reach"))
+    told: dict[str, Any] = json.loads(_library.text_of("tandem_reach"))
+    return told

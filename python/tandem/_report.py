@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from typing import Any
+from typing import Any, Callable
 
 from . import _library
 
@@ -15,7 +15,7 @@ _SUMS = ("count", "timed", "unread", "seconds", "repaired", "tiles")
 _SUMS_VERIFIED = ("elements", "special", "outside", "unjudged")
 
 # The columns of the table: heading, and the cell of a line.
-_COLUMNS = (
+_COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("function", lambda c: c["function"]),
     ("op", lambda c: _letters(c)),
     ("m", lambda c: c["m"]),
@@ -70,7 +70,7 @@ def _subtract(now: dict[str, Any], before: dict[str, Any], names: tuple[str, ...
             now[name] -= before[name]
 
 
-class Report(dict):
+class Report(dict[str, Any]):
     """The report as a dictionary (docs/report.md), which a notebook draws as a table.
 
     "totals" has the sums, "calls" a dictionary for each kind of call.
@@ -108,7 +108,8 @@ _before: dict[tuple[Any, ...], dict[str, Any]] = {}
 
 def _read() -> dict[str, Any]:
     _library.call("tandem_count_calls")
-    return json.loads(_library.text_of("tandem_report"))
+    told: dict[str, Any] = json.loads(_library.text_of("tandem_report"))
+    return told
 
 
 def _since(call: dict[str, Any]) -> dict[str, Any]:
@@ -129,9 +130,10 @@ def report() -> Report:
     """What was called since the process began, or since `reset`: a table in a notebook, and a
     dictionary.
 
-    Calls are counted from the first `enable` or `report` on. Times are those of the device for the
-    calls that were timed: the first ones of each kind, then one in sixteen. The worst error and the
-    mean one are those since the process began.
+    Calls are counted from the first `enable` or `report` on. Times are seconds of the device, for
+    the calls that were timed: the first ones of each kind, then one in sixteen. The worst error and
+    the mean one are those since the process began, as shares of |A||B|; docs/report-fields.md has
+    all members.
     """
     whole = Report(_read())
     calls = [c for c in map(_since, whole["calls"]) if c["count"] > 0]

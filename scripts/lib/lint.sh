@@ -33,6 +33,12 @@ check_columns() {
     return 1
 }
 
+# check_types: what the package for Python says of its types holds, by pyproject.toml.
+check_types() {
+    has mypy || return 77
+    mypy --cache-dir build/mypy
+}
+
 # Tests and benches: faults of form, in a tenth of the time. The analyzer's paths are for what runs in other people's
 # programs; sizes of tests are ints that fit, they count in whole numbers where that is meant, compare bits, and subtract
 # what is equal.

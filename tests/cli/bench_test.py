@@ -347,9 +347,12 @@ class FullFolders(BenchCase):
         self.assertEqual(self.rows(result)['df']['difference'], '-')
 
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
+
+
 def heed_signals():
     """Under nohup and the like the tests themselves may be started with some ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (*STOPPING, signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -385,24 +388,65 @@ class Interrupted(BenchCase):
         program = self.script(
             '[ $TANDEM_MODE = native ] || { '
             'sleep 1000 & echo $! >mark.new; mv mark.new mark; wait; }; echo 1.5')
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in STOPPING:
             process = self.start(program)
             sleeper = int(self.mark.read_text())
             self.mark.unlink()
             process.send_signal(number)
             self.assert_kept(process)
-            # A background process of a shell without job control ignores SIGINT.
-            if number == signal.SIGINT:
+            # A background process of a shell without job control ignores these.
+            if number in (signal.SIGINT, signal.SIGQUIT):
                 os.kill(sleeper, signal.SIGKILL)
             else:
                 self.assert_ends(sleeper)
 
+    def test_a_reader_that_is_gone(self):
+        """Nothing is left behind, and nothing is started of which nobody would hear."""
+        (self.folder / 'kept').mkdir()
+        for stream, runs in (('stdout', 'native df ts'), ('stderr', '')):
+            read, write = os.pipe()
+            os.close(read)
+            (self.folder / 'runs').unlink(missing_ok=True)
+            done = subprocess.run(
+                [self.launcher, 'bench', '--hostgpu', '--modes', 'df,ts', '--warmup', '0',
+                 self.script('echo $TANDEM_MODE >>runs')], cwd=self.folder, check=False,
+                **{**dict.fromkeys(('stdout', 'stderr'), subprocess.DEVNULL), stream: write},
+                env={**self.environment, 'TMPDIR': str(self.folder / 'kept'),
+                     'LD_LIBRARY_PATH': ':'.join(self.library_path)}, preexec_fn=heed_signals)
+            os.close(write)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(list((self.folder / 'kept').iterdir()), [])
+            made = self.folder / 'runs'
+            self.assertEqual(made.read_text().split() if made.exists() else [], runs.split())
+
+    def test_a_halt(self):
+        """Ctrl-Z halts what runs, too, and its time."""
+        start = time.monotonic()
+        process = self.start(self.script('[ $TANDEM_MODE != df ] || { '
+                                         'echo $$ >mark.new; mv mark.new mark; '
+                                         'while [ ! -e go ]; do sleep 0.01; done; }'))
+        pid = int(self.mark.read_text())
+        process.send_signal(signal.SIGTSTP)
+        while self.state(pid) != 'T' or self.state(process.pid) != 'T':
+            time.sleep(0.01)
+        (self.folder / 'go').touch()
+        time.sleep(1.0)
+        process.send_signal(signal.SIGCONT)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        with open(self.folder / 'out.csv', newline='') as file:
+            walls = [float(row['wall_seconds']) for row in csv.DictReader(file)]
+        self.assertLess(sum(walls), time.monotonic() - start - 1.0)
+
+    def state(self, pid):
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rsplit(')', 1)[1].split()[0]
+
     def assert_ends(self, pid):
         """It may still be a zombie that nobody waits for."""
         while os.path.exists(f'/proc/{pid}/stat'):
-            with open(f'/proc/{pid}/stat') as file:
-                if file.read().rsplit(')', 1)[1].split()[0] == 'Z':
-                    return
+            if self.state(pid) == 'Z':
+                return
             time.sleep(0.01)
 
     def test_a_program_that_ignores_it(self):

@@ -160,6 +160,9 @@ class Calibrate(Case):
         self.assertEqual(done.returncode, 1)
         self.assertIn('== this machine ==', done.stdout)
         self.assertNotIn('== golden', done.stdout)
+        self.assertIn('\ndevice 5 cannot be tested: there is no such device\nFAILED\n', done.stdout)
+        done = self.on_host('calibrate', '--device', 5)
+        self.assert_refused(done, 1, 'device 5 cannot be measured: there is no such device')
 
     @unittest.skipIf(os.environ.get('TEST_BRIEF'), "tests/lib/model has this path, too")
     def test_nowhere_to_keep_it(self):

@@ -519,9 +519,6 @@ class Commands(Case):
                            *(16 for _ in sizes.split())) for given in ((), options.split())
             ]
             self.assertEqual(*shown)
-        for others in (['16', '16', '16'], ['--routine', 'dsyrk'], ['--json', '--batch', '2']):
-            self.assert_refused(self.tandem('plan', '--routines', *others), 2,
-                                'plan --routines takes --json, and nothing else')
 
     def test_bad_plans(self):
         refused = lambda *arguments: self.tandem('plan', *arguments)
@@ -564,6 +561,25 @@ class Commands(Case):
                             'dsyrk has no batches')
         self.assert_refused(self.tandem('plan', 1, 2, 3, TANDEM_STRATEGY='lazy'), 2, "'lazy'",
                             'eager, performant')
+
+    def test_options_that_would_hide_others_are_refused(self):
+        for command, alone, rest, surplus in (
+            ('plan', '--routines', '--json, and nothing else', ['16', '16', '16']),
+            ('plan', '--routines', '--json, and nothing else', ['--routine', 'dsyrk']),
+            ('plan', '--routines', '--json, and nothing else', ['--batch', '2', '--json']),
+            ('modes', '--names', 'nothing else', ['--json']),
+            ('options', '--markdown', 'nothing else', ['--json']),
+            ('help', '--man', 'nothing else', ['run']),
+            ('help', '--bash', 'nothing else', ['--zsh']),
+            ('report', '--fields', 'nothing else', ['--schema']),
+            ('report', '--schema', 'nothing else', ['r.json']),
+            ('doctor', '--attach=1', '--json, and nothing else', ['./app', 'argument']),
+            ('doctor', '--entries', '--json or --markdown, and nothing else', ['./app']),
+            ('doctor', '--entries', '--json or --markdown, and nothing else', ['--attach', '1']),
+            ('doctor', '--markdown', '--entries, and nothing else', ['--json', '--entries'])):
+            self.assert_refused(self.tandem(command, alone, *surplus), 2,
+                                f"unexpected '{surplus[0]}'; tandem {command} "
+                                f"{alone.split('=')[0]} takes {rest}\n")
 
     def test_options_show_value_and_origin(self):
         shown = self.tandem('options', TANDEM_WORKSPACE='2048k')

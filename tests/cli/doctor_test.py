@@ -337,7 +337,10 @@ class Doctor(Case):
     def test_missing_program(self):
         self.assert_refused(self.tandem('doctor', 'no-such-program'), 2, "'no-such-program'",
                             'No such file')
-        self.assert_refused(self.tandem('doctor', '/tmp'), 2, "'/tmp'", 'Is a directory')
+        (self.folder / 'loop').symlink_to('loop')
+        self.assert_refused(self.tandem('doctor', './loop'), 2, "'./loop'", 'symbolic links')
+        for folder in ('/tmp', '.', 'tools'):
+            self.assert_refused(self.tandem('doctor', folder), 2, f"'{folder}'", 'Is a directory')
 
     def test_what_is_no_file_is_not_waited_for(self):
         fifo = self.folder / 'fifo'
@@ -379,6 +382,11 @@ int main(int count, char **names)
         self.assertEqual((result.returncode, result.stderr), (status, ''), result)
         told = json.loads(result.stdout)
         return told['verdict'], sorted((fact['name'], fact['text']) for fact in told['facts'])
+
+    def test_numbers_of_no_process(self):
+        for bad in ('0', '-1', 'x', '', '1.5', '2147483648', '99999999999999999999'):
+            self.assert_refused(self.tandem('doctor', f'--attach={bad}'), 2,
+                                f"--attach is '{bad}'; allowed: the number of a process")
 
     @STARTS_SYSTEM_PROGRAMS
     def test_libraries(self):

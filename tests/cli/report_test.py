@@ -254,6 +254,17 @@ class Report(unittest.TestCase):
                 self.assertEqual(len(process.stderr.splitlines()), 1)
                 self.assertIn(said, process.stderr)
 
+    def test_one_file_by_several_names(self):
+        """Also where it is not there yet: the last result would be the only one."""
+        path = self.write("a", report([call()]))
+        os.symlink(self.folder, self.path("link"))
+        for other in (f"{self.folder}/.//c", self.path("link/c")):
+            for _ in range(2):
+                process = self.tandem("--csv", self.path("c"), "--json", other, path, status=2)
+                self.assertEqual(process.stderr, f"tandem: error: --csv and --json name one file, "
+                                                 f"'{other}'\n")
+                self.write("c", "")
+
     def test_no_result_takes_the_place_of_a_report(self):
         text = report([call()])
         first, second = self.write("a", text), self.write("b", text)
@@ -502,6 +513,20 @@ class Report(unittest.TestCase):
         self.assertEqual(line["unjudged"], "7")
         self.assertNotIn("unjudged", self.rows(paths[2])[0])
 
+    def test_what_was_not_verified_has_nothing_outside(self):
+        """Nobody looked at it, which is not 0 elements beyond their bound."""
+        path = self.write("a", report([call(m=1, verified=None), call(m=2)]))
+        none, some = json.loads(self.tandem("--json", "-", path).stdout)["lines"]
+        self.assertEqual([(line["outside"], line["unjudged"]) for line in (none, some)],
+                         [(None, None), (0, 0)])
+        none, some = csv.DictReader(io.StringIO(self.tandem("--csv", "-", path).stdout))
+        self.assertEqual([line["outside"] for line in (none, some)], ["", "0"])
+        self.assertNotIn("outside", self.rows(path)[0])
+        worse = call(m=3, verified=dict(VERIFIED, outside=2))
+        rows = self.rows(path, self.write("b", report([worse, call(m=1)])))
+        self.assertEqual([(row["m"], row["outside"]) for row in rows],
+                         [("1", "0"), ("2", "0"), ("3", "2")])
+
     def test_control_characters_are_shown(self):
         """Nothing that a program or a file is called tells a terminal to do anything."""
         evil = "\x1b]0;x\x07\n\r\x7f\u009b31m"
@@ -514,6 +539,13 @@ class Report(unittest.TestCase):
             self.assertIn(r"\x1b]0;x\x07\x0a\x0d\x7f\x9b31m", process.stdout)
         for content in ("{" + evil, json.dumps({"schema": 1, evil: evil})):
             self.assertNotRegex(self.refusal(content), "[\x00-\x1f\x7f-\x9f]")
+
+    def test_letters_of_several_bytes_take_one_column(self):
+        reason = "mode native"
+        lines = self.tandem(self.write("a", report(
+            [call(site=site, native_reason=reason) for site in ("größer.so", "a.so")])))
+        places = {line.index(reason) for line in lines.stdout.splitlines() if reason in line}
+        self.assertEqual(len(places), 1, lines.stdout)
 
     # ---- for programs ----
 

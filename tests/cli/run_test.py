@@ -100,6 +100,14 @@ class Run(Case):
         self.assert_refused(self.tandem('run', 'plain'), 127, "'plain'",
                             'not in PATH; write ./plain ')
         self.assert_refused(self.tandem('run', '/tmp'), 126, "'/tmp'", 'Is a directory')
+        (self.folder / 'script').write_text('#!/no/such/program\n')
+        (self.folder / 'script').chmod(0o755)
+        done = self.tandem('run', './script')
+        self.assertEqual((done.returncode, done.stderr.splitlines()[-1]),
+                         (127, "tandem: error: cannot run './script': the interpreter or the "
+                               "loader that it names is not there"))
+        for name in ('tools', '.'):
+            self.assert_refused(self.tandem('run', name), 127, f"'{name}'", 'No such file')
 
     def test_nothing_to_run_on(self):
         self.assert_refused(self.tandem('run', 'env'), 1, 'libtandem.so', 'libtandem-hostgpu.so')

@@ -142,6 +142,41 @@ def check_tasks(_linked):
     expect(tandem.get(), before)
 
 
+def check_blocks(_linked):
+    """A block is entered again, in itself and in several threads, and decorates functions."""
+    import tandem
+    before, told = tandem.get(), []
+    for options in ({}, {"everywhere": True}):
+        block = tandem.mode("ts", **options)
+        for _ in range(2):
+            with block:
+                with tandem.mode("df"), block:
+                    told.append(tandem.get())
+                told.append(tandem.get())
+            told.append(tandem.get())
+    expect(told, 2 * ["ts", "ts", before] + 2 * ["df", "ts", before])
+    block = tandem.mode("ts")
+    with block:
+        thread = threading.Thread(target=lambda: told.append(block(tandem.get)()))
+        thread.start()
+        thread.join()
+        expect((told[-1], tandem.get()), ("ts", "ts"))
+    expect((tandem.get(), block(tandem.get)(), tandem.get()), (before, "ts", before))
+
+    async def later():
+        return tandem.get()
+
+    def one_by_one():
+        yield tandem.get()
+
+    for function in (later, one_by_one):
+        with raises(TypeError, f"{function.__name__} does its work after its call has returned"):
+            block(function)
+    with raises(TypeError, "'colour' is no option"):
+        tandem.mode("df", colour="red")
+    expect(tandem.get(), before)
+
+
 def check_errors(linked):
     import tandem
     native = linked.multiply()
@@ -241,8 +276,22 @@ def expect_refusals(a, b):
     for shape in (3, (2.5, 2), "33"):
         with raises(TypeError, f"shape is {shape!r}; allowed: a tuple of whole numbers"):
             tandem.DeviceArray(shape)
-    with raises(TypeError, "array has elements of type 'datetime64[D]'; allowed: real numbers"):
-        tandem.to_device(numpy.datetime64("2026-11-30"))
+    for array, kind in ((numpy.datetime64("2026-11-30"), "datetime64[D]"), ("1", "<U1")):
+        with raises(TypeError, f"array has elements of type '{kind}'; allowed: real numbers"):
+            tandem.to_device(array)
+    for array, kind in (([None, 1.0], "NoneType"), ([Fraction(1), "1"], "str")):
+        with raises(TypeError, f"array has an element of type '{kind}'; allowed: real numbers"):
+            tandem.to_device(array)
+    expect(tandem.to_device([Fraction(1, 2), 2**60]).to_host().tolist(), [0.5, 2.0**60])
+    expect(repr(a), "<tandem.DeviceArray of shape (24, 40), '<f8'>")
+    for text in ("\udcff", "\ud800"):
+        for refused in (tandem.enable, tandem.get, lambda mode: tandem.matmul(a, b, mode)):
+            with raises(ValueError, f"is '{ascii(text)[1:-1]}'; allowed: "):
+                refused(text)
+    with raises(ValueError, "mode is '['dd']'; allowed with parts: dd, ts"):
+        tandem.matmul(a, b, ["dd"], parts=True)
+    with raises(TypeError, "a is type; allowed: an array"):
+        tandem.matmul(tandem.DeviceArray, b)
 
 
 class Tensor:
@@ -519,6 +568,22 @@ def check_eigenvalues(_):
         tandem.verified_eigh(tandem.to_device(s))
 
 
+def check_solvers(_):
+    """With stand-ins for the libraries: each one's own eigh is called."""
+    from tandem import _arrays, _products
+    for library, name in _arrays._CLASSES.items():
+        kind = type(name, (), {})
+        linalg = types.SimpleNamespace(eigh=lambda a: ["values", a])
+        places = {"numpy": types.SimpleNamespace(linalg=linalg)} if library == "jax" \
+            else {"linalg": linalg}
+        sys.modules[library] = types.SimpleNamespace(**{name: kind}, **places)
+        array = kind()
+        expect(_products._solve(array, None), ("values", array))
+        with raises(TypeError, "x and d must be given with b"):
+            _products._solve(array, array)
+        del sys.modules[library]
+
+
 def check_machine(_):
     import tandem
     from tandem import _launcher
@@ -533,6 +598,10 @@ def check_machine(_):
     expect([tandem.plan(64, 48, 32, routine="dormqr")[size] for size in "mnk"], [64, 48, 32])
     with raises(ValueError, "routine"):
         tandem.plan(1, 2, 3, routine="dgemmm")
+    with raises(ValueError, "--routine is '['dgemm']'; allowed: dgemm, "):
+        tandem.plan(1, 2, 3, routine=["dgemm"])
+    with raises(ValueError, r"'--device=\x00' has a null character"):
+        tandem.plan(1, 2, 3, device="\0")
     with raises(ValueError, "M is '-1'; allowed: 1 to "):
         tandem.plan(-1, 2, 3)
     with raises(ValueError, "K is '--help'; allowed: 1 to "):
@@ -564,6 +633,10 @@ def check_texts(_):
                           capture_output=True, text=True)
     expect((told.returncode, told.stderr),
            (1, "tandem: error: cannot run '/none': No such file or directory\n"))
+    from tandem import _launcher
+    _launcher.LAUNCHER = "/none"
+    with raises(ImportError, "cannot run '/none' (No such file or directory): the package tandem "):
+        _launcher.ask("options")
 
 
 def child(queue, path):

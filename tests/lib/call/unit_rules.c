@@ -172,6 +172,18 @@ TEST(all_faults_are_said)
     assert_non_null(strstr(said, "line 3: "));
 }
 
+/* A file that is something else does not fill the screen. */
+TEST(many_faults_are_a_few_lines)
+{
+    int lines;
+    capture_begin();
+    assert_null(rules_of("m=1 -> df\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"));
+    const char *said = capture_end(&lines);
+    assert_int_equal(lines, 9);
+    assert_non_null(strstr(said, "behind line 9 was not read, as 8 lines have faults"));
+    assert_null(strstr(said, "line 10"));
+}
+
 static char *many_rules(int count)
 {
     char *text = malloc((size_t)count * 32 + 1), *at = text;
