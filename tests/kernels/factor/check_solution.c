@@ -13,6 +13,7 @@
 #include "lib/engines/factor/solution.h"
 #include "pivots.h"
 #include "tests/kernels/support/device.h"
+#include "tests/kernels/support/modes.h"
 #include "tests/support/hash.h"
 #include "tests/support/random.h"
 
@@ -300,14 +301,6 @@ TEST(large_factors_invert)
  * more than tiles are large, so that the last ones of a triangle have few elements. */
 TEST(products_of_an_inverse_are_probed)
 {
-    static const td_prices prices = {.binary64 = 1,
-                                     .late = 1,
-                                     .sums = 1,
-                                     .few = 14 * 64,
-                                     .more = 64,
-                                     .estimate = 64,
-                                     .measure = 64,
-                                     .is_unscaled = 1};
     static const int orders[] = {65, 66, 129, 130, 258};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         for (int which = 0; which < 4; which++) {
@@ -322,7 +315,7 @@ TEST(products_of_an_inverse_are_probed)
                                    NO_PIVOTS,
                                    &td_engine_ozaki2,
                                    test_seed(),
-                                   prices};
+                                   probed_binary64};
             check_inverse(&c);
         }
 }

@@ -99,14 +99,12 @@ TEST(a_probe_leaves_no_lines)
     static const struct {
         int64_t m, n;
     } sizes[] = {{65, 72}, {68, 66}, {129, 129}, {193, 70}, {8, 1}, {64, 64}, {3, 200}};
-    td_prices probed = free_and_unscaled;
-    probed.measure = 64;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const product of =
             product_varied(i % 2 ? "wide 2" : "uniform", sizes[i].m, sizes[i].n, 200, 0);
         problem p = problem_make(&of);
         soil_workspace((size_t)1 << 24);
-        outcome r = run(&p, probed, 0);
+        outcome r = run(&p, probed_binary64, 0);
         test_matrix want = sums_in_binary64(&p);
         CHECK(r.counted.planes == 0 && r.counted.repaired == (unsigned long long)(of.m * of.n),
               "%d moduli, %d elements in binary64: %s", (int)r.counted.planes,
@@ -183,26 +181,6 @@ TEST(binary64_at_any_price)
         matrix_free(&r.c);
         problem_free(&p);
     }
-}
-
-/* From 1 to 2^20, small ones as often as large ones. */
-static int32_t any_price(test_random *r) { return (int32_t)exp2(20.0 * random_uniform(r)); }
-
-static td_prices any_prices(test_random *r)
-{
-    return (td_prices){.binary64 = any_price(r),
-                       .late = any_price(r),
-                       .sums = any_price(r),
-                       .few = any_price(r),
-                       .more = any_price(r),
-                       .wide = any_price(r),
-                       .wide_from = random_int(r, 10, 20),
-                       .apart = any_price(r),
-                       .estimate = any_price(r),
-                       .measure = random_int(r, 0, 2) ? any_price(r) : 0,
-                       .has_inner_branch = random_int(r, 0, 1),
-                       .is_unscaled = 1,
-                       .is_probed = random_int(r, 0, 1)};
 }
 
 /* Whatever the prices make the data choose, with a probe and without. Sums of elements as they are

@@ -10,6 +10,27 @@
 
 const td_prices free_native = {FREE_BINARY64, .native = 1, .has_late_branch = 1, .is_unscaled = 1};
 const td_prices dear_native = {DEAR_BINARY64, .native = 1 << 20, .is_unscaled = 1};
+const td_prices probed_binary64 = {FREE_BINARY64, .measure = 64, .is_unscaled = 1};
+
+/* From 1 to 2^20, small ones as often as large ones. */
+static int32_t any_price(test_random *r) { return (int32_t)exp2(20.0 * random_uniform(r)); }
+
+td_prices any_prices(test_random *r)
+{
+    return (td_prices){.binary64 = any_price(r),
+                       .late = any_price(r),
+                       .sums = any_price(r),
+                       .few = any_price(r),
+                       .more = any_price(r),
+                       .wide = any_price(r),
+                       .wide_from = random_int(r, 10, 20),
+                       .apart = any_price(r),
+                       .estimate = any_price(r),
+                       .measure = random_int(r, 0, 2) ? any_price(r) : 0,
+                       .has_inner_branch = random_int(r, 0, 1),
+                       .is_unscaled = 1,
+                       .is_probed = random_int(r, 0, 1)};
+}
 
 /* tests/kernels/arithmetic/test_accumulate.c for a superblock; 3 v^2 to add each, and what
  * splitting loses. */

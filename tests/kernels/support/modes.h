@@ -7,6 +7,7 @@
 #include "kernels/select/prices.h"
 #include "tests/ref/ref.h"
 #include "tests/ref/ref_ozaki.h"
+#include "tests/support/random.h"
 #include "tests/support/test.h"
 
 typedef struct {
@@ -41,6 +42,12 @@ extern const td_prices free_native;
 
 /* Native products at any price. */
 extern const td_prices dear_native;
+
+/* A probe that leaves all to sums in binary64, which cost nothing, of elements as they are. */
+extern const td_prices probed_binary64;
+
+/* Drawn prices, with a probe or without, of sums of elements as they are; no native products. */
+td_prices any_prices(test_random *r);
 
 /* The mode after *m of those that all tests run for, the first for NULL; NULL after the last. Ends
  * the program if the library's registry has a mode of which nothing is known. Where sanitizers make

@@ -157,29 +157,52 @@ TEST(routines_are_products)
     }
 }
 
+/* C as ozaki2 makes it by prices, in little workspace or not, beside mode fp64's. */
+static void compute_priced(const routine_case *c, td_prices prices, bool in_little, matrix *got,
+                           matrix *want)
+{
+    const mode *const fp64 = tested;
+    mode priced = mode_of_family("ozaki2");
+    const td_problem p = routine_problem(c);
+    priced.prices = prices;
+    *want = compute(c, p, &c->a, &c->b, &c->c, false);
+    tested = &priced;
+    *got = compute(c, p, &c->a, &c->b, &c->c, in_little);
+    tested = fp64;
+}
+
 /* As mode auto may have ozaki2: a probe leaves all to binary64, which then makes what mode fp64
  * does, and knows nothing of lines that nobody has measured. */
 TEST(what_a_probe_leaves_is_as_in_fp64)
 {
-    const mode *const fp64 = tested;
-    mode probed = mode_of_family("ozaki2");
-    probed.prices = (td_prices){.binary64 = 1,
-                                .late = 1,
-                                .sums = 1,
-                                .few = 14 * 64,
-                                .more = 64,
-                                .estimate = 64,
-                                .measure = 64,
-                                .is_unscaled = 1};
-    for (int i = 0; fp64->is_binary64 && i < test_cases(cases); i++) {
+    for (int i = 0; tested->is_binary64 && i < test_cases(cases); i++) {
         routine_case c = routine_make(first_seed + (uint64_t)i);
-        const td_problem p = routine_problem(&c);
-        matrix want = compute(&c, p, &c.a, &c.b, &c.c, false);
-        tested = &probed;
-        matrix got = compute(&c, p, &c.a, &c.b, &c.c, i % 2 != 0);
-        tested = fp64;
+        matrix got, want;
+        compute_priced(&c, probed_binary64, i % 2 != 0, &got, &want);
         CHECK(memcmp(got.at, want.at, matrix_count(&got) * sizeof(number)) == 0,
               "other bits than in mode fp64: %s", case_text(&c));
+        free(got.at);
+        free(want.at);
+        routine_free(&c);
+    }
+}
+
+/* Whatever the prices make the data choose, C is as good. */
+TEST(any_prices_will_do)
+{
+    for (int i = 0; tested->is_binary64 && i < test_cases(cases); i++) {
+        routine_case c = routine_make(first_seed + (uint64_t)i);
+        test_random r = random_start(first_seed + (uint64_t)i);
+        matrix got, want;
+        compute_priced(&c, any_prices(&r), false, &got, &want);
+        for (int64_t j = 0; j < got.columns; j++)
+            for (int64_t e = 0; e < got.rows; e++) {
+                const number x = *element(&got, e, j), y = *element(&want, e, j);
+                CHECK((same_bits(creal(x), creal(y)) || is_near(&c, e, j, creal(x), creal(y))) &&
+                          (same_bits(cimag(x), cimag(y)) || is_near(&c, e, j, cimag(x), cimag(y))),
+                      "(%d, %d) is %a%+ai for %a%+ai: %s", (int)e, (int)j, creal(x), cimag(x),
+                      creal(y), cimag(y), case_text(&c));
+            }
         free(got.at);
         free(want.at);
         routine_free(&c);
