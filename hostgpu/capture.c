@@ -85,16 +85,6 @@ static bool holds_up_legacy(const hostgpu_capture *c)
     return false;
 }
 
-/* For work in that stream. */
-static cudaError_t check_legacy(void)
-{
-    cudaError_t error = cudaSuccess;
-
-    for (hostgpu_capture *c = captures; c; c = c->next)
-        if (holds_up_legacy(c)) error = spoil(c, cudaErrorStreamCaptureImplicit);
-    return error;
-}
-
 static bool forbids(const hostgpu_capture *c)
 {
     if (thread_mode == cudaStreamCaptureModeRelaxed || c->mode == cudaStreamCaptureModeRelaxed)
@@ -103,13 +93,25 @@ static bool forbids(const hostgpu_capture *c)
            (thread_mode == cudaStreamCaptureModeGlobal && c->mode == cudaStreamCaptureModeGlobal);
 }
 
-static cudaError_t check_unsafe(void)
+/* Spoils the captures that meet a condition; fails if there are any. */
+static cudaError_t spoil_all(bool (*is_met)(const hostgpu_capture *), cudaError_t failure)
 {
     cudaError_t error = cudaSuccess;
 
     for (hostgpu_capture *c = captures; c; c = c->next)
-        if (forbids(c)) error = spoil(c, cudaErrorStreamCaptureUnsupported);
+        if (is_met(c)) error = spoil(c, failure);
     return error;
+}
+
+/* For work in the legacy default stream, and for what a capture forbids. */
+static cudaError_t check_legacy(void)
+{
+    return spoil_all(holds_up_legacy, cudaErrorStreamCaptureImplicit);
+}
+
+static cudaError_t check_unsafe(void)
+{
+    return spoil_all(forbids, cudaErrorStreamCaptureUnsupported);
 }
 
 /* The node becomes the stream's tail. */

@@ -191,16 +191,12 @@ static const solver_routine gesvd = {find_wrong_svd, svd_elements, are_svd_opera
     cusolverStatus_t cusolverDn##letter##gesvd_bufferSize(cusolverDnHandle_t handle, int m, int n, \
                                                           int *lwork)                              \
     {                                                                                              \
+        const int lda = m > 1 ? m : 1;                                                             \
+        const number *const a = NULL;                                                              \
         return hostgpu_solver_size(handle, &gesvd,                                                 \
-                                   &(solver_call){.name = "cusolverDn" #letter "gesvd_bufferSize", \
-                                                  .type = &hostgpu_lapack_##letter,                \
-                                                  .job_u = 'N',                                    \
-                                                  .job_vt = 'N',                                   \
-                                                  .m = m,                                          \
-                                                  .n = n,                                          \
-                                                  .lda = m > 1 ? m : 1,                            \
-                                                  .ldu = 1,                                        \
-                                                  .ldvt = 1},                                      \
+                                   MATRIX_CALL("cusolverDn" #letter "gesvd_bufferSize",            \
+                                               .type = &hostgpu_lapack_##letter, .job_u = 'N',     \
+                                               .job_vt = 'N', .ldu = 1, .ldvt = 1),                \
                                    lwork);                                                         \
     }                                                                                              \
     cusolverStatus_t cusolverDn##letter##gesvd(                                                    \

@@ -19,6 +19,18 @@
 typedef cudaError_t td_loader(int which);
 enum { TD_MOST_LOADERS = 32 };
 
+/* Defines a loader that calls functions one after the other, until one fails. */
+#define TD_LOADER(name, ...)                                                                       \
+    static cudaError_t name(int unused)                                                            \
+    {                                                                                              \
+        cudaError_t (*const loading[])(void) = {__VA_ARGS__};                                      \
+        cudaError_t error = cudaSuccess;                                                           \
+        (void)unused;                                                                              \
+        for (size_t i = 0; i < sizeof loading / sizeof *loading && error == cudaSuccess; i++)      \
+            error = loading[i]();                                                                  \
+        return error;                                                                              \
+    }
+
 typedef struct td_device {
     td_context *context;
     atomic_uint life; /* of the context, that all of this belongs to */

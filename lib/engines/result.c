@@ -142,11 +142,7 @@ static td_run_status run_all(const moving *v, size_t limit)
     return status;
 }
 
-static cudaError_t prepare(int unused)
-{
-    (void)unused;
-    return td_unfold_prepare();
-}
+TD_LOADER(prepare, td_unfold_prepare)
 
 td_run_status td_move_and_run(const td_engine *engine, const td_product *p, td_parameter parameter,
                               td_device *device, size_t workspace_limit, td_counters *counters)

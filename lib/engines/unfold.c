@@ -287,12 +287,7 @@ static void describe(unfolding *u)
     u->keeps_before = !are_real && !u->keeps_t && !is_zero_on_host(&s.beta, s.beta_is_real);
 }
 
-static cudaError_t prepare(int unused)
-{
-    (void)unused;
-    const cudaError_t error = td_unfold_prepare();
-    return error == cudaSuccess ? td_scalars_prepare() : error;
-}
+TD_LOADER(prepare, td_unfold_prepare, td_scalars_prepare)
 
 td_run_status td_unfold_and_run(const td_engine *engine, const td_product *p,
                                 td_parameter parameter, td_device *device, size_t workspace_limit,

@@ -18,11 +18,16 @@ static bool always(const td_route_case *c)
     return true;
 }
 
-static double usual(const td_route_case *c)
-{
-    (void)c;
-    return USUAL;
-}
+/* Costs that are the same in every case. */
+#define COST(name, value)                                                                          \
+    static double name(const td_route_case *c)                                                     \
+    {                                                                                              \
+        (void)c;                                                                                   \
+        return value;                                                                              \
+    }
+COST(usual, USUAL)
+COST(poor, POOR)
+COST(cost_of_none, 0.0)
 
 /* ---- measure ---- */
 
@@ -176,11 +181,7 @@ static double cost_of_small_pair(const td_route_case *c)
  * C. */
 static double cost_of_mma(int order) { return 0x1p62 + order * 0x1p60; }
 
-static double cost_of_small_mma(const td_route_case *c)
-{
-    (void)c;
-    return cost_of_mma(GOOD);
-}
+COST(cost_of_small_mma, cost_of_mma(GOOD))
 
 /* True if tiles are enough for the device, and not too much of them is outside C. */
 static bool do_mma_tiles_fit(const td_route_case *c, int rows, int columns)
@@ -294,12 +295,6 @@ static double cost_of_fused(const td_route_case *c)
              ceil(tiles) * (of_k * k - td_tuned_fused_tile_spares) - td_tuned_fused_begins);
 }
 
-static double cost_of_none(const td_route_case *c)
-{
-    (void)c;
-    return 0.0;
-}
-
 /* ---- repair: sums in binary64 ---- */
 
 static int64_t tiles_of(const td_route_case *c)
@@ -350,12 +345,6 @@ static double cost_of_repair_by_pairs(const td_route_case *c)
     const bool pays = (double)of_pairs <=
                       td_tuned_binary64_pair_rounds * (double)rounds_of(rows * columns, blocks);
     return pays && cost_of_repair_by_tma(c) == GOOD ? BEST : POOR;
-}
-
-static double poor(const td_route_case *c)
-{
-    (void)c;
-    return POOR;
 }
 
 /* ---- THE table ---- */

@@ -248,14 +248,6 @@ static void write_at_end(void)
     (void)compose_and_write(is_empty);
 }
 
-void td_report_write(void)
-{
-    if (!is_on || !has_destination()) return;
-    pthread_mutex_lock(&writing);
-    write_at_end();
-    pthread_mutex_unlock(&writing);
-}
-
 /* Under `writing`. What has gone to a stream cannot be replaced. */
 static void write_late_calls(void)
 {
@@ -271,13 +263,16 @@ static void write_late_calls(void)
         (void)compose_and_write(false);
 }
 
-void td_report_write_late_calls(void)
+static void write_once_at_a_time(void (*write)(void))
 {
     if (!is_on || !has_destination()) return;
     pthread_mutex_lock(&writing);
-    write_late_calls();
+    write();
     pthread_mutex_unlock(&writing);
 }
+
+void td_report_write(void) { write_once_at_a_time(write_at_end); }
+void td_report_write_late_calls(void) { write_once_at_a_time(write_late_calls); }
 
 static int64_t milliseconds_of(clockid_t clock)
 {

@@ -116,11 +116,7 @@ static bool is_countable(const td_problem *p)
            p->b.ld <= most && p->c.ld <= most;
 }
 
-static cudaError_t prepare(int unused)
-{
-    (void)unused;
-    return td_lu_prepare();
-}
+TD_LOADER(prepare, td_lu_prepare)
 
 td_run_status td_batched_lu_run(const td_problem *p, td_device *device)
 {

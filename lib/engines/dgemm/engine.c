@@ -11,14 +11,8 @@
 #include "../../routine/columns.h"
 #include "../../routine/real.h"
 
-/* A td_loader. */
-static cudaError_t prepare(int unused)
-{
-    (void)unused;
-    cudaError_t error = td_repair_prepare(); /* scales C where alpha or k is 0 */
-    if (error == cudaSuccess) error = td_join_prepare();
-    return error == cudaSuccess ? td_scalars_prepare() : error;
-}
+/* The first one scales C where alpha or k is 0. */
+TD_LOADER(prepare, td_repair_prepare, td_join_prepare, td_scalars_prepare)
 
 /* ---- parts of C, one after the other ---- */
 

@@ -37,15 +37,8 @@ typedef struct {
     cudaStream_t stream; /* of what the next panel waits for */
 } run;
 
-static cudaError_t load(int which)
-{
-    (void)which;
-    cudaError_t error = td_one_block_prepare();
-    if (error == cudaSuccess) error = td_cluster_prepare();
-    if (error == cudaSuccess) error = td_rows_prepare();
-    if (error == cudaSuccess) error = td_late_prepare();
-    return error == cudaSuccess ? td_solve_prepare() : error;
-}
+TD_LOADER(load, td_one_block_prepare, td_cluster_prepare, td_rows_prepare, td_late_prepare,
+          td_solve_prepare)
 
 /* Columns from..to - 1. */
 typedef struct {

@@ -23,11 +23,7 @@ typedef struct {
     bool is_backward; /* from the last panel to the first */
 } run;
 
-static cudaError_t load(int which)
-{
-    (void)which;
-    return td_qr_prepare();
-}
+TD_LOADER(load, td_qr_prepare)
 
 static bool are_sizes(const td_problem *p)
 {

@@ -31,11 +31,7 @@ typedef struct {
     td_reflectors reflectors;
 } run;
 
-static cudaError_t load(int which)
-{
-    (void)which;
-    return td_qr_prepare();
-}
+TD_LOADER(load, td_qr_prepare)
 
 /* A block: panels are in columns first..behind - 1, and update at once those before `to`. */
 typedef struct {

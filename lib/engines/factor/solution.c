@@ -20,12 +20,7 @@ typedef struct {
     td_workspace work; /* of the exchanges, or of the unit matrix; no memory if there are none */
 } run;
 
-static cudaError_t load(int which)
-{
-    (void)which;
-    const cudaError_t error = td_rows_prepare();
-    return error == cudaSuccess ? td_solve_prepare() : error;
-}
+TD_LOADER(load, td_rows_prepare, td_solve_prepare)
 
 const char *td_factor_solution_refusal(const td_problem *p)
 {

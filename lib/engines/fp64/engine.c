@@ -6,11 +6,7 @@
 #include "../proven.h"
 #include "../tiler.h"
 
-static cudaError_t fp64_prepare(int is_other_way)
-{
-    (void)is_other_way;
-    return td_repair_prepare(); /* with the kernel that scales C where alpha or k is 0 */
-}
+TD_LOADER(fp64_prepare, td_repair_prepare) /* with the kernel that scales C where alpha or k is 0 */
 
 typedef struct {
     const td_real_product *p;

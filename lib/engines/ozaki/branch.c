@@ -91,11 +91,7 @@ static branches *lock_branches(td_device *device)
     return b;
 }
 
-static cudaError_t prepare(int unused)
-{
-    (void)unused;
-    return td_condition_prepare();
-}
+TD_LOADER(prepare, td_condition_prepare)
 
 /* Under the lock. */
 static bool is_ready(branches *b, td_device *device)

@@ -27,11 +27,7 @@ bool td_probe_wants(const td_engine *engine, td_parameter parameter)
            (parameter.prices.native > 0 || parameter.prices.measure > 0);
 }
 
-static cudaError_t prepare(int unused)
-{
-    (void)unused;
-    return td_probe_prepare();
-}
+TD_LOADER(prepare, td_probe_prepare)
 
 /* A td_planner. */
 static size_t plan(void *of, size_t limit)

@@ -91,13 +91,7 @@ static cudaError_t run_part(const void *of, const td_part *at, bool *touched)
     return td_ts_slices_run(&part, p->alpha.value.ts, p->beta.value.ts);
 }
 
-/* A td_loader. */
-static cudaError_t prepare(int other_way)
-{
-    const cudaError_t error = td_slices_of_ts_prepare();
-    (void)other_way;
-    return error == cudaSuccess ? td_slices_ts_prepare() : error;
-}
+TD_LOADER(prepare, td_slices_of_ts_prepare, td_slices_ts_prepare)
 
 td_run_status td_typed_slices_run(const td_real_product *p, int slices, td_device *device,
                                   size_t workspace_limit)

@@ -13,11 +13,7 @@ typedef struct {
     td_counters *counters;
 } run;
 
-static cudaError_t load(int which)
-{
-    (void)which;
-    return td_solve_prepare();
-}
+TD_LOADER(load, td_solve_prepare)
 
 static td_run_status zero(const td_problem *p)
 {

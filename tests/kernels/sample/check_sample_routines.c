@@ -103,10 +103,9 @@ static routine_case small_case(uint64_t *seed)
     }
 }
 
-static void all_routines(void **unused)
+TEST(all_routines)
 {
     uint64_t seed = first_seed + 10000 * (uint64_t)sampled_round;
-    (void)unused;
     for (int i = 0; i < test_cases(cases); i++, seed++) {
         if (!test_takes(i, 3)) continue;
         routine_case c = small_case(&seed);
@@ -180,9 +179,8 @@ static void check_fault(const routine_case *c, const fault *f, bool is_always_se
 static bool is_left_out(int which) { return test_is_brief() && (which + sampled_round) % 3 != 0; }
 
 /* Off by 2^-24 of what is beside it, NaN, and an imaginary part where there must be none. */
-static void faults_of_products(void **unused)
+TEST(faults_of_products)
 {
-    (void)unused;
     for (int which = 0; which < KINDS; which++) {
         if (sampled_mode->is_variant && which % 4) continue;
         if (!mode_has_turn(sampled_mode, which, 3) || is_left_out(which)) continue;
@@ -200,9 +198,8 @@ static void faults_of_products(void **unused)
 }
 
 /* A real beta multiplies each part of C alone: an infinite one leaves the other as it is. */
-static void real_scalars_leave_the_other_part(void **unused)
+TEST(real_scalars_leave_the_other_part)
 {
-    (void)unused;
     for (int which = 0; which < KINDS; which++) {
         if (!kinds[which].is_hermitian ||
             routine_has_side(&(td_problem){.kind = kinds[which].kind}))
@@ -225,10 +222,9 @@ static void real_scalars_leave_the_other_part(void **unused)
 
 /* ---- how they run ---- */
 
-static void graphs_of_products(void **unused)
+TEST(graphs_of_products)
 {
     enum { RUNS = 3 };
-    (void)unused;
     if (sampled_mode->is_variant) return;
     for (int which = 0; which < KINDS; which++) {
         if (!mode_has_turn(sampled_mode, which, 3) || is_left_out(which)) continue;
@@ -248,10 +244,9 @@ static void graphs_of_products(void **unused)
 }
 
 /* So many places, each of two parts where numbers are complex; lines are kept for each. */
-static void samples_of_products(void **unused)
+TEST(samples_of_products)
 {
     enum { PLACES = 11 };
-    (void)unused;
     if (sampled_mode->is_variant) return;
     sampled_options.verify = PLACES;
     for (int which = 0; which < KINDS; which++) {
@@ -269,10 +264,9 @@ static void samples_of_products(void **unused)
 }
 
 /* Several blocks share the terms of an element. */
-static void blocks_share_long_sums(void **unused)
+TEST(blocks_share_long_sums)
 {
     enum { K = 2 * TD_SAMPLE_SHARED_TERMS + 11 };
-    (void)unused;
     if (strcmp(sampled_mode->name, "fp64") != 0) return;
     for (int which = 0; which < KINDS; which++) {
         if (test_is_brief() && which % 4) continue;
@@ -338,19 +332,10 @@ static void the_first_fault_is_kept(void **unused)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest first[] = {cmocka_unit_test(the_first_fault_is_kept)};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_routines),
-        cmocka_unit_test(faults_of_products),
-        cmocka_unit_test(graphs_of_products),
-        cmocka_unit_test(samples_of_products),
-        cmocka_unit_test(blocks_share_long_sums),
-        cmocka_unit_test(real_scalars_leave_the_other_part),
-    };
     test_take_cases(argc, argv, &cases, &first_seed);
     device_require();
     int failed = cmocka_run_group_tests_name("the first fault", first, sampled_set_up, NULL);
-    for (; sampled_next_mode(); sampled_round++)
-        failed += cmocka_run_group_tests_name(sampled_mode->name, tests, NULL, NULL);
+    for (; sampled_next_mode(); sampled_round++) failed += test_run(.name = sampled_mode->name);
     sampled_tear_down(NULL);
     return failed;
 }

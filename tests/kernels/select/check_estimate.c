@@ -60,11 +60,15 @@ static checked check(const char *name, const planted *of, uint64_t seed)
 
 /* ---- matrices of programs ---- */
 
-static double normal(test_random *r, int64_t line, int64_t l, int64_t k)
-{
-    (void)line, (void)l, (void)k;
-    return random_normal(r);
-}
+/* Numbers of one kind: the value of element l of k of a line. */
+#define NUMBERS(name, value)                                                                       \
+    static double name(test_random *r, int64_t line, int64_t l, int64_t k)                         \
+    {                                                                                              \
+        (void)line, (void)l, (void)k;                                                              \
+        return value;                                                                              \
+    }
+
+NUMBERS(normal, random_normal(r))
 
 static double lower(test_random *r, int64_t line, int64_t l, int64_t k)
 {
@@ -86,11 +90,7 @@ static double secular(test_random *r, int64_t line, int64_t l, int64_t k)
     return (random_uniform(r) + 0.1) / ((double)(l - line) - 0.3) / (double)k;
 }
 
-static double localised(test_random *r, int64_t line, int64_t l, int64_t k)
-{
-    (void)k;
-    return random_normal(r) * exp(-0.3 * fabs((double)(l - 3 * line)));
-}
+NUMBERS(localised, random_normal(r) * exp(-0.3 * fabs((double)(l - 3 * line))))
 
 /* So many moduli are worth while only because half of the blocks are zeros. */
 static double wide_lower(test_random *r, int64_t line, int64_t l, int64_t k)
@@ -107,11 +107,7 @@ static double panel(test_random *r, int64_t line, int64_t l, int64_t k)
     return line > l ? x : line == l ? 1.0 : 0.0;
 }
 
-static double sparse(test_random *r, int64_t line, int64_t l, int64_t k)
-{
-    (void)line, (void)l, (void)k;
-    return random_int(r, 0, 19) ? 0.0 : random_normal(r);
-}
+NUMBERS(sparse, random_int(r, 0, 19) ? 0.0 : random_normal(r))
 
 TEST(matrices_of_programs)
 {
@@ -332,11 +328,7 @@ TEST(of_larger_products)
 
 /* The deviation of the elements' natural logarithms. */
 static double deviation;
-static double lognormal(test_random *r, int64_t line, int64_t l, int64_t k)
-{
-    (void)line, (void)l, (void)k;
-    return random_normal(r) * exp(deviation * random_normal(r));
-}
+NUMBERS(lognormal, random_normal(r) * exp(deviation * random_normal(r)))
 
 /* The wider elements spread, the more moduli lines ask for, until the estimate decides. */
 TEST(lines_choose)

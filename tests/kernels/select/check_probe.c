@@ -176,11 +176,15 @@ static td_verdict probe(const operands *x, td_prices prices, double alpha)
 /* Residues are the better way at any price; but not of lines with numbers beyond 2^480. */
 static const double far = 0x1p600;
 
-static double uniform(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)which, (void)line, (void)at, (void)count;
-    return random_uniform(r);
-}
+/* Numbers of one kind: the value of element `at` of `count` of a line of an operand. */
+#define NUMBERS(name, value)                                                                       \
+    static double name(test_random *r, int which, int64_t line, int64_t at, int64_t count)         \
+    {                                                                                              \
+        (void)r, (void)which, (void)line, (void)at, (void)count;                                   \
+        return value;                                                                              \
+    }
+
+NUMBERS(uniform, random_uniform(r))
 
 static bool is_looked_at(const form *f, int which, int member, int64_t line)
 {
@@ -267,28 +271,16 @@ TEST(tiny_operands_are_looked_at)
 
 /* ---- what it says of data ---- */
 
-static double normal(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)which, (void)line, (void)at, (void)count;
-    return random_normal(r);
-}
+NUMBERS(normal, random_normal(r))
 
 static double of_binary32(test_random *r, int which, int64_t line, int64_t at, int64_t count)
 {
     return (double)(float)normal(r, which, line, at, count);
 }
 
-static double of_8_bits(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)which, (void)line, (void)at, (void)count;
-    return random_int(r, -127, 127);
-}
+NUMBERS(of_8_bits, random_int(r, -127, 127))
 
-static double zero(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)r, (void)which, (void)line, (void)at, (void)count;
-    return 0.0;
-}
+NUMBERS(zero, 0.0)
 
 /* Numbers with a standard deviation of 8 in their natural logarithms. */
 static double log_normal(test_random *r, int which, int64_t line, int64_t at, int64_t count)
@@ -303,25 +295,13 @@ static double one_in(int many, test_random *r)
     return random_int(r, 1, many) == 1 ? x : 0.0;
 }
 
-static double sparse(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)which, (void)line, (void)at, (void)count;
-    return one_in(20, r);
-}
+NUMBERS(sparse, one_in(20, r))
 
 /* Few of these meet, but nearly every block of 64 lines has some. */
-static double very_sparse(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)which, (void)line, (void)at, (void)count;
-    return one_in(800, r);
-}
+NUMBERS(very_sparse, one_in(800, r))
 
 /* As few numbers, in a sixteenth of the blocks of 64 lines and 128 terms. */
-static double few_in_blocks(test_random *r, int which, int64_t line, int64_t at, int64_t count)
-{
-    (void)which, (void)count;
-    return line / 64 % 16 == at / 128 % 16 ? one_in(50, r) : 0.0;
-}
+NUMBERS(few_in_blocks, line / 64 % 16 == at / 128 % 16 ? one_in(50, r) : 0.0)
 
 /* Blocks of side x side numbers, of which one in so many is not 0: which ones are spread as if by
  * chance. */
@@ -336,12 +316,7 @@ static double in_blocks(test_random *r, int side, int many, int64_t line, int64_
                : 0.0;
 }
 
-#define IN_BLOCKS(name, side, many)                                                                \
-    static double name(test_random *r, int which, int64_t line, int64_t at, int64_t count)         \
-    {                                                                                              \
-        (void)which, (void)count;                                                                  \
-        return in_blocks(r, side, many, line, at);                                                 \
-    }
+#define IN_BLOCKS(name, side, many) NUMBERS(name, in_blocks(r, side, many, line, at))
 IN_BLOCKS(blocks_of_16, 16, 20)
 IN_BLOCKS(blocks_of_32, 32, 10)
 IN_BLOCKS(blocks_of_256, 256, 8)

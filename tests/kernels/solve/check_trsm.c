@@ -22,6 +22,9 @@ static const mode *tested;
 static td_type type;
 static int64_t block_rows; /* of solves that say nothing of it */
 
+/* Not so small that small systems have products. */
+static bool has_large_blocks(void) { return block_rows > TD_SOLVE_LEAST_ROWS; }
+
 /* ---- runs ---- */
 
 /* How a solve runs: where alpha is, the most workspace, a mode by name, and rows of a block, 0
@@ -117,12 +120,11 @@ static bool has_turn(int i)
 
 /* ---- tests ---- */
 
-static void all_shapes(void **unused)
+TEST(all_shapes)
 {
     static const int orders[] = {1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 129, 190, 257, 300},
                      vectors[] = {1, 5, 32, 33, 70};
     enum { ORDERS = sizeof orders / sizeof *orders, VECTORS = sizeof vectors / sizeof *vectors };
-    (void)unused;
     for (int which = 0; which < (tested->is_variant ? 12 : 24); which++) {
         if (is_left_out(which) || !has_turn(which)) continue;
         const triangular of = system_varied("plain", type, orders[which * 5 % ORDERS],
@@ -138,9 +140,9 @@ static void all_shapes(void **unused)
 }
 
 /* Blocks of every size that there are, and more vectors than a panel has. */
-static void blocks_of_all_sizes(void **unused)
+TEST(blocks_of_all_sizes)
 {
-    (void)unused;
+    if (!has_large_blocks()) return;
     for (int which = 0; which < 4; which++) {
         const int64_t most = td_solve_most_rows(type), rows = most >> which % 4;
         if (rows < TD_SOLVE_LEAST_ROWS) continue;
@@ -173,9 +175,9 @@ static test_matrix solve_block(const system_matrices *s, int panel)
 }
 
 /* The sums of one block, to the bit, whatever panels it is solved in. */
-static void bits_of_a_block(void **unused)
+TEST(bits_of_a_block)
 {
-    (void)unused;
+    if (!has_large_blocks()) return;
     for (int which = 0; which < 24; which++) {
         if (is_left_out(which)) continue;
         const triangular of =
@@ -197,10 +199,10 @@ static void bits_of_a_block(void **unused)
 }
 
 /* Paddings, alignment and the place of alpha change no bit. */
-static void same_bits_everywhere(void **unused)
+TEST(same_bits_everywhere)
 {
     static const int of_both_sides[] = {0, 3, 5, 6, 9, 10}; /* all operations */
-    (void)unused;
+    if (has_large_blocks()) return;
     for (size_t i = 0; i < sizeof of_both_sides / sizeof *of_both_sides; i++) {
         const int which = of_both_sides[i];
         if (is_left_out(which + 2) || tested->is_variant || !has_turn((int)i)) continue;
@@ -221,9 +223,9 @@ static void same_bits_everywhere(void **unused)
 }
 
 /* Without workspace the products are those of mode fp64: part of B is solved by then. */
-static void no_memory_for_products(void **unused)
+TEST(no_memory_for_products)
 {
-    (void)unused;
+    if (has_large_blocks()) return;
     if (tested->is_variant || type != TD_BINARY64) return;
     for (int which = 0; which < 4; which++) {
         const triangular of = system_varied("plain", type, few_blocks(), 40, which);
@@ -262,9 +264,9 @@ static test_matrix solve_in_a_graph(const system_matrices *s)
     return x;
 }
 
-static void graphs_of_solves(void **unused)
+TEST(graphs_of_solves)
 {
-    (void)unused;
+    if (has_large_blocks()) return;
     if (tested->is_variant) return;
     for (int which = 0; which < 4; which++) {
         if (!has_turn(which) || (test_is_brief() && which % 3)) continue;
@@ -285,9 +287,9 @@ static void poison_triangle(system_matrices *s)
 }
 
 /* B becomes +0, whatever A and B are. */
-static void an_alpha_of_zero(void **unused)
+TEST(an_alpha_of_zero)
 {
-    (void)unused;
+    if (has_large_blocks()) return;
     for (int which = 0; which < 8; which++) {
         triangular of = system_varied("plain", type, 130, 35, 3 * which);
         of.diagonal = TD_NON_UNIT_DIAGONAL;
@@ -327,11 +329,10 @@ static void check_specials(const system_matrices *s, const test_matrix *x, const
     CHECK(specials > 0, "nothing is special: %s", system_text(&s->of));
 }
 
-static void special_numbers(void **unused)
+TEST(special_numbers)
 {
     static const double values[] = {0.0, NAN, INFINITY, -INFINITY, -0.0};
-    (void)unused;
-    for (int which = 0; which < (block_rows > TD_SOLVE_LEAST_ROWS ? 24 : 12); which++) {
+    for (int which = 0; which < (has_large_blocks() ? 24 : 12); which++) {
         if (is_left_out(which) || tested->is_variant || !has_turn(which / 2)) continue;
         const double value = values[which % 5];
         triangular of = system_varied("plain", type, 200, 20, which);
@@ -411,10 +412,9 @@ static double native_error(int which)
  * largest of all triangles, whether they are this mode's turn or not. OpenBLAS, which the host
  * device has, takes the order that suits the processor: its own largest errors differ by three
  * fifths among them, so that the mean may be a quarter above. */
-static void hard_triangles(void **unused)
+TEST(hard_triangles)
 {
     double worst = 0.0, of_native = 0.0, sum = 0.0, allowed = 0.0;
-    (void)unused;
     if (tested->is_variant) return;
     for (int which = 0; which < HARD; which++) {
         if (is_left_out(which)) continue;
@@ -451,17 +451,6 @@ static bool is_tested(const char *name)
 int main(int argc, char **argv)
 {
     static const td_type types[] = {TD_BINARY64, TD_COMPLEX_BINARY64};
-    const struct CMUnitTest of_modes[] = {
-        cmocka_unit_test(all_shapes),       cmocka_unit_test(same_bits_everywhere),
-        cmocka_unit_test(graphs_of_solves), cmocka_unit_test(no_memory_for_products),
-        cmocka_unit_test(an_alpha_of_zero), cmocka_unit_test(special_numbers),
-        cmocka_unit_test(hard_triangles),
-    };
-    const struct CMUnitTest of_blocks[] = {
-        cmocka_unit_test(all_shapes),      cmocka_unit_test(blocks_of_all_sizes),
-        cmocka_unit_test(bits_of_a_block), cmocka_unit_test(special_numbers),
-        cmocka_unit_test(hard_triangles),
-    };
     int failed = 0;
     device_require();
     if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS) return 1;
@@ -472,13 +461,13 @@ int main(int argc, char **argv)
         for (tested = mode_after(NULL); tested; tested = mode_after(tested)) {
             if (!is_tested(argc > 1 ? argv[1] : NULL)) continue;
             snprintf(name, sizeof name, "%s, %s", tested->name, td_types[type].name);
-            failed += cmocka_run_group_tests_name(name, of_modes, NULL, NULL);
+            failed += test_run(.name = name);
         }
         block_rows = td_solve_most_rows(type);
         tested = mode_after(NULL);
         while (strcmp(tested->name, "fp64") != 0) tested = mode_after(tested);
         snprintf(name, sizeof name, "large blocks, %s", td_types[type].name);
-        failed += cmocka_run_group_tests_name(name, of_blocks, NULL, NULL);
+        failed += test_run(.name = name);
     }
     cublasDestroy(handle);
     return failed;

@@ -40,23 +40,15 @@ static double proven_df(int64_t k)
            0x1p-48;
 }
 
-static double proven_ts(int64_t k)
-{
-    (void)k;
-    return 0x1p-59;
-}
-
-static double proven_dd(int64_t k)
-{
-    (void)k;
-    return 0x1p-96;
-}
-
-static double proven_ds(int64_t k)
-{
-    (void)k;
-    return 0x1p-76;
-}
+#define PROVEN(type, bound)                                                                        \
+    static double proven_##type(int64_t k)                                                         \
+    {                                                                                              \
+        (void)k;                                                                                   \
+        return bound;                                                                              \
+    }
+PROVEN(ts, 0x1p-59)
+PROVEN(dd, 0x1p-96)
+PROVEN(ds, 0x1p-76)
 
 /* Of certified elements, and of mode fp64: docs/numerics.md. */
 static long double error_of_certified(int64_t k) { return 4.0L * sqrtl((long double)k) * 0x1p-53L; }
