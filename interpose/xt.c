@@ -43,8 +43,8 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
     if (!td_wrap_is_seen(x->entry)) return td_wrap_pass(x->entry, call);
     if (!alpha || !beta) return be_native(x, td_reason_invalid, call);
     td_wrap_set_scalars(&known.p, alpha, beta, false);
-    if (!td_xt_recall(x->handle, &devices) || !td_cuda_ok(cudaGetDevice(&before)) ||
-        !td_cuda_ok(cudaSetDevice(devices.ordinal[0])))
+    if (!td_xt_recall(x->handle, &devices)) return be_native(&known, td_reason_devices, call);
+    if (!td_cuda_ok(cudaGetDevice(&before)) || !td_cuda_ok(cudaSetDevice(devices.ordinal[0])))
         return be_native(&known, td_reason_device, call);
     td_xt_price_copies(&known, &devices);
     const bool must_run = begin_there(&known, &devices, call, status);

@@ -6,6 +6,7 @@ const char td_reason_empty[] = "nothing to compute";
 const char td_reason_pedantic[] = "the handle asks for plain arithmetic";
 const char td_reason_routine[] = "the mode has no such routine";
 const char td_reason_device[] = "unsupported device";
+const char td_reason_devices[] = "devices unknown";
 const char td_reason_pointer[] = "C is not memory of the current device";
 const char td_reason_stream[] = "stream unknown";
 const char td_reason_memory[] = "out of device memory";
