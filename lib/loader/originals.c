@@ -327,15 +327,20 @@ static td_function find(td_library *library, td_original which)
     return function;
 }
 
+/* A handle of cuBLAS is one of cublasLt, too, whose functions cuBLAS's library may lack. */
+static bool is_of_lt(td_original which)
+{
+    return strncmp(names[which], "cublasLt", strlen("cublasLt")) == 0;
+}
+
 td_library *td_library_of(const void *handle, const void *caller, td_original which)
 {
     td_library *library = take_bound(which);
     if (library) return library;
-    /* A handle of cuBLAS is one of cublasLt, too; and a place in code calls one cuBLAS, but a place
-     * that makes other code's calls, as libffi has for ctypes, calls cublasLt as well. Each of the
-     * two may lack the other's functions. */
     library = td_owner_find(handle);
-    if (library && find(library, which)) return library;
+    if (library && (!is_of_lt(which) || find(library, which))) return library;
+    /* A place in code calls one cuBLAS; but a place that makes other code's calls, as libffi has
+     * for ctypes, calls cublasLt as well, which lacks cuBLAS's functions. */
     unsigned long long unloads;
     library = td_caller_find(caller, &unloads);
     if (library && find(library, which)) return library;
