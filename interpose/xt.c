@@ -16,8 +16,8 @@ static bool be_native(const td_xt_call *x, const char *reason, td_call *call)
     return true;
 }
 
-/* False if work in some device's default stream would end a capture of the program's: that of a stream
- * which waits for the default one. Leaves the first device current. */
+/* False if work in some device's default stream would end a capture of the program's: that of a
+ * stream which waits for the default one. Leaves the first device current. */
 static bool may_work(const td_xt_selection *devices)
 {
     bool may = true;
