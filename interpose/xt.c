@@ -16,6 +16,17 @@ static bool be_native(const td_xt_call *x, const char *reason, td_call *call)
     return true;
 }
 
+/* False if work in some device's default stream would end a capture of the program's: that of a
+ * stream which waits for the default one. Leaves the first device current. */
+static bool may_work(const td_xt_selection *devices)
+{
+    bool may = true;
+    for (int i = devices->count; i-- > 0;)
+        may =
+            td_cuda_ok(cudaSetDevice(devices->ordinal[i])) && !td_stream_is_capturing(NULL) && may;
+    return may;
+}
+
 /* With the first of the devices current. */
 static bool begin_there(const td_xt_call *x, const td_xt_selection *devices, td_call *call,
                         cublasStatus_t *status)
@@ -23,8 +34,11 @@ static bool begin_there(const td_xt_call *x, const td_xt_selection *devices, td_
     static atomic_uint said;
     const td_decision decision = td_wrap_decide(x->entry, &x->p);
     if (!decision.engine) return be_native(x, decision.reason, call);
+    if (!may_work(devices)) return be_native(x, td_reason_refused, call);
     const int state = td_wrap_hold_off_cancellation();
+    const td_capture_mode mode = td_capture_allow(); /* no capture depends on the call */
     const char *reason = td_xt_run(x, devices, &decision, status);
+    td_capture_restore(mode);
     td_wrap_allow_cancellation(state);
     if (!reason) return false;
     td_log_capped(&said, 1, TD_LOG_INFO, "%s: %s; the call is cublasXt's (said once)",

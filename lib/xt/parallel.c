@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "../cuda/context.h"
+
 typedef struct {
     void (*run)(void *of, int i);
     void *of;
@@ -16,6 +18,7 @@ typedef struct {
 static void *run_task(void *of)
 {
     const task *t = of;
+    (void)td_capture_allow(); /* as in the thread of the call */
     t->run(t->of, t->i);
     return NULL;
 }

@@ -72,7 +72,7 @@ class PreloadXt(Preloaded):
                 reasons = {call["native_reason"] for call in calls}
                 self.assertLessEqual(reasons, {
                     None, "invalid arguments", "nothing to compute", "nothing to multiply",
-                    "devices unknown"
+                    "devices unknown", "stream refused"
                 })
                 self.assertIn("devices unknown", reasons)
 

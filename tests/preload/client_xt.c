@@ -218,6 +218,38 @@ static void check_handles(void)
     xt = given;
 }
 
+/* Calls between the two ends of a capture, in each of its modes, of a stream that waits for the
+ * default one and of one that does not: the capture goes on. */
+static void check_beside_captures(void)
+{
+    enum { SIDE = 40, MODES = 3 };
+    static double a[SIDE * SIDE], c[SIDE * SIDE];
+    const double one = 1.0, zero = 0.0;
+    for (int i = 0; i < SIDE * SIDE; i++) a[i] = i % (SIDE + 1) == 0 ? 2.0 : 0.0;
+    for (int way = 0; way < 2 * MODES; way++) {
+        cudaStream_t stream;
+        cudaGraph_t graph = NULL;
+        int device = -1;
+        memset(c, 0, sizeof c);
+        REQUIRE(cudaStreamCreateWithFlags(&stream, (unsigned)way / MODES));
+        REQUIRE(cudaStreamBeginCapture(stream, (enum cudaStreamCaptureMode)(way % MODES)));
+        const int status = (int)cublasXtDgemm(xt, CUBLAS_OP_N, CUBLAS_OP_N, SIDE, SIDE, SIDE, &one,
+                                              a, SIDE, a, SIDE, &zero, c, SIDE);
+        const bool has_ended = cudaStreamEndCapture(stream, &graph) != cudaSuccess;
+        bool is_right = true;
+        for (int i = 0; i < SIDE * SIDE; i++) is_right = is_right && c[i] == 2.0 * a[i];
+        REQUIRE(cudaGetDevice(&device));
+        printf("cublasXtDgemm beside capture %d ; status %d ; %s ; device %d\n", way, status,
+               has_ended  ? "ended it"
+               : is_right ? "same"
+                          : "other",
+               device);
+        if (graph) REQUIRE(cudaGraphDestroy(graph));
+        (void)cudaGetLastError();
+        REQUIRE(cudaStreamDestroy(stream));
+    }
+}
+
 static void check_all(void)
 {
     for (int i = 0; i < LEVEL3_ROUTINES; i++) {
@@ -227,6 +259,7 @@ static void check_all(void)
         check_bad(&level3_routines[i]);
     }
     check_handles();
+    check_beside_captures();
 }
 
 /* ---- tiles ---- */
