@@ -81,15 +81,19 @@ static cudaError_t allocate_host_range(void **pointer, hostgpu_range *range)
     return cudaSuccess;
 }
 
-/* Words of 64 bits of which the upper 13 are set, as in a NaN, and the lower 48 are drawn: whole
- * numbers that nobody wrote are not all the same, as they would be if all bits were. */
+/* Words of 64 bits of which the upper 13 are set, as in a NaN, and others are drawn: whole numbers
+ * that nobody wrote are not all the same, as they would be if all bits were. Those of 32 bits are
+ * below 2^29 in magnitude: kernels may add up what is behind a matrix, and use nothing of that. */
 static void unset(void *memory, size_t bytes)
 {
     const uint64_t nan = UINT64_C(0xfff8) << 48, step = UINT64_C(0x9e3779b97f4a7c15);
     const size_t words = bytes / sizeof(uint64_t);
     uint64_t *word = memory;
 
-    for (size_t i = 0; i < words; i++) word[i] = nan | (step * (i + 1)) >> 16;
+    for (size_t i = 0; i < words; i++) {
+        const uint64_t drawn = step * (i + 1);
+        word[i] = nan | (drawn & 0xffff) << 32 | (uint32_t)((int32_t)(drawn >> 32) / 4);
+    }
     memset(word + words, 0xff, bytes % sizeof(uint64_t));
 }
 
