@@ -286,15 +286,24 @@ static tandem_status launched(cudaError_t error)
                    cudaGetErrorString(error));
 }
 
-/* S <- A, or A <- S if it joins; of the other nothing is written. The first launch loads. */
-static tandem_status convert(const td_typed *type, bool joins, int64_t rows, int64_t cols,
-                             double *a, int64_t lda, void *s, int64_t lds, tandem_stream stream)
+static tandem_status split(const td_typed *type, int64_t rows, int64_t cols, const double *a,
+                           int64_t lda, void *s, int64_t lds, tandem_stream stream)
 {
     tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
     if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
-    const td_capture_mode mode = td_capture_allow();
-    status = launched(joins ? type->join(rows, cols, s, lds, a, lda, stream)
-                            : type->split(rows, cols, a, lda, s, lds, stream));
+    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
+    status = launched(type->split(rows, cols, a, lda, s, lds, stream));
+    td_capture_restore(mode);
+    return status;
+}
+
+static tandem_status join(const td_typed *type, int64_t rows, int64_t cols, const void *s,
+                          int64_t lds, double *a, int64_t lda, tandem_stream stream)
+{
+    tandem_status status = check_conversion(type->type, rows, cols, a, lda, s, lds);
+    if (status != TANDEM_OK || rows == 0 || cols == 0) return status;
+    const td_capture_mode mode = td_capture_allow(); /* the first launch loads */
+    status = launched(type->join(rows, cols, s, lds, a, lda, stream));
     td_capture_restore(mode);
     return status;
 }
@@ -304,15 +313,13 @@ static tandem_status convert(const td_typed *type, bool joins, int64_t rows, int
     tandem_status tandem_##x##_split(int64_t rows, int64_t cols, const double *a, int64_t lda,     \
                                      tandem_##x *s, int64_t lds, tandem_stream stream)             \
     {                                                                                              \
-        return convert(&td_typed_##x, false, rows, cols, (double *)(uintptr_t)a, lda, s, lds,      \
-                       stream);                                                                    \
+        return split(&td_typed_##x, rows, cols, a, lda, s, lds, stream);                           \
     }                                                                                              \
                                                                                                    \
     tandem_status tandem_##x##_join(int64_t rows, int64_t cols, const tandem_##x *s, int64_t lds,  \
                                     double *a, int64_t lda, tandem_stream stream)                  \
     {                                                                                              \
-        return convert(&td_typed_##x, true, rows, cols, a, lda, (void *)(uintptr_t)s, lds,         \
-                       stream);                                                                    \
+        return join(&td_typed_##x, rows, cols, s, lds, a, lda, stream);                            \
     }                                                                                              \
                                                                                                    \
     tandem_status tandem_##x##gemm(tandem_op op_a, tandem_op op_b, int64_t m, int64_t n,           \
