@@ -14,8 +14,9 @@ names, or libtandem.so beside this file or in build/; it is not preloaded while 
 FOLDER gets never_slower.csv, a line for each row and mode; never_slower.txt, which is printed, too:
 of each mode the rows over 1.05, 1.10, 1.15 and 3 of native's time among those that were emulated,
 geometric means, also by form, and the ten worst; and, if there is gnuplot, a drawing of the ratios
-by kind and shape, never_slower-MODE.svg. Exit status 0 unless something failed: ratios are for
-people."""
+by kind and shape, never_slower-MODE.svg. Each result is compared with cuBLAS's (sweep_errors.py):
+`error` is how far they are apart, 1 being twice the bound of sums in FP64. Exit status 0 unless one
+is further, or something failed: ratios are for people."""
 import argparse
 import csv
 import ctypes
@@ -41,7 +42,7 @@ SOME_FAILED = 3  # status of the measuring process
 LIMITS = (1.05, 1.10, 1.15, 3.0)
 FIELDS = ["kind", "sides", "shape", "form", "type", "m", "n", "k", "batch", "ops", "beta", "pad",
           "skew"]
-TIMED = ["row", "mode", *FIELDS, "native_ms", "ms", "ratio", "spread", "rounds"]
+TIMED = ["row", "mode", *FIELDS, "native_ms", "ms", "ratio", "spread", "rounds", "error"]
 JOINED = [*TIMED, "ran", "moduli", "repaired", "tiles"]
 
 
@@ -136,10 +137,27 @@ class Bench:
                 device.check(call.make(way))
         return device.milliseconds(work) / count
 
+    def result(self, call, way, start):
+        """What a call leaves in C, as it lies in memory, of which `start` was in it."""
+        call.result.put(self.device, start)
+        self.once(call, way)
+        return call.result.fetch(self.device)
+
+    def errors(self, call, row):
+        """For each mode how far its result is from the native one; infinitely, if it has other bits
+        the next time."""
+        from sweep_errors import Expected, bits_equal
+        expected = Expected(self.xp, row, call, self.draw(row))
+        native = self.result(call, self.ways["native"], expected.start)
+        found = {}
+        for mode, again in zip(list(self.ways)[1:], self.reporting):
+            results = [self.result(call, way, expected.start) for way in (self.ways[mode], again)]
+            found[mode] = (expected.units_apart(results[0], native)
+                           if bits_equal(self.xp, *results) else math.inf)
+        return found
+
     def times(self, call, seconds):
         """For each way the times of all rounds."""
-        for way in (*self.ways.values(), *self.reporting):
-            self.once(call, way)
         ms = self.sample(call, self.ways["native"], 1)
         count = 1 if call.restore else max(1, min(8, int(0.5 / max(ms, 0.01))))
         found = {mode: [] for mode in self.ways}
@@ -158,9 +176,10 @@ class Bench:
         cublas, handle = self.device.cublas, self.device.handle
         self.device.check(cublas.cublasSetPointerMode_v2(handle, call.scalars))
         try:
+            errors = self.errors(call, row)
             found = self.times(call, seconds)
             self.device.check(self.device.cudart.cudaDeviceSynchronize())
-            return found
+            return found, errors
         finally:
             self.device.check(cublas.cublasSetPointerMode_v2(handle, 0))
             call.release()
@@ -215,8 +234,7 @@ def measure(arguments):
         for done, (number, row) in enumerate(rows):
             share = max(0.0, end - time.monotonic()) / (len(rows) - done)
             try:
-                found = bench.measure(row, share)
-                write_times(table, number, row, found)
+                write_times(table, number, row, *bench.measure(row, share))
                 file.flush()
             except (MemoryError, RuntimeError) as reason:
                 print(f"never_slower: {row.name}: left out: {reason}", file=sys.stderr)
@@ -225,7 +243,8 @@ def measure(arguments):
     sys.exit(SOME_FAILED if failed else 0)
 
 
-def write_times(table, number, row, found):
+def write_times(table, number, row, found, errors):
+    from sweep_errors import most_apart
     native = statistics.median(found["native"])
     fields = {name: getattr(row, name) for name in FIELDS} | {"form": row.form.replace(",", "")}
     for mode, times in found.items():
@@ -234,7 +253,7 @@ def write_times(table, number, row, found):
             table.writerow(fields | {
                 "row": number, "mode": mode, "native_ms": f"{native:.5f}", "ms": f"{ms:.5f}",
                 "ratio": f"{ms / native:.4f}", "spread": f"{spread(found['native']):.4f}",
-                "rounds": len(times)})
+                "rounds": len(times), "error": f"{errors[mode] / most_apart(row):.4f}"})
 
 
 # ---- what the reports say of each row ----
@@ -278,15 +297,15 @@ def geometric_mean(ratios):
 def row_text(line):
     return (f"{line['row']:>4} {line['kind']:38.38} {line['sides']:5} {line['form']:38} "
             f"{line['type']} {line['m']:>6} {line['n']:>6} {line['k']:>6} {line['batch']:>3} "
-            f"{line['ops']:2} {line['beta']:>4} {line['pad']:>3} {line['skew']:>4} "
+            f"{line['ops']:6} {line['beta']:>4} {line['pad']:>3} {line['skew']:>4} "
             f"{line['native_ms']:>10} {line['ms']:>10} "
             f"{float(line['ratio']):6.3f} {line['ran']:8} {line['moduli']:>4} "
-            f"{line['repaired']:>9} {line['tiles']:>7}")
+            f"{line['repaired']:>9} {line['tiles']:>7} {line['error']:>6}")
 
 
-HEAD = (f"{'row':>4} {'kind':38} {'sides':5} {'form':38} t {'m':>6} {'n':>6} {'k':>6} {'b':>3} ops "
-        f"beta pad skew {'native ms':>10} {'ms':>10} {'ratio':>6} {'ran':8} {'mod.':>4} "
-        f"{'repaired':>9} {'tiles':>7}")
+HEAD = (f"{'row':>4} {'kind':38} {'sides':5} {'form':38} t {'m':>6} {'n':>6} {'k':>6} {'b':>3} "
+        f"{'ops':6} beta pad skew {'native ms':>10} {'ms':>10} {'ratio':>6} {'ran':8} {'mod.':>4} "
+        f"{'repaired':>9} {'tiles':>7} {'error':>6}")
 
 
 def summary(mode, lines):
@@ -458,6 +477,9 @@ def main():
     for mode in arguments.modes if not arguments.random else []:
         draw(arguments, mode, [line for line in found if line["mode"] == mode])
     print(f"{time.monotonic() - started:.0f} s in all")
+    wrong = [f"{line['row']} in {line['mode']}" for line in found if not float(line["error"]) <= 1]
+    if wrong:
+        sys.exit(f"never_slower: wrong results: rows {', '.join(wrong)}")
     if ended.returncode:
         sys.exit("never_slower: cuBLAS or Tandem refused a call")
 

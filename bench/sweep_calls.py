@@ -6,10 +6,11 @@ by columns, one after the other."""
 import ctypes
 import dataclasses
 
-from sweep_rows import CAPTURED, CAPTURED_COMPLEX, DEVICE_SCALARS
+from device import on_device
+from sweep_rows import CAPTURED, CAPTURED_COMPLEX, DEVICE_SCALARS, SOLVES, WITH_TRIANGLE
 
 OPERATIONS = {"N": 0, "T": 1, "C": 2}
-LOWER, LEFT, NON_UNIT = 0, 0, 0
+SIDES, TRIANGLES, DIAGONALS = {"L": 0, "R": 1}, {"L": 0, "U": 1}, {"N": 0, "U": 1}
 TYPES = {"d": 1, "z": 5}  # CUDA_R_64F, CUDA_C_64F
 COMPUTE_64F, ANY_ALGORITHM = 70, -1
 ON_HOST, ON_DEVICE = 0, 1  # where scalars are
@@ -21,11 +22,30 @@ class Operand:
     """An array of one member or more in device memory, of which so many numbers come first."""
 
     def __init__(self, device, array, skew=0):
-        self.array = array
+        self.array, self.skew = array, skew
         self.address = ctypes.c_void_p(device.address(array).value + skew * array.itemsize)
         self.members, self.columns, self.rows = array.shape
         self.stride = self.columns * self.rows
         self.bytes = array.nbytes
+
+    @property
+    def start(self):
+        """Where the array begins in device memory."""
+        return ctypes.c_void_p(self.address.value - self.skew * self.array.itemsize)
+
+    def put(self, device, array):
+        """Writes an array of the same shape to where this one is in device memory."""
+        if on_device(array):
+            self.array[...] = array
+        else:
+            device.check(device.cudart.cudaMemcpy(self.start, ctypes.c_void_p(array.ctypes.data),
+                                                  ctypes.c_size_t(array.nbytes), 1))
+
+    def fetch(self, device):
+        """A copy of what is in device memory."""
+        found = self.array.copy()
+        device.fetch(self.start, found)
+        return found
 
     def pointers(self, device, xp):
         """The addresses of the members, in device memory."""
@@ -118,6 +138,18 @@ class Setting:
     def beta(self):
         return scalar(self.row.beta, self.row.type)
 
+    @property
+    def side(self):
+        return SIDES[self.row.place[0]]
+
+    @property
+    def triangle(self):
+        return TRIANGLES[self.row.place[1]]
+
+    @property
+    def diagonal(self):
+        return DIAGONALS[self.row.place[2]]
+
     def call(self, *arguments, **others):
         return Call(self.row.function, (self.device.handle, *arguments), **others)
 
@@ -158,13 +190,23 @@ def by_pointers(s):
 
 
 def update(s):
-    return s.call(LOWER, s.operations[0], s.row.n, s.row.k, s.alpha, s.a.address, s.a.rows, s.beta,
-                  s.c.address, s.c.rows)
+    return s.call(s.triangle, s.operations[0], s.row.n, s.row.k, s.alpha, s.a.address, s.a.rows,
+                  s.beta, s.c.address, s.c.rows)
+
+
+def update_of_two(s):
+    return s.call(s.triangle, s.operations[0], s.row.n, s.row.k, s.alpha, s.a.address, s.a.rows,
+                  s.b.address, s.b.rows, s.beta, s.c.address, s.c.rows)
 
 
 def symmetric(s):
-    return s.call(LEFT, LOWER, s.row.m, s.row.n, s.alpha, s.a.address, s.a.rows, s.b.address,
+    return s.call(s.side, s.triangle, s.row.m, s.row.n, s.alpha, s.a.address, s.a.rows, s.b.address,
                   s.b.rows, s.beta, s.c.address, s.c.rows)
+
+
+def triangular(s):
+    return s.call(s.side, s.triangle, s.operations[0], s.diagonal, s.row.m, s.row.n, s.alpha,
+                  s.a.address, s.a.rows, s.b.address, s.b.rows, s.c.address, s.c.rows)
 
 
 def solve(s):
@@ -172,8 +214,8 @@ def solve(s):
     def restore():
         s.device.check(s.device.cudart.cudaMemcpyAsync(
             s.c.address, s.b.address, ctypes.c_size_t(s.b.bytes), 3, None))
-    return s.call(LEFT, LOWER, s.operations[0], NON_UNIT, s.row.m, s.row.n, s.alpha, s.a.address,
-                  s.a.rows, s.c.address, s.c.rows, restore=restore)
+    return s.call(s.side, s.triangle, s.operations[0], s.diagonal, s.row.m, s.row.n, s.alpha,
+                  s.a.address, s.a.rows, s.c.address, s.c.rows, restore=restore)
 
 
 # ---- cublasLt ----
@@ -246,7 +288,11 @@ FORMS = {
     "cublasZgemmStridedBatched": strided, "cublasDgemmBatched": by_pointers,
     "cublasZgemmBatched": by_pointers,
     "cublasLtMatmul": by_lt, "cublasDsyrk_v2": update, "cublasZherk_v2": update,
-    "cublasDsymm_v2": symmetric, "cublasDtrsm_v2": solve,
+    "cublasDsyr2k_v2": update_of_two, "cublasZher2k_v2": update_of_two,
+    "cublasDsyrkx": update_of_two, "cublasZherkx": update_of_two,
+    "cublasDsymm_v2": symmetric, "cublasZsymm_v2": symmetric, "cublasZhemm_v2": symmetric,
+    "cublasDtrmm_v2": triangular, "cublasZtrmm_v2": triangular,
+    "cublasDtrsm_v2": solve, "cublasZtrsm_v2": solve,
 }
 
 
@@ -266,6 +312,13 @@ def tame(xp, triangle):
     i = xp.arange(len(triangle))
     tamed[i, i] = 1.0
     return tamed
+
+
+def is_read(xp, row, order):
+    """Which elements of A, rows by columns, a call of one triangle may read."""
+    i, j = xp.arange(order)[:, None], xp.arange(order)[None]
+    triangle = i >= j if row.place[1] == "L" else i <= j
+    return triangle & (i != j) if row.place[2] == "U" else triangle
 
 
 def laid_out(xp, matrix, row):
@@ -296,11 +349,14 @@ def zeros(xp, row):
 
 def prepare(device, xp, row, draw):
     """The call of a row; draw(left or right, member) makes op(A) and op(B)."""
-    a = members(xp, lambda i: draw("left", i), row.op_a, row)
-    if row.form == "cublasDtrsm_v2":
+    first, second = ("right", "left") if row.is_at_right else ("left", "right")
+    a = members(xp, lambda i: draw(first, i), row.op_a, row)
+    if row.form in SOLVES:
         a = tame(xp, a[0])[None]
+    if row.form in WITH_TRIANGLE:
+        a[0] = xp.where(is_read(xp, row, len(a[0])).T, a[0], xp.nan)
     c = zeros(xp, row)
-    b = c if row.op_b == "-" else members(xp, lambda i: draw("right", i), row.op_b, row)
+    b = c if row.op_b == "-" else members(xp, lambda i: draw(second, i), row.op_b, row)
     operands = [Operand(device, array, row.skew) for array in (a, b, c)]
     call = FORMS[row.form](Setting(device, xp, row, *operands))
     call.left, call.result = operands[0], operands[2]

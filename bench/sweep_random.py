@@ -17,8 +17,8 @@ LEAST_SIZE, MOST_SIZE = 32, 20000
 PRODUCTS = {"cublasDgemm_v2": 8, "cublasGemmEx": 2, "cublasZgemm_v2": 5}
 BATCHES = {"cublasDgemmStridedBatched": 3, "cublasDgemmBatched": 2, "cublasZgemmStridedBatched": 2,
            "cublasZgemmBatched": 1}
-OTHERS = {"cublasLtMatmul": 2, "cublasDsyrk_v2": 1, "cublasZherk_v2": 1, "cublasDsymm_v2": 1,
-          "cublasDtrsm_v2": 1}
+OTHERS = {"cublasLtMatmul": 2, "cublasDsyrk_v2": 1, "cublasZherk_v2": 1,
+          **dict.fromkeys((*sweep_rows.UPDATES_OF_TWO, *sweep_rows.WITH_TRIANGLE), 0.5)}
 FORMS = PRODUCTS | BATCHES | OTHERS
 FAMILIES = []
 
@@ -255,13 +255,13 @@ def size(some, most):
     return max(LEAST_SIZE, round(value / step) * step)
 
 
-def draw_sizes(some, form, letter):
+def draw_sizes(some, form, letter, is_at_right):
     """m, n, k and members, of work and memory within the limits."""
     while True:
         batch = round(spread(some, 2, 100)) if form in BATCHES else 1
         m, n, k = (size(some, 2048 if form in BATCHES else MOST_SIZE) for _ in range(3))
-        m = n if form in sweep_rows.UPDATES else m
-        k = m if form in sweep_rows.WITH_TRIANGLE else k
+        m = n if form in sweep_rows.OF_A_TRIANGLE else m
+        k = (n if is_at_right else m) if form in sweep_rows.WITH_TRIANGLE else k
         parts = 2 if letter == "z" else 1
         work = parts ** 2 * m * n * k * batch
         if (LEAST_WORK <= work <= MOST_WORK
@@ -270,12 +270,24 @@ def draw_sizes(some, form, letter):
 
 
 def draw_operations(some, form, letter):
-    if form in sweep_rows.UPDATES:
-        return some.choice(["N", "C" if letter == "z" else "T"]), "-"
-    if form in sweep_rows.WITH_TRIANGLE:
-        return some.choice("NT") if form == "cublasDtrsm_v2" else "N", "N"
     choices = "NTC" if letter == "z" else "NT"
+    adjoint = choices[-1]
+    if form in sweep_rows.OF_A_TRIANGLE:
+        op_a, op_b = some.choice([("N", adjoint), (adjoint, "N")])
+        return op_a, "-" if form in sweep_rows.UPDATES else op_b
+    if form in sweep_rows.WITH_TRIANGLE:
+        return some.choice(choices) if form in sweep_rows.TRIANGULAR else "N", "N"
     return some.choice(choices), some.choice(choices)
+
+
+def draw_place(some, form):
+    if form in sweep_rows.OF_A_TRIANGLE:
+        return some.choice(["LLN", "LUN"])
+    if form in sweep_rows.SYMMETRIC:
+        return some.choice("LR") + some.choice("LU") + "N"
+    if form in sweep_rows.TRIANGULAR:
+        return some.choice("LR") + some.choice("LU") + some.choice("NU")
+    return sweep_rows.LEFT_LOWER
 
 
 def draw_row(some, kinds):
@@ -283,15 +295,16 @@ def draw_row(some, kinds):
     letter = "z" if "cublasZ" in form else "d" if "cublasD" in form else some.choice("dz")
     title, make = some.choice(FAMILIES)(some)
     kinds[title] = make
-    m, n, k, batch = draw_sizes(some, form, letter)
+    place = draw_place(some, form)
+    m, n, k, batch = draw_sizes(some, form, letter, place[0] == "R")
     sides = "both" if form in sweep_rows.UPDATES else some.choice(["both", "both", "left", "right"])
     has_layout = form not in OTHERS and some.random() < 0.5
     return sweep_rows.Row(
         title, sides, form, letter, *draw_operations(some, form, letter), m, n, k, batch,
-        0 if form == "cublasDtrsm_v2" else some.choice([0, 0, 1]),
+        0 if form in sweep_rows.TRIANGULAR else some.choice([0, 0, 1]),
         sweep_rows.shape_title(letter, m, n, k, batch),
         pad=some.choice([0, 1, 3, 8]) if has_layout else 0,
-        skew=some.choice([0, 1]) if has_layout else 0)
+        skew=some.choice([0, 1]) if has_layout else 0, place=place)
 
 
 def draw_rows(kinds, count, seed, factor):

@@ -23,6 +23,7 @@ BATCHES = [(1200, 3), (1024, 16), (512, 64), (2048, 4), (777, 20)]
 COMPLEX_BATCHES = [(1200, 3), (1024, 16), (512, 64)]
 TRIANGLES = [(4096, 4096, 4096), (8192, 8192, 512), (4096, 4096, 512), (3000, 3000, 3000),
              (2048, 2048, 2048), (6144, 6144, 1024)]
+LEFT_LOWER = "LLN"
 CONTRACTED = {(1024, 15360, 16384)}  # as QR asks for them: op(A) is always a transpose
 
 
@@ -52,7 +53,12 @@ GROUPS = {
                  ("cublasDsymm_v2", "d")], [(*s, 1) for s in TRIANGLES]),
 }
 UPDATES = ("cublasDsyrk_v2", "cublasZherk_v2")
-WITH_TRIANGLE = ("cublasDtrsm_v2", "cublasDsymm_v2")  # A is square, of the order m
+UPDATES_OF_TWO = ("cublasDsyr2k_v2", "cublasZher2k_v2", "cublasDsyrkx", "cublasZherkx")
+SOLVES = ("cublasDtrsm_v2", "cublasZtrsm_v2")
+TRIANGULAR = ("cublasDtrmm_v2", "cublasZtrmm_v2", *SOLVES)
+SYMMETRIC = ("cublasDsymm_v2", "cublasZsymm_v2", "cublasZhemm_v2")
+WITH_TRIANGLE = TRIANGULAR + SYMMETRIC  # A is square, of the order m, or n at the right
+OF_A_TRIANGLE = UPDATES + UPDATES_OF_TWO  # C is square, and one triangle of it is written
 PAIR_GROUPS = ("real", "complex")
 RECORDED = 40  # of the recorded calls
 MOST_WORK = 1.2 * 8192 ** 3
@@ -60,7 +66,8 @@ MOST_WORK = 1.2 * 8192 ** 3
 
 @dataclasses.dataclass
 class Row:
-    """One call. op(A) is m x k and op(B) k x n; of updates n is m, and op(B) is A's transpose."""
+    """One call. op(A) is m x k and op(B) k x n; of updates n is m, and of those of one matrix op(B)
+    is A's transpose. A triangle at the right is the right operand, and B the left one."""
     kind: str
     sides: str  # which operands are of the kind: left, right, both; the other is normal
     form: str
@@ -75,6 +82,7 @@ class Row:
     shape: str = ""  # for the drawing
     pad: int = 0  # numbers of each line in memory that no operand has
     skew: int = 0  # numbers before the first one of each operand
+    place: str = LEFT_LOWER  # the triangle: Left or Right; Lower or Upper; Non-unit or Unit
 
     @property
     def function(self):
@@ -82,12 +90,18 @@ class Row:
 
     @property
     def ops(self):
-        return self.op_a if self.form in UPDATES else self.op_a + self.op_b
+        ops = self.op_a if self.form in OF_A_TRIANGLE else self.op_a + self.op_b
+        return ops if self.place == LEFT_LOWER else f"{ops}:{self.place}"
+
+    @property
+    def is_at_right(self):
+        return self.place[0] == "R"
 
     @property
     def reported(self):
         """What tells calls apart in the report, with m, n and k as the routine counts them."""
-        m, k = (0 if self.form in UPDATES else self.m, 0 if self.form in WITH_TRIANGLE else self.k)
+        m = 0 if self.form in OF_A_TRIANGLE else self.m
+        k = 0 if self.form in WITH_TRIANGLE else self.k
         return self.function, m, self.n, k, self.batch
 
     @property
@@ -181,14 +195,16 @@ def tell_apart(rows):
     Large sizes become smaller by multiples of 8, which leaves them aligned as they were."""
     used = set()
     for row in rows:
-        n, k = row.n, row.k
+        m, n, k = row.m, row.n, row.k
         step = -8 if min(n, k) >= 256 else 1
         for i in itertools.count():
-            if row.form in WITH_TRIANGLE:
+            if row.is_at_right:
+                row.m = m + step * i
+            elif row.form in WITH_TRIANGLE:
                 row.n = n + step * i
             else:
                 row.n, row.k = n + step * (i % 4), k + step * (i // 4)
-            if row.form in UPDATES:
+            if row.form in OF_A_TRIANGLE:
                 row.m = row.n
             if row.reported not in used:
                 break

@@ -84,8 +84,8 @@ typedef struct {
     int64_t exchanges;
     int64_t *rows; /* room for `count` of them: where the factors have each place's row of A */
 
-    /* In device memory: nothing is promised of the elements if this is not 0 after the call. NULL:
-     * it does not matter. */
+    /* In device memory: the elements are left out (`unjudged`) if this is not 0 after the call.
+     * NULL: it does not matter. */
     const int *info;
 
     /* As ../unfold/scalars.h has them. */

@@ -117,16 +117,12 @@ TD_DEVICE bool has_aside(const element &at, const sample_shared &shared)
            (at.sums == 2 && shared.sum[1].specials & HAS_ASIDE);
 }
 
-/* True of what a factorisation left that did not come to its end. */
-TD_DEVICE bool is_unfinished(const td_sample &s) { return s.info && *s.info != 0; }
-
 /* What the element may be off. Elements beside whose triangle NaN or infinities stand are sums in
  * binary64 (../unfold/unfold.h). */
 TD_DEVICE td_sample_bound bound_of(const td_sample &s, const element &at,
                                    const sample_shared &shared)
 {
     td_sample_bound bound = s.bound;
-    if (is_unfinished(s)) bound.relative = td_from_bits64(0x7ff0000000000000ull);
     if (at.has_scalars) bound.relative = td_add64(bound.relative, s.of_scalars);
     if (!s.is_solve && has_aside(at, shared)) {
         bound.relative = td_fma64((double)(at.k * parts_of(s)), 0x1p-53, bound.relative);
@@ -211,7 +207,7 @@ TD_DEVICE bool must_be_finite(const td_sample &s, const element &at, const scale
                               scaled size)
 {
     const scaled end = make_scaled(1.0, s.is_solve ? 1020 : 1023);
-    bool is_small = !is_unfinished(s) && ratio_of(size, end) < 1.0;
+    bool is_small = ratio_of(size, end) < 1.0;
     TD_ROLLED
     for (int i = 0; i < at.sums; i++) is_small &= ratio_of(products[i], end) < 1.0;
     if (!s.is_solve) return is_small;
@@ -261,6 +257,9 @@ TD_DEVICE_LARGE bool is_shared(const td_sample &s, const element &at)
     return false;
 }
 
+/* True of what a factorisation left that did not come to its end. */
+TD_DEVICE bool is_unfinished(const td_sample &s) { return s.info && *s.info != 0; }
+
 TD_DEVICE_LARGE verdict judge(const td_sample &s, const element &at, const double *magnitude,
                               sample_shared &shared)
 {
@@ -268,6 +267,7 @@ TD_DEVICE_LARGE verdict judge(const td_sample &s, const element &at, const doubl
     verdict v = is_unknown || is_special(at, shared) ? judge_special(s, at, shared)
                                                      : judge_finite(s, at, magnitude, shared);
     if (v.is_outside && s.batch > 1) v.is_left_out |= is_shared(s, at);
+    if (is_unfinished(s)) v.is_left_out = true;
     return v;
 }
 

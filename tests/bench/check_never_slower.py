@@ -16,7 +16,7 @@ import unittest
 
 TANDEM, BENCH = sys.argv[1], pathlib.Path(sys.argv[2])
 COLUMNS = ("row mode kind sides shape form type m n k batch ops beta pad skew native_ms ms ratio "
-           "spread rounds ran moduli repaired tiles").split()
+           "spread rounds error ran moduli repaired tiles").split()
 ONLY = r"^(normal|powers of a band|kernel K K),|^recorded calls,.*,NT,"
 MODES = ["auto", "ozaki2"]
 
@@ -42,16 +42,34 @@ def operated(stored, operation):
     return {"N": stored, "T": stored.T, "C": stored.conj().T}[operation]
 
 
+def half(row, a, without):
+    """The triangle of a matrix that the row names, `without` 0 or 1 diagonals of it."""
+    return np.tril(a, -without) if row.place[1] == "L" else np.triu(a, without)
+
+
+def from_triangle(row, stored):
+    """The matrix for which a stored triangle stands."""
+    if row.form in sweep_rows.TRIANGULAR:
+        is_unit = row.place[2] == "U"
+        return operated(half(row, stored, is_unit) + is_unit * np.eye(len(stored)), row.op_a)
+    is_hermitian, beside = "hemm" in row.form, half(row, stored, 1)
+    other = beside.conj().T if is_hermitian else beside.T
+    return beside + other + np.diag(np.diag(stored.real if is_hermitian else stored))
+
+
 def expected(row, a, b, c):
-    """What one member's call leaves in C, of op(A) and op(B)."""
-    if row.form == "cublasDtrsm_v2":
-        lower = operated(np.tril(operated(a, row.op_a)), row.op_a)
-        return np.linalg.solve(lower, b)
-    if row.form == "cublasDsymm_v2":
-        a = np.tril(a) + np.tril(a, -1).T
-    if row.op_b == "-":
-        return np.where(np.tri(row.n, dtype=bool), a @ a.conj().T + row.beta * c, c)
-    return a @ b + row.beta * c
+    """What one member's call leaves in C; `a` is op(A), or the triangle as it is stored."""
+    if row.form in sweep_rows.OF_A_TRIANGLE:
+        made = a @ (a.conj().T if row.op_b == "-" else b)
+        made = made + made.conj().T if "r2k" in row.form else made
+        if "herkx" in row.form:  # takes the result for a Hermitian one
+            np.fill_diagonal(made, made.diagonal().real)
+        return np.where(half(row, np.ones((row.n, row.n)), 0) > 0, made + row.beta * c, c)
+    if row.form in sweep_rows.WITH_TRIANGLE:
+        a = from_triangle(row, a)
+    if row.form in sweep_rows.SOLVES:
+        return np.linalg.solve(a.T, b.T).T if row.is_at_right else np.linalg.solve(a, b)
+    return (b @ a if row.is_at_right else a @ b) + row.beta * c
 
 
 class Forms:
@@ -94,8 +112,9 @@ class Forms:
         worst = 0.0
         for i in range(row.batch):
             a, b = drawn["left", i % 4], drawn.get(("right", i % 4))
-            if row.form == "cublasDtrsm_v2":
-                a = operated(call.left.array[0].T, row.op_a)
+            a, b = (b, a) if row.is_at_right else (a, b)
+            if row.form in sweep_rows.WITH_TRIANGLE:
+                a = call.left.array[0].T
             result = np.zeros((row.m, row.n))
             for _ in range(2):
                 result = expected(row, a, b, result)
@@ -107,7 +126,7 @@ def check_forms():
     forms, bad = Forms(), []
     rows = {(row.form, row.type, row.ops, row.beta, row.batch > 1, row.pad, row.skew): row
             for row in sweep_rows.all_rows(sweep_kinds.KINDS, PAIRS, RECORDED, 64)
-            + sweep_random.draw_rows({}, 60, 1, 64)}
+            + sweep_random.draw_rows({}, 200, 1, 64)}
     for row in rows.values():
         error = forms.check(row)
         if not error < 1e-13:
@@ -203,6 +222,54 @@ class Drawn(unittest.TestCase):
         self.assertFalse({row.name for row in rows[0]} & {row.name for row in rows[2]})
 
 
+class Errors(unittest.TestCase):
+    """What is said of results that are near, and of such that are not."""
+
+    @staticmethod
+    def memory(row):
+        """A result that lies in memory, as sweep_calls.py gives it."""
+        import types
+        import sweep_calls
+        shape = sweep_calls.zeros(np, row).shape
+        return types.SimpleNamespace(result=types.SimpleNamespace(
+            array=np.zeros(shape, "f8" if row.type == "d" else "c16")))
+
+    def check(self, row):
+        from sweep_errors import Expected, most_apart
+        some = np.random.default_rng(3)
+        drawn = {}
+
+        def draw(side, member):
+            shape = {"left": (row.m, row.k), "right": (row.k, row.n)}[side]
+            parts = some.standard_normal((2, *shape))
+            return drawn.setdefault((side, member),
+                                    parts[0] if row.type == "d" else parts[0] + 1j * parts[1])
+        known = Expected(np, row, self.memory(row), draw)
+        native = known.start.copy()
+        native[known.written] = 1.0
+        self.assertEqual(known.units_apart(native, native), 0.0)
+        at = tuple(axis[0] for axis in np.nonzero(known.written))
+        for change, is_far in ((1.5 * most_apart(row) * 2.0 ** -53 * np.nanmax(known.size(0)), True),
+                               (np.nan, True), (2.0 ** -53 * np.nanmin(known.size(0)), False)):
+            found = native.copy()
+            found[at] += change
+            self.assertEqual(not known.units_apart(found, native) <= most_apart(row), is_far)
+        for at in list(zip(*np.nonzero(~known.written)))[::7]:
+            found = native.copy()
+            found[at] = 0.0
+            self.assertEqual(known.units_apart(found, native), np.inf)
+
+    def test_products(self):
+        for form, letter, place, pad in (("cublasDgemm_v2", "d", "LLN", 3),
+                                         ("cublasZgemmBatched", "z", "LLN", 1),
+                                         ("cublasZher2k_v2", "z", "LUN", 0),
+                                         ("cublasDtrmm_v2", "d", "RUU", 0)):
+            with self.subTest(form):
+                batch = 5 if "Batched" in form else 1
+                self.check(sweep_rows.Row("normal", "both", form, letter, "N", "N", 20, 20, 20,
+                                          batch, 1, pad=pad, skew=min(pad, 1), place=place))
+
+
 class Cells(unittest.TestCase):
     """What is counted and drawn of a table that is written down here."""
 
@@ -269,6 +336,12 @@ class Sweep(unittest.TestCase):
                          [(row.kind, row.form.replace(",", ""), str(row.m), mode)
                           for row in wanted for mode in MODES])
         self.assertGreater(len({row["form"] for row in self.rows}), 8)
+
+    def test_errors(self):
+        """Emulated products have other bits than the host's BLAS, and are as near as FP64 is."""
+        errors = [float(row["error"]) for row in self.rows]
+        self.assertTrue(all(0.0 <= error <= 1.0 for error in errors), errors)
+        self.assertTrue(any(error > 0.0 for error in errors))
 
     def test_what_ran(self):
         for row in self.rows:

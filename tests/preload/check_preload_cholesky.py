@@ -36,7 +36,9 @@ class PreloadCholesky(preloading.PreloadedSolver):
         calls = self.calls_of(TANDEM_MODE="fp64", TANDEM_VERIFY="sample:20")
         verified = [call["verified"] for call in calls if call["n"] in (3, 90)]
         self.assertGreater(len(verified), 0)
+        self.assertEqual({one["elements"] for one in verified}, {0})
         self.assertEqual({one["outside"] for one in verified}, {0})
+        self.assertGreater(min(one["unjudged"] for one in verified), 0)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ double small_integers(source *s, int i, int j)
 
 double graded_columns(source *s, int i, int j)
 {
-    return (void)i, ldexp(uniform(s), 20 * (j % 100) - 1000 + whole(s, -40, 40));
+    return (void)i, ldexp(uniform(s), 19 * (j % 100) - 1000 + whole(s, -40, 40));
 }
 
 double tiny(source *s, int i, int j) { return (void)i, (void)j, ldexp(uniform(s), -1060); }

@@ -39,7 +39,7 @@ double special_or(source *s, int rarity, double x);
 
 kind random_numbers, tiny, huge, hilbert, zeros;
 kind small_integers; /* pivots are chosen among equals, columns end early, and zeros have signs */
-kind graded_columns; /* over 2000 powers of two */
+kind graded_columns; /* over 1900 powers of two, and below 2^930: factors may grow */
 kind dominant;       /* the diagonal, over random numbers */
 
 #endif
