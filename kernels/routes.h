@@ -50,11 +50,18 @@ typedef enum {
     TD_BINARY64_TMA_PAIR
 } td_binary64_route;
 
+/* In how many shares blocks make a tile, at most, each by warps of its own, where binary64 is slow
+ * and there are more blocks than tiles: one multiprocessor's binary64 would be all that a tile has,
+ * and everything behind waits for it. Where binary64 is fast, a warp has tensor cores of its own,
+ * and nothing is gained. */
+enum { TD_BINARY64_SHARES = 4 };
+
 /* How sums in binary64 of a part of C are launched. `tiles` of C, one below the other, are what a
- * block makes at a time where all of C is made: 1 or 2. Each member has so many blocks. */
+ * block makes at a time where all of C is made: 1 or 2. Each member has so many blocks. shares: 1,
+ * or TD_BINARY64_SHARES. */
 typedef struct {
     td_binary64_route route;
-    int tiles, blocks;
+    int tiles, blocks, shares;
 } td_binary64_launch;
 
 /* The shared memory of a block with many stages, in bytes, and the fewest elements of k of which

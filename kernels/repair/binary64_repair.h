@@ -37,7 +37,8 @@ TD_DEVICE uint32_t make_pass(const td_repair &p, const typename passage::paramet
                              const tile_operands &operands, const block_place &at, const pass &own,
                              shared_state &shared, double *slabs)
 {
-    const bool is_idle = warp_row() >= at.rows || td_skips(!has_elements(p.target, at));
+    const bool is_idle =
+        warp_row() >= at.rows || !is_in_share(at.share) || td_skips(!has_elements(p.target, at));
     passage way(boxes, operands, shared.ring, slabs);
     warp_sums sums = {};
     if (own.is_scaled)
@@ -59,7 +60,7 @@ TD_DEVICE bool is_any_wanted(const td_repair &p, const pass &own, const block_pl
     return td_uniform(__syncthreads_or(wanted != 0)) != 0;
 }
 
-/* Makes one tile of C, and the tile below it if `rows` reach there. */
+/* Makes one tile of C, or a share of it, and of the tile below it if `rows` reach there. */
 template <class passage>
 TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter &boxes,
                            const block_place &at, shared_state &shared, double *slabs)
@@ -86,14 +87,15 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
         if (!has_both || is_any_wanted<passage>(p, own, at))
             left = make_pass<passage>(p, boxes, operands, at, own, shared, slabs);
     }
-    if (p.repaired && threadIdx.x == 0) atomicAdd(p.repaired, (unsigned long long)at.made);
-    if (p.tiles && threadIdx.x == 0 && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);
+    if (threadIdx.x > 0 || at.share.number > 0) return;
+    if (p.repaired) atomicAdd(p.repaired, (unsigned long long)at.made);
+    if (p.tiles && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);
 }
 
 /* Makes the block's tiles where alpha is 0; no operand is read. */
 TD_DEVICE void scale_tile(const td_target &target, int tile, int tiles)
 {
-    const block_place at = place_of_all(target, tile, tiles);
+    const block_place at = place_of_all(target, tile, tiles, {0, 1});
     const double beta = td_scalar_value(target.beta);
     double *const first = td_target_c<double>(target) + at.row + at.column * target.c.ld;
     const int rows = min(at.rows, target.m - at.row),
@@ -143,16 +145,20 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if (room == TD_MADE || (p.has_whole && room == TD_ROOM))
             count_member(p);
         else if (p.makes_all && td_scalar_value(p.target.alpha) == 0.0)
-            each_tile<1>(p.target, tiles, [&](int tile) { scale_tile(p.target, tile, tiles); });
+            each_tile<1>(p.target, tiles, 1,
+                         [&](int tile, const tile_share &) { scale_tile(p.target, tile, tiles); });
         else if (makes_all(p))
-            each_tile<passage::BLOCKS>(p.target, tiles, [&](int tile) {
-                repair_tile<passage>(p, boxes, place_of_all(p.target, tile, tiles), shared, slabs);
-            });
+            each_tile<passage::BLOCKS>(
+                p.target, tiles, p.binary64.shares, [&](int tile, const tile_share &share) {
+                    repair_tile<passage>(p, boxes, place_of_all(p.target, tile, tiles, share),
+                                         shared, slabs);
+                });
         else
-            each_masked_tile(p.target, p.open, [&](int tile) {
-                repair_tile<typename passage::single>(
-                    p, boxes, place_of(p.target, tile, shared.masked), shared, slabs);
-            });
+            each_masked_tile(
+                p.target, p.open, p.binary64.shares, [&](int tile, const tile_share &share) {
+                    repair_tile<typename passage::single>(
+                        p, boxes, place_of(p.target, tile, share, shared.masked), shared, slabs);
+                });
     }
 }
 

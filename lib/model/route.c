@@ -138,9 +138,12 @@ td_binary64_launch td_route_binary64(int64_t m, int64_t n, int64_t k, int64_t ba
     td_route_case_begin(&c, m, n, k, batch, terms);
     const int tiles = td_route_choose(TD_STAGE_REPAIR_TILES, &c);
     c.route.of[TD_STAGE_REPAIR_TILES] = tiles;
+    const int shares = td_route_choose(TD_STAGE_REPAIR_SHARES, &c);
+    c.route.of[TD_STAGE_REPAIR_SHARES] = shares;
     return (td_binary64_launch){.route = (td_binary64_route)td_route_choose(TD_STAGE_REPAIR, &c),
                                 .tiles = tiles,
-                                .blocks = (int)td_route_binary64_blocks(&c)};
+                                .blocks = (int)td_route_binary64_blocks(&c),
+                                .shares = shares};
 }
 
 td_traits td_traits_of_card(const td_card *card)
@@ -156,8 +159,9 @@ td_traits td_traits_of_card(const td_card *card)
 
 /* ---- for people ---- */
 
-const char *const td_stage_names[TD_STAGES] = {"measure", "split", "round",        "slices", "gemm",
-                                               "crt",     "fuse",  "repair-tiles", "repair"};
+const char *const td_stage_names[TD_STAGES] = {
+    "measure", "split", "round",        "slices",        "gemm",
+    "crt",     "fuse",  "repair-tiles", "repair-shares", "repair"};
 
 const char *td_route_name(td_stage stage, int value)
 {

@@ -37,6 +37,7 @@ typedef enum {
     TD_STAGE_CRT,
     TD_STAGE_FUSE,
     TD_STAGE_REPAIR_TILES,
+    TD_STAGE_REPAIR_SHARES,
     TD_STAGE_REPAIR,
     TD_STAGES
 } td_stage;
@@ -44,8 +45,8 @@ extern const char *const td_stage_names[TD_STAGES];
 
 /* What is launched: for each stage the value that the chosen row has, a td_measure_route and so
  * on; for TD_STAGE_SLICES the number of slices of k, each with residues of its own, which are
- * added up; for TD_STAGE_REPAIR_TILES that of td_binary64_launch.tiles, and for TD_STAGE_REPAIR a
- * td_binary64_route. */
+ * added up; for TD_STAGE_REPAIR_TILES and TD_STAGE_REPAIR_SHARES those of td_binary64_launch, and
+ * for TD_STAGE_REPAIR a td_binary64_route. */
 typedef struct td_route {
     int of[TD_STAGES];
 } td_route;
@@ -102,10 +103,11 @@ typedef struct td_route_row {
     bool (*serves)(const td_route_case *c);
     double (*cost)(const td_route_case *c);
 } td_route_row;
-enum { TD_ROUTE_ROWS = 37 };
+enum { TD_ROUTE_ROWS = 39 };
 extern const td_route_row td_route_rows[TD_ROUTE_ROWS];
 
-/* Blocks that sums in binary64 have for one member: at least one, and no more than tiles. */
+/* Blocks that sums in binary64 have for one member: at least one, and no more than shares of tiles.
+ */
 int64_t td_route_binary64_blocks(const td_route_case *c);
 
 /* Sets every field of a case: a part of m x n elements of C and `batch` members of a real product

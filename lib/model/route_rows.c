@@ -306,12 +306,18 @@ int64_t td_route_binary64_blocks(const td_route_case *c)
 {
     const int64_t multiprocessors = c->terms.device.multiprocessors,
                   of_member = (int64_t)td_tuned_binary64_turns * multiprocessors / c->batch;
-    return td_smaller(tiles_of(c), td_larger(1, td_smaller(multiprocessors, of_member)));
+    return td_smaller(tiles_of(c) * c->route.of[TD_STAGE_REPAIR_SHARES],
+                      td_larger(1, td_smaller(multiprocessors, of_member)));
 }
 
 static double cost_of_single_tiles(const td_route_case *c)
 {
     return (double)(tiles_of(c) * c->batch) > td_tuned_binary64_places ? POOR : GOOD;
+}
+
+static double cost_of_shares(const td_route_case *c)
+{
+    return c->terms.device.has_much_binary64 ? POOR : GOOD;
 }
 
 static bool has_many_stages(const td_route_case *c)
@@ -396,6 +402,9 @@ const td_route_row td_route_rows[TD_ROUTE_ROWS] = {
 
     {TD_STAGE_REPAIR_TILES, 1, "1", always, cost_of_single_tiles},
     {TD_STAGE_REPAIR_TILES, 2, "2", always, usual},
+
+    {TD_STAGE_REPAIR_SHARES, TD_BINARY64_SHARES, "4", always, cost_of_shares},
+    {TD_STAGE_REPAIR_SHARES, 1, "1", always, usual},
 
     {TD_STAGE_REPAIR, TD_BINARY64_TMA_PAIR, "tma-pair", can_repair_by_pairs,
      cost_of_repair_by_pairs},

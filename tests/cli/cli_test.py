@@ -449,10 +449,11 @@ class Commands(Case):
         self.assertEqual(set(h200), {'ozaki2', 'faithful'})
         self.assertEqual(h200['ozaki2'], 'measure tma, split tma, round binary64, slices 1, '
                          'gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, '
-                         'repair-tiles 2, repair tma-pair')
+                         'repair-tiles 2, repair-shares 1, repair tma-pair')
         self.assertEqual(routes(4096, 4096, 512, '--device', 'NVIDIA GeForce RTX 4090')['ozaki2'],
                          'measure threads, split threads, round int64, slices 1, '
-                         'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair many-stages')
+                         'gemm mma-large, crt limbs, fuse none, repair-tiles 2, repair-shares 4, '
+                         'repair many-stages')
 
     def found_out(self, *arguments):
         """The modes' third times in milliseconds, as the column has them, and JSON's."""

@@ -161,6 +161,7 @@ static td_route route_of(const prepared *s, uint64_t without)
         const td_binary64_launch own = td_route_binary64(p.m, p.n, p.k, p.batch, &terms);
         for (int stage = 0; stage < TD_STAGES; stage++) route.of[stage] = -1;
         route.of[TD_STAGE_REPAIR_TILES] = own.tiles;
+        route.of[TD_STAGE_REPAIR_SHARES] = own.shares;
         route.of[TD_STAGE_REPAIR] = (int)own.route;
         return route;
     }

@@ -257,13 +257,14 @@ TEST(a_route_is_printed)
     assert_string_equal(td_route_print(&route, text),
                         "measure tma, split tma, round binary64, slices 1, "
                         "gemm wgmma-small-pair, crt pairs-two-tiles, fuse gemm-crt, "
-                        "repair-tiles 2, repair tma-pair");
+                        "repair-tiles 2, repair-shares 1, repair tma-pair");
 }
 
 /* Sums in binary64 have TMA tiles where the card can copy them, the operands are aligned, and the
  * work outlasts what the host takes to describe them; pairs of blocks where their last round is no
  * emptier; two tiles a block where there are more tiles than places; few stages where a block has
- * little shared memory. The blocks are as many as there are tiles or places for. */
+ * little shared memory. The blocks are as many as there are tiles, or shares of these where binary64
+ * is slow, or places for. */
 TEST(repairs_are_routed)
 {
     static const struct {
@@ -271,19 +272,21 @@ TEST(repairs_are_routed)
         int64_t m, n, k, batch;
         td_binary64_launch want;
     } cases[] = {
-        {"NVIDIA H200", 8192, 8192, 8192, 1, {TD_BINARY64_TMA_PAIR, 2, 132}},
-        {"NVIDIA H200", 16896, 64, 1024, 1, {TD_BINARY64_TMA, 2, 132}},
-        {"NVIDIA H200", 640, 640, 1024, 1, {TD_BINARY64_TMA, 1, 100}},
-        {"NVIDIA H200", 8192, 8192, 127, 1, {TD_BINARY64_MANY_STAGES, 2, 132}},
-        {"NVIDIA H200", 128, 128, 127, 1, {TD_BINARY64_MANY_STAGES, 1, 4}},
-        {"NVIDIA H200", 128, 127, 128, 1, {TD_BINARY64_MANY_STAGES, 1, 4}},
-        {"NVIDIA H200", 128, 128, 128, 1, {TD_BINARY64_TMA, 1, 4}},
-        {"NVIDIA H200", 128, 128, 128, 34, {TD_BINARY64_TMA_PAIR, 2, 4}},
-        {"NVIDIA H200", 64, 64, 4096, 133, {TD_BINARY64_TMA, 2, 1}},
-        {"NVIDIA H200", 4096, 4096, 4096, 600, {TD_BINARY64_TMA, 2, 1}},
-        {"NVIDIA A100-SXM4-80GB", 8192, 8192, 8192, 1, {TD_BINARY64_MANY_STAGES, 2, 108}},
-        {"NVIDIA GeForce RTX 5090", 4096, 4096, 4096, 2, {TD_BINARY64_TMA_PAIR, 2, 170}},
-        {"Tesla T4", 8192, 8192, 8192, 1, {TD_BINARY64_FEW_STAGES, 2, 40}},
+        {"NVIDIA H200", 8192, 8192, 8192, 1, {TD_BINARY64_TMA_PAIR, 2, 132, 1}},
+        {"NVIDIA H200", 16896, 64, 1024, 1, {TD_BINARY64_TMA, 2, 132, 1}},
+        {"NVIDIA H200", 640, 640, 1024, 1, {TD_BINARY64_TMA, 1, 100, 1}},
+        {"NVIDIA H200", 8192, 8192, 127, 1, {TD_BINARY64_MANY_STAGES, 2, 132, 1}},
+        {"NVIDIA H200", 128, 128, 127, 1, {TD_BINARY64_MANY_STAGES, 1, 4, 1}},
+        {"NVIDIA H200", 128, 127, 128, 1, {TD_BINARY64_MANY_STAGES, 1, 4, 1}},
+        {"NVIDIA H200", 128, 128, 128, 1, {TD_BINARY64_TMA, 1, 4, 1}},
+        {"NVIDIA H200", 128, 128, 128, 34, {TD_BINARY64_TMA_PAIR, 2, 4, 1}},
+        {"NVIDIA H200", 64, 64, 4096, 133, {TD_BINARY64_TMA, 2, 1, 1}},
+        {"NVIDIA H200", 4096, 4096, 4096, 600, {TD_BINARY64_TMA, 2, 1, 1}},
+        {"NVIDIA A100-SXM4-80GB", 8192, 8192, 8192, 1, {TD_BINARY64_MANY_STAGES, 2, 108, 1}},
+        {"NVIDIA GeForce RTX 5090", 4096, 4096, 4096, 2, {TD_BINARY64_TMA_PAIR, 2, 170, 4}},
+        {"NVIDIA GeForce RTX 5090", 128, 192, 4096, 1, {TD_BINARY64_TMA, 1, 24, 4}},
+        {"Tesla T4", 8192, 8192, 8192, 1, {TD_BINARY64_FEW_STAGES, 2, 40, 4}},
+        {"Tesla T4", 64, 640, 8192, 1, {TD_BINARY64_FEW_STAGES, 1, 40, 4}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const td_traits device = traits_of(cases[i].card);
@@ -295,12 +298,15 @@ TEST(repairs_are_routed)
             const bool needs_aligned = want->route >= TD_BINARY64_TMA;
             const td_binary64_route route =
                 needs_aligned && !is_aligned ? TD_BINARY64_MANY_STAGES : want->route;
-            if (got.route != route || got.tiles != want->tiles || got.blocks != want->blocks)
-                print_error("case %d: %s, %d tiles, %d blocks\n", (int)i,
-                            td_route_name(TD_STAGE_REPAIR, (int)got.route), got.tiles, got.blocks);
+            if (got.route != route || got.tiles != want->tiles || got.blocks != want->blocks ||
+                got.shares != want->shares)
+                print_error("case %d: %s, %d tiles, %d blocks, %d shares\n", (int)i,
+                            td_route_name(TD_STAGE_REPAIR, (int)got.route), got.tiles, got.blocks,
+                            got.shares);
             assert_int_equal(got.route, route);
             assert_int_equal(got.tiles, want->tiles);
             assert_int_equal(got.blocks, want->blocks);
+            assert_int_equal(got.shares, want->shares);
         }
     }
 }
