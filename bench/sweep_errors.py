@@ -1,10 +1,10 @@
-"""How far a result of a call of bench/sweep_calls.py is from cuBLAS's own, for bench/never_slower.py.
+"""How far a result of a call of bench/sweep_calls.py is from cuBLAS's, for bench/never_slower.py.
 
 An element of C is a sum of k products. Its *size* is the sum of their magnitudes, and of that of
 beta C; units are of 2^-53 of it. Two results that are each within the bound of sums in FP64, in
 whatever order, are no more than most_apart(row) units apart. What a call must not write (the lines'
 ends, the other triangle) has to keep its bits. The solution X of a triangular system is held to its
-residual, op(A) X - B, in units of |op(A)||X|. The right triangle of what is Hermitian counts alone."""
+residual, op(A) X - B, in units of |op(A)||X|."""
 import numpy as np
 
 from sweep_calls import is_read, tame

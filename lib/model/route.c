@@ -159,9 +159,9 @@ td_traits td_traits_of_card(const td_card *card)
 
 /* ---- for people ---- */
 
-const char *const td_stage_names[TD_STAGES] = {
-    "measure", "split", "round",        "slices",        "gemm",
-    "crt",     "fuse",  "repair-tiles", "repair-shares", "repair"};
+const char *const td_stage_names[TD_STAGES] = {"measure",       "split", "round", "slices",
+                                               "gemm",          "crt",   "fuse",  "repair-tiles",
+                                               "repair-shares", "repair"};
 
 const char *td_route_name(td_stage stage, int value)
 {

@@ -249,8 +249,9 @@ class Errors(unittest.TestCase):
         native[known.written] = 1.0
         self.assertEqual(known.units_apart(native, native), 0.0)
         at = tuple(axis[0] for axis in np.nonzero(known.written))
-        for change, is_far in ((1.5 * most_apart(row) * 2.0 ** -53 * np.nanmax(known.size(0)), True),
-                               (np.nan, True), (2.0 ** -53 * np.nanmin(known.size(0)), False)):
+        units = 2.0 ** -53 * known.size(0)
+        for change, is_far in ((1.5 * most_apart(row) * np.nanmax(units), True), (np.nan, True),
+                               (np.nanmin(units), False)):
             found = native.copy()
             found[at] += change
             self.assertEqual(not known.units_apart(found, native) <= most_apart(row), is_far)

@@ -263,8 +263,8 @@ TEST(a_route_is_printed)
 /* Sums in binary64 have TMA tiles where the card can copy them, the operands are aligned, and the
  * work outlasts what the host takes to describe them; pairs of blocks where their last round is no
  * emptier; two tiles a block where there are more tiles than places; few stages where a block has
- * little shared memory. The blocks are as many as there are tiles, or shares of these where binary64
- * is slow, or places for. */
+ * little shared memory. The blocks are as many as there are tiles, or shares of these where
+ * binary64 is slow, or places for. */
 TEST(repairs_are_routed)
 {
     static const struct {
