@@ -206,6 +206,17 @@ td_images_history td_images_now(void)
     return now;
 }
 
+static bool is_child; /* of a fork() */
+
+void td_images_after_fork(void) { is_child = true; }
+
+unsigned long long td_images_unloads(void) { return is_child ? 0 : td_images_now().unloads; }
+
+bool td_images_hold(unsigned long long then, unsigned long long now)
+{
+    return is_child || then == now;
+}
+
 /* ---- one after the other ---- */
 
 typedef struct {

@@ -45,6 +45,16 @@ typedef struct {
 } td_images_history;
 td_images_history td_images_now(void);
 
+/* How often something was unloaded, so that what was found out about an address is known to hold:
+ * td_images_hold says if it does `now`, after so many unloads `then`. In a forked child it always
+ * does: another thread of the parent's may have had the dynamic linker's lock, which td_images_now
+ * would wait for. */
+unsigned long long td_images_unloads(void);
+bool td_images_hold(unsigned long long then, unsigned long long now);
+
+/* For fork() alone (../call/process.c): in the child. */
+void td_images_after_fork(void);
+
 /* True if the address is in a segment of the image. */
 bool td_image_holds(const td_image *image, const void *address);
 
