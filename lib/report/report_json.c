@@ -159,8 +159,8 @@ static void print_calls(FILE *out, const td_report *report)
 {
     const char *separator = "[\n    ";
     for (const td_record *record = report->first; record; record = record->next) {
-        char site[TD_SITE_TEXT];
-        const td_report_call call = td_report_call_of(record, site);
+        td_report_texts texts;
+        const td_report_call call = td_report_call_of(record, &texts);
         if (call.count == 0) continue; /* emptied by a fork */
         fputs(separator, out);
         print_fields(out, td_call_fields, &call);

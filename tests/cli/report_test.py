@@ -419,6 +419,18 @@ class Report(unittest.TestCase):
         self.assertEqual(sorted(row["op"] for row in rows),
                          ["-", "L", "LT", "NL", "RT", "T", "U", "UT", "VL"])
 
+    def test_letters_are_those_of_the_report(self):
+        """Also of a function that only a newer version knows; one line with what an older version
+        wrote of the same calls, without letters."""
+        future = call(function="cublasDfuture", uplo="U", letters="UTN")
+        (row,) = self.rows(self.write("a", report([future])))
+        self.assertEqual(row["op"], "UTN")
+        paths = [self.write(name, report([call(**letters)], pid=pid))
+                 for pid, (name, letters) in enumerate((("a", {}), ("b", {"letters": "NT"})), 1)]
+        for order in (paths, paths[::-1]):
+            (row,) = self.rows(*order)
+            self.assertEqual((row["op"], row["calls"]), ("NT", "20"))
+
     def test_rates_of_all_routines(self):
         """Operations of 2 ms, as BLAS and LAPACK count them."""
         m, n, k = 1000, 500, 100
