@@ -75,7 +75,7 @@ static void print_fields(FILE *out, const td_field *fields, const void *of)
 
 /* Room for what the report's own texts are composed in. */
 typedef struct {
-    char program[TD_PATH_BYTES], host[HOST_NAME_MAX + 1], started[32], written[32];
+    char program[TD_PATH_BYTES], host[HOST_NAME_MAX + 1], started[32], written[32], process[64];
 } own_texts;
 
 static const char *find_program(char path[TD_PATH_BYTES])
@@ -98,6 +98,12 @@ static const char *print_time(char text[32], time_t seconds)
     struct tm parts;
     const bool is_time = gmtime_r(&seconds, &parts) != NULL;
     text[is_time ? strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) : 0] = '\0';
+    return text;
+}
+
+static const char *print_process(char text[64], const struct timespec *start)
+{
+    snprintf(text, 64, "%d-%lld%09ld", (int)getpid(), (long long)start->tv_sec, start->tv_nsec);
     return text;
 }
 

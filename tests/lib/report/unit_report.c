@@ -65,6 +65,8 @@ static void header_holds(void)
         holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
     assert_true(holds(
         "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
+    assert_true(holds("r[\"process\"].split(\"-\")[0] == str(r[\"pid\"]) and "
+                      "len(r[\"process\"].split(\"-\")[1]) == 19"));
     assert_true(
         holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
               "\\xed\\xa0\\x80\", \"figures\": None}]"));
