@@ -108,14 +108,15 @@ class Call:
         self.elements = self.workspace()
 
     def factored_row(self, make):
-        """Of the matrix whose factors the routine takes."""
+        """The call that makes the factors which the routine takes."""
         m, n, k = self.row.m, self.row.n, self.row.k
         if make == "geqrf":
             m, n = (n if self.row.routine == "ormqr" and self.row.side == "R" else m), k
         return self.row._replace(routine=make, m=m, n=n)
 
     def take(self, factored):
-        """The factors; what the routine writes is they, or another matrix."""
+        """Has cuSOLVER make the factors, and sets what the routine writes: these, in place, or
+        another matrix."""
         factored.run(self.sweep.cusolver)
         self.a, self.factors, self.beside = factored.a, factored.made, factored.beside
         for operand in (self.factors, self.beside):
