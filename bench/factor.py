@@ -3,6 +3,7 @@ its place, in one process.
 
     factor.py --out FOLDER [--library FILE] [--routine ROUTINE] [--triangle L|U] [--op N|T]
               [--complex] [--modes MODE,...] [--orders N,...] [--rhs K,...] [--rounds R]
+    factor.py --out FOLDER --random N [--seed SEED] [--divide D] [--library FILE] [--modes MODE,...]
 
 For each order cuSOLVER's own routine (cusolverDnXgetrf, Xpotrf, Xgeqrf, Xgetrs, Xpotrs, Dpotri,
 Dorgqr, Dormqr; of complex matrices Zpotri, Zungqr, Zunmqr) and, for each mode, Tandem's run on
@@ -11,26 +12,38 @@ sides, of which 0 stands for the order. FOLDER gets factor.csv, a line for each 
 mode: medians in milliseconds, their ratio, the norm-wise backward error
 |P A - L U| / (n 2^-53 |A|), |A - L L'|, |A - Q R|, |B - A X|, or that of Q, by products with a
 random vector, and how many pivots, or signs of R's diagonal, are not cuSOLVER's.
+
+With --random N calls are drawn by a seed (sweep_factors.py): routine, type, triangle, side,
+operation and sizes, which are divided by D. FOLDER gets random.csv, and those that take more than
+1.05 of cuSOLVER's time are printed.
+
 Each mode is a copy of the library, loaded with an environment of its own; it is not preloaded.
-Needs PyTorch. Exit status 0 unless a call failed or an error is above 30."""
+Needs PyTorch, with --random CuPy. Exit status 0 unless a call failed or an error is above 30, or,
+with --random, above 3 and above five times cuSOLVER's."""
 import argparse
 import csv
 import ctypes
 import itertools
 import os
 import pathlib
+import secrets
 import shutil
 import statistics
 import sys
 import tempfile
 
-import torch
+try:
+    import torch
+except ImportError:  # drawn calls need none
+    torch = None
 
 HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = [1, 16, 32, 64, 100, 128, 192, 256, 384, 512, 768, 1024, 1500, 2048, 3000, 4096, 6000,
           8192, 12000, 16384]
 REAL, COMPLEX = 1, 5  # CUDA_R_64F, CUDA_C_64F
 MOST_ERROR = 30.0  # what LAPACK's tests allow
+MOST_DRAWN_ERROR, MOST_TIMES_NATIVE = 3.0, 5.0
+SLOW = 1.05  # of cuSOLVER's time
 FIELDS = ["order", "mode", "native_ms", "ms", "ratio", "native_error", "error", "other_pivots",
           "rhs"]
 
@@ -45,6 +58,8 @@ def check(status):
 
 
 def zeros(n, kind):
+    """kind: a type of torch's, or its name."""
+    kind = getattr(torch, kind) if isinstance(kind, str) else kind
     return torch.zeros(n, dtype=kind, device="cuda")
 
 
@@ -84,7 +99,7 @@ class Typed:
 class Getrf(Typed):
     """Beside the factors there are pivots."""
 
-    name, kind = "cusolverDnXgetrf", torch.int64
+    name, kind = "cusolverDnXgetrf", "int64"
 
     def arguments(self, pivots):
         return pointer(pivots), self.type
@@ -112,7 +127,7 @@ class Potrf(Typed):
     """One triangle of a Hermitian matrix with eigenvalues from about 4 to 4 sqrt(n) + 4: far enough
     from 0 that no draw of numbers is indefinite."""
 
-    name, kind, triangle = "cusolverDnXpotrf", torch.float64, "L"
+    name, kind, triangle = "cusolverDnXpotrf", "float64", "L"
 
     def start(self, a):
         n = len(a)
@@ -411,6 +426,58 @@ def lines_of(order, columns, times, results):
                 int((results[mode][1] != results["native"][1]).sum()), columns]))
 
 
+def measure_drawn(arguments, ways, file):
+    """False if a result is wrong."""
+    import sweep_factors
+    sweep, is_good = sweep_factors.Sweep(ways["native"], arguments.seed), True
+    table = csv.writer(file, lineterminator="\n")
+    titles = [*sweep_factors.Row._fields, "mode", "native_ms", "ms", "ratio", "native_error",
+              "error"]
+    table.writerow(titles)
+    print(f"{arguments.random} calls of seed {arguments.seed}, of which over {SLOW}:")
+    print(*titles, flush=True)
+    for row in sweep_factors.draw_rows(arguments.random, arguments.seed, arguments.divide):
+        found = sweep.measure(row, ways, arguments.rounds)
+        native, native_error = found.pop("native")
+        for mode, (ms, error) in found.items():
+            line = [*row, mode, f"{native:.4f}", f"{ms:.4f}", f"{ms / native:.4f}",
+                    f"{native_error:.4g}", f"{error:.4g}"]
+            table.writerow(line)
+            is_right = error <= max(MOST_DRAWN_ERROR, MOST_TIMES_NATIVE * native_error)
+            if not is_right or ms > SLOW * native:
+                print(*line, *[] if is_right else ["WRONG"], flush=True)
+            is_good = is_good and is_right
+        file.flush()
+    return is_good
+
+
+def measure_listed(arguments, ways, file):
+    """False if an error is above MOST_ERROR."""
+    Potrf.triangle = Potrs.triangle = arguments.triangle
+    Getrs.op = arguments.op
+    routine, worst = ROUTINES[arguments.routine](), 0.0
+    routine.type = COMPLEX if arguments.complex else REAL
+    solver = Solver(ways["native"], routine)
+    table = csv.DictWriter(file, FIELDS, lineterminator="\n")
+    table.writeheader()
+    print(*FIELDS)
+    for order, columns in itertools.product(arguments.orders, arguments.rhs or routine.rhs):
+        measured = measure(solver, ways, order, columns, arguments.rounds)
+        for line in lines_of(order, columns, *measured):
+            table.writerow(line)
+            file.flush()
+            print(*line.values(), flush=True)
+            worst = max(worst, float(line["error"]))
+    return worst <= MOST_ERROR
+
+
+def positive(text):
+    value = int(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"a number above 0, not '{text}'")
+    return value
+
+
 def parse(words):
     beside = [HERE / "interpose/libtandem.so", HERE.parent / "build/interpose/libtandem.so"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -426,35 +493,29 @@ def parse(words):
                         default=ORDERS)
     parser.add_argument("--rhs", type=lambda text: list(map(int, text.split(","))),
                         help="of getrs and potrs: numbers of right-hand sides; 0: the order")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=positive, default=7)
+    parser.add_argument("--random", type=positive, metavar="N", help="measure N drawn calls")
+    parser.add_argument("--seed", type=positive, default=1 + secrets.randbelow(10 ** 6),
+                        help="by which they are drawn (default: another one each time)")
+    parser.add_argument("--divide", type=positive, default=1, metavar="D",
+                        help="divide their sizes by D, for the host device")
     return parser.parse_args(words)
 
 
 def main(words):
-    arguments, worst = parse(words), 0.0
-    Potrf.triangle = Potrs.triangle = arguments.triangle
-    Getrs.op = arguments.op
-    routine = ROUTINES[arguments.routine]()
-    routine.type = COMPLEX if arguments.complex else REAL
+    arguments = parse(words)
+    if not arguments.random and not torch:
+        sys.exit("factor: there is no PyTorch")
     arguments.out.mkdir(parents=True, exist_ok=True)
     cusolver = ctypes.CDLL("libcusolver.so.12")
+    name, measured = (("random.csv", measure_drawn) if arguments.random else
+                      ("factor.csv", measure_listed))
     with (tempfile.TemporaryDirectory() as folder,
-          open(arguments.out / "factor.csv", "w", newline="", encoding="utf-8") as file):
+          open(arguments.out / name, "w", newline="", encoding="utf-8") as file):
         ways = {"native": cusolver} | {mode: load(arguments.library, mode, folder)
                                        for mode in arguments.modes}
-        solver = Solver(cusolver, routine)
-        table = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        table.writeheader()
-        print(*FIELDS)
-        for order, columns in itertools.product(arguments.orders,
-                                                arguments.rhs or solver.routine.rhs):
-            measured = measure(solver, ways, order, columns, arguments.rounds)
-            for line in lines_of(order, columns, *measured):
-                table.writerow(line)
-                file.flush()
-                print(*line.values(), flush=True)
-                worst = max(worst, float(line["error"]))
-    sys.exit(0 if worst <= MOST_ERROR else 1)
+        is_good = measured(arguments, ways, file)
+    sys.exit(0 if is_good else 1)
 
 
 if __name__ == "__main__":

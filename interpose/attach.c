@@ -273,7 +273,7 @@ static bool catch_up(int *unseen)
 void td_attach_look_again(void)
 {
     int unseen = 0;
-    if (!atomic_load_explicit(&is_attached, memory_order_relaxed) ||
+    if (!atomic_load_explicit(&is_attached, memory_order_relaxed) || !td_images_may_ask() ||
         td_images_now().loads == atomic_load(&loads_seen))
         return;
     /* A constructor that looks something up has the dynamic linker's lock, which the owner of this

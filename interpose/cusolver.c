@@ -114,8 +114,8 @@ static cusolverStatus_t status_of(const td_call *call)
                                            : CUSOLVER_STATUS_SUCCESS;
 }
 
-/* True if the call is for Tandem by all that is known without its workspace. Only then cuSOLVER is
- * asked how large that is. */
+/* True if the call may be Tandem's by all that is known without its workspace and its site. Only
+ * then cuSOLVER is asked how large the workspace has to be. */
 static bool is_taken(td_entry entry, const td_problem *p)
 {
     return td_wrap_is_seen(entry) && td_wrap_decide(entry, p).engine;

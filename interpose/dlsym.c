@@ -93,6 +93,15 @@ static void *next(_Atomic(void *) *known, const char *name)
     return address;
 }
 
+/* At once: a forked child could wait for ever for the dynamic linker's lock, if another thread of
+ * its parent's had that. */
+__attribute__((constructor)) static void find_next(void)
+{
+    (void)next(&next_dlsym, "dlsym");
+    (void)next(&next_dlvsym, "dlvsym");
+    (void)next(&next_dlopen, "dlopen");
+}
+
 /* Who comes first, Tandem's image or that of an address. */
 typedef struct {
     const void *address;
@@ -269,6 +278,7 @@ static void *open_and_look(const char *file, int flags)
 td_function td_route_dlopen(const char *file, int flags)
 {
     (void)flags;
+    td_images_opening();
     if (file && strchr(file, '/') && !strchr(file, '$')) return (td_function)open_and_look;
     return td_function_of(next(&next_dlopen, "dlopen"));
 }

@@ -44,7 +44,8 @@ void td_wrap_end(td_call *call, bool is_done);
 /* True if calls of the entry are looked at, so that td_wrap_begin does more than leave. */
 bool td_wrap_is_seen(td_entry entry);
 
-/* For matrices that are not on a device yet: what is to run p, were they on the current one. */
+/* What is to run p on the current device, wherever its matrices are: under strategy adaptive its
+ * site may still keep it native (lib/call/adaptive.h). */
 td_decision td_wrap_decide(td_entry entry, const td_problem *p);
 
 /* A thread is not cancelled while it holds what others wait for, between these two: what it was to

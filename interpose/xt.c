@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "../lib/call/adaptive.h"
 #include "../lib/options/log.h"
 #include "wrap.h"
 
@@ -32,7 +33,8 @@ static bool begin_there(const td_xt_call *x, const td_xt_selection *devices, td_
                         cublasStatus_t *status)
 {
     static atomic_uint said;
-    const td_decision decision = td_wrap_decide(x->entry, &x->p);
+    const td_decision decided = td_wrap_decide(x->entry, &x->p),
+                      decision = td_adaptive_forgo(&decided);
     if (!decision.engine) return be_native(x, decision.reason, call);
     if (!may_work(devices)) return be_native(x, td_reason_refused, call);
     const int state = td_wrap_hold_off_cancellation();

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,12 @@ static bool parse_order(const char *text, merged_order *order)
                     td_nearest_ask(&search, question));
 }
 
-/* True if the file was read; else that is said. */
+/* True if the file was read and counts; else that is said. */
 static bool add_file(merged *m, const char *name)
 {
     char why[REPORT_WHY_BYTES];
     if (merged_add(m, name, why)) return true;
+    if (errno == EEXIST) return complain("'%s' is not counted (%s)", name, why);
     return complain("cannot read '%s' (%s)", name, why);
 }
 
@@ -195,8 +197,9 @@ const command command_report = {
     .summary = "merge reports, and show what took how long, and how exact it was",
     .details =
         "Reports of several processes, such as the ranks of a program (TANDEM_REPORT=r-%r.json), "
-        "become one. A file that is no report is named, and the others are shown; the exit status "
-        "is 1 then. `-` in the place of a file of a result is stdout, without the table.",
+        "become one. A file that is no report, or a second one of the same process, is named, and "
+        "the others are shown; the exit status is 1 then. `-` in the place of a file of a result "
+        "is stdout, without the table.",
     .options = {[SORT] = {"sort", "ORDER",
                           "the largest first: time (if it is not given), calls, gain, error"},
                 [AGAINST] = {"against", "FILE",

@@ -82,10 +82,28 @@ static bool take_report(merged *m, const report *r)
     return is_taken;
 }
 
+/* The file that has a report of the same process: the same one, or one that was written at another
+ * time. NULL if none has, or the report is of a version that does not tell processes apart. */
+static const char *find_same_process(const merged *m, const report *r)
+{
+    for (int i = 0; i < m->report_count && r->head.process[0]; i++)
+        if (strcmp(m->reports[i].head.process, r->head.process) == 0 &&
+            strcmp(m->reports[i].head.host, r->head.host) == 0)
+            return m->paths[i];
+    return NULL;
+}
+
 bool merged_add(merged *m, const char *path, char why[REPORT_WHY_BYTES])
 {
     report r;
     if (!report_read(path, &r, why)) return false;
+    const char *other = find_same_process(m, &r);
+    if (other) {
+        report_free(&r);
+        errno = EEXIST;
+        snprintf(why, REPORT_WHY_BYTES, "it is of the same process as '%s'", other);
+        return false;
+    }
     if (grow(m)) {
         m->paths[m->report_count] = path;
         m->reports[m->report_count++] = r;

@@ -28,7 +28,8 @@ typedef struct {
     void *tree;          /* the lines by kind, for tsearch(3) */
 } merged;
 
-/* Adds the report in a file, whose name must stay; false with a reason as report_read gives it. */
+/* Adds the report in a file, whose name must stay; false with a reason as report_read gives it, or
+ * with EEXIST if a report of the same process was added before. */
 bool merged_add(merged *m, const char *path, char why[REPORT_WHY_BYTES]);
 
 void merged_free(merged *m);

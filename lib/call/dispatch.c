@@ -188,8 +188,7 @@ td_decision td_dispatch_decide(const td_options *in_force, td_entry entry, const
     if (!o) return td_policy_native(td_reason_rules);
     td_device *device = td_policy_emulates(o) ? td_device_current() : NULL;
     const td_decision decision = decide(o, is_by_rule, &q, device);
-    if (decision.engine && !device) return td_policy_native(td_reason_device);
-    return td_adaptive_forgo(&decision);
+    return decision.engine && !device ? td_policy_native(td_reason_device) : decision;
 }
 
 const char *td_dispatch_part(const td_options *o, const td_question *part,

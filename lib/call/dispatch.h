@@ -20,7 +20,8 @@ bool td_dispatch_is_idle(const td_options *o, td_entry entry, const td_problem *
 /* Runs p if the options ask for it and the device can, and counts it in the report. */
 td_call td_dispatch(const td_options *o, td_entry entry, const td_problem *p);
 
-/* What is to run p on the current device. Nothing is asked of p's matrices. */
+/* What is to run p on the current device. Nothing is asked of p's matrices, nor of its site: what
+ * strategy adaptive then makes of the decision is open. */
 td_decision td_dispatch_decide(const td_options *o, td_entry entry, const td_problem *p);
 
 /* Runs a part of a call, whose matrices are copies on the current device, as was decided for the

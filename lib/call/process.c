@@ -11,6 +11,7 @@
 #include "../engines/ozaki/branch.h"
 #include "../engines/ozaki/cublas.h"
 #include "../loader/host_device.h"
+#include "../loader/images.h"
 #include "../loader/loaded.h"
 #include "../loader/originals.h"
 #include "../loader/owners.h"
@@ -54,7 +55,7 @@ static void in_parent(void) { after_fork(false); }
 static void in_child(void)
 {
     after_fork(true);
-    td_owners_after_fork();
+    td_images_after_fork();
     td_workspace_after_fork();
     td_branch_after_fork();
     td_cublas_after_fork();

@@ -206,6 +206,24 @@ td_images_history td_images_now(void)
     return now;
 }
 
+static atomic_bool is_forked; /* in a child of a fork() that has opened nothing itself */
+
+void td_images_after_fork(void) { atomic_store(&is_forked, true); }
+
+void td_images_opening(void) { atomic_store_explicit(&is_forked, false, memory_order_relaxed); }
+
+bool td_images_may_ask(void) { return !atomic_load_explicit(&is_forked, memory_order_relaxed); }
+
+unsigned long long td_images_unloads(void)
+{
+    return td_images_may_ask() ? td_images_now().unloads : 0;
+}
+
+bool td_images_hold(unsigned long long then, unsigned long long now)
+{
+    return then == now || !td_images_may_ask();
+}
+
 /* ---- one after the other ---- */
 
 typedef struct {

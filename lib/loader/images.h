@@ -45,6 +45,21 @@ typedef struct {
 } td_images_history;
 td_images_history td_images_now(void);
 
+/* False in a forked child, whose parent may have had another thread with the dynamic linker's lock:
+ * td_images_now would wait for ever. True again from td_images_opening on, which is told that a
+ * library is opened: that takes the lock anyway. */
+bool td_images_may_ask(void);
+void td_images_opening(void);
+
+/* How often something was unloaded, so that what was found out about an address is known to hold:
+ * td_images_hold says if it does `now`, after so many unloads `then`. It always does where nobody
+ * may ask. */
+unsigned long long td_images_unloads(void);
+bool td_images_hold(unsigned long long then, unsigned long long now);
+
+/* For fork() alone (../call/process.c): in the child. */
+void td_images_after_fork(void);
+
 /* True if the address is in a segment of the image. */
 bool td_image_holds(const td_image *image, const void *address);
 

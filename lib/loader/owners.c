@@ -74,18 +74,6 @@ static struct {
     unsigned long long unloads; /* of the process, when the library was looked up */
 } callers[CALLERS];
 
-/* A forked child, whose parent may have been loading a library: the dynamic linker's lock may be
- * taken for good, so that what the parent knew has to do. */
-static bool is_child;
-
-void td_owners_after_fork(void) { is_child = true; }
-
-/* Under the lock. */
-static bool is_current(unsigned at, unsigned long long unloads)
-{
-    return is_child || callers[at].unloads == unloads;
-}
-
 /* The caller's place, or else the first that is of no use any more; CALLERS if there is none. */
 static unsigned find_caller(const void *caller, unsigned long long unloads)
 {
@@ -93,7 +81,7 @@ static unsigned find_caller(const void *caller, unsigned long long unloads)
     for (unsigned i = 0, at = place_of(caller, CALLERS_LOG); i < CALLERS;
          i++, at = (at + 1) % CALLERS) {
         if (callers[at].address == caller) return at;
-        if (free_place == CALLERS && !is_current(at, unloads)) free_place = at;
+        if (free_place == CALLERS && !td_images_hold(callers[at].unloads, unloads)) free_place = at;
         if (!callers[at].address) return free_place < CALLERS ? free_place : at;
     }
     return free_place;
@@ -105,9 +93,10 @@ struct td_library *td_caller_find(const void *caller, unsigned long long *unload
 {
     struct td_library *library = NULL;
     pthread_mutex_lock(&td_owners_lock);
-    *unloads = is_child ? 0 : td_images_now().unloads;
+    *unloads = td_images_unloads();
     const unsigned at = caller ? find_caller(caller, *unloads) : CALLERS;
-    if (at < CALLERS && callers[at].address == caller && is_current(at, *unloads))
+    if (at < CALLERS && callers[at].address == caller &&
+        td_images_hold(callers[at].unloads, *unloads))
         library = callers[at].library;
     pthread_mutex_unlock(&td_owners_lock);
     return library;

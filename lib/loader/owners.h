@@ -30,9 +30,7 @@ bool td_stranger_find(const void *address);
 void td_stranger_set(const void *address);
 void td_strangers_forget(void);
 
-/* For fork() alone (../call/process.c); the function in the child, which does not look any more for
- * what is unloaded. */
+/* For fork() alone (../call/process.c). */
 extern pthread_mutex_t td_owners_lock;
-void td_owners_after_fork(void);
 
 #endif

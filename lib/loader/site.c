@@ -39,8 +39,9 @@ static const td_site *find(const void *address, unsigned long long *unloads)
     const known wanted = {.address = address};
     pthread_mutex_lock(&td_sites_lock);
     known *const *found = tfind(&wanted, &tree, compare);
-    *unloads = td_images_now().unloads;
-    const td_site *site = found && (*found)->unloads == *unloads ? &(*found)->site : NULL;
+    *unloads = td_images_unloads();
+    const bool is_known = found && td_images_hold((*found)->unloads, *unloads);
+    const td_site *site = is_known ? &(*found)->site : NULL;
     pthread_mutex_unlock(&td_sites_lock);
     return site;
 }
@@ -67,6 +68,7 @@ static const td_site *keep(known *made)
     return &now->site;
 }
 
+/* In a forked child, too: the C library gives dladdr's lock back there. */
 static void look_up(const void *address, td_site *site)
 {
     Dl_info info;

@@ -15,10 +15,10 @@ typedef struct {
 } td_site;
 
 /* The site of an address now, which stays for the life of the process: the same one for the same
- * place, another one where another library was loaded to the address since. NULL without memory, or
- * for NULL. Any thread; takes the dynamic linker's lock for an address that is new, or after
- * something was unloaded, and so must not be called under a lock that code in a library's
- * constructor may want. */
+ * place, another one where another library was loaded to the address since, but in a forked child,
+ * which goes by what its parent knew. NULL without memory, or for NULL. Any thread; takes the
+ * dynamic linker's lock for an address that is new, or after something was unloaded, and so must
+ * not be called under a lock that code in a library's constructor may want. */
 const td_site *td_site_find(const void *address);
 
 /* "symbol+0x1a (object)" or "object+0x1234". */

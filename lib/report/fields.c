@@ -1,5 +1,6 @@
 #include "fields.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../routine/entries.h"
@@ -65,7 +66,7 @@ const td_field *td_field_members(const td_field *field)
 
 /* ---- lines ---- */
 
-/* Of a function that another version of Tandem reports as many as there are of most with such
+/* Of a function that this version of Tandem does not know as many as there are of most with such
  * letters. */
 static int operations_of(const td_report_call *call)
 {
@@ -76,6 +77,9 @@ static int operations_of(const td_report_call *call)
 
 td_letters_text td_report_letters(const td_report_call *call)
 {
+    td_letters_text told;
+    snprintf(told.text, sizeof told.text, "%s", call->letters);
+    if (told.text[0]) return told;
     return td_letters_print(
         &(td_letters){call->side, call->uplo, call->diag, call->job, call->op_a, call->op_b},
         operations_of(call));

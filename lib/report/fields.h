@@ -119,7 +119,8 @@ void td_fields_merge(const td_field *fields, void *to, const void *from);
  * `has_any_mode` says whatever their modes are. */
 int td_report_call_compare(const td_report_call *a, const td_report_call *b, bool has_any_mode);
 
-/* BLAS's letters for what is done to the operands of a line's calls. */
+/* BLAS's letters for what is done to the operands of a line's calls: its `letters` or, where an
+ * older version of Tandem has written none, those that its function takes. */
 td_letters_text td_report_letters(const td_report_call *call);
 
 /* The line's function without what the names of all begin with. */

@@ -34,6 +34,13 @@ static td_letters letters_of(const td_report_key *key)
     return l;
 }
 
+static const char *print_letters(const td_report_key *key, const td_letters *letters,
+                                 td_letters_text *to)
+{
+    *to = td_letters_print(letters, td_kinds[key->kind].operations);
+    return to->text;
+}
+
 /* ---- a line of calls ---- */
 
 static const char *text_or_none(const char *text) { return text ? text : ""; }
@@ -75,7 +82,7 @@ static td_report_verified verified_of(const td_record *record)
     };
 }
 
-td_report_call td_report_call_of(const td_record *record, char site[TD_SITE_TEXT])
+td_report_call td_report_call_of(const td_record *record, td_report_texts *texts)
 {
     const td_report_key *key = &record->key;
     const td_letters letters = letters_of(key);
@@ -90,8 +97,9 @@ void td_report_print_call(const td_report_key *key, char text[TD_CALL_TEXT])
     char batch[32] = "";
     if (key->batch != 1) snprintf(batch, sizeof batch, " batch=%" PRId64, key->batch);
     const td_letters letters = letters_of(key);
-    const td_letters_text taken = td_letters_print(&letters, td_kinds[key->kind].operations);
+    td_letters_text buffer;
+    const char *taken = print_letters(key, &letters, &buffer);
     snprintf(text, TD_CALL_TEXT, "%s%s%s m=%" PRId64 " n=%" PRId64 " k=%" PRId64 "%s, mode %s",
-             td_entries[key->entry].name, taken.text[0] ? " " : "", taken.text, key->m, key->n,
-             key->k, batch, key->mode);
+             td_entries[key->entry].name, taken[0] ? " " : "", taken, key->m, key->n, key->k, batch,
+             key->mode);
 }

@@ -8,8 +8,14 @@
 
 enum { TD_SITE_TEXT = 2 * TD_SITE_BYTES + 32 };
 
-/* A line of calls; its `site` is kept in `site`, and other texts where the record has them. */
-td_report_call td_report_call_of(const td_record *record, char site[TD_SITE_TEXT]);
+/* Room for the texts of a line that its record does not have. */
+typedef struct {
+    td_letters_text letters;
+    char site[TD_SITE_TEXT];
+} td_report_texts;
+
+/* A line of calls, whose texts are in *texts, or where the record has them. */
+td_report_call td_report_call_of(const td_record *record, td_report_texts *texts);
 
 /* A sentence that stands in every report of the host device. */
 extern const char td_host_device_note[];

@@ -75,7 +75,7 @@ static void print_fields(FILE *out, const td_field *fields, const void *of)
 
 /* Room for what the report's own texts are composed in. */
 typedef struct {
-    char program[TD_PATH_BYTES], host[HOST_NAME_MAX + 1], started[32], written[32];
+    char program[TD_PATH_BYTES], host[HOST_NAME_MAX + 1], started[32], written[32], process[64];
 } own_texts;
 
 static const char *find_program(char path[TD_PATH_BYTES])
@@ -98,6 +98,12 @@ static const char *print_time(char text[32], time_t seconds)
     struct tm parts;
     const bool is_time = gmtime_r(&seconds, &parts) != NULL;
     text[is_time ? strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) : 0] = '\0';
+    return text;
+}
+
+static const char *print_process(char text[64], const struct timespec *start)
+{
+    snprintf(text, 64, "%d-%lld%09ld", (int)getpid(), (long long)start->tv_sec, start->tv_nsec);
     return text;
 }
 
@@ -159,8 +165,8 @@ static void print_calls(FILE *out, const td_report *report)
 {
     const char *separator = "[\n    ";
     for (const td_record *record = report->first; record; record = record->next) {
-        char site[TD_SITE_TEXT];
-        const td_report_call call = td_report_call_of(record, site);
+        td_report_texts texts;
+        const td_report_call call = td_report_call_of(record, &texts);
         if (call.count == 0) continue; /* emptied by a fork */
         fputs(separator, out);
         print_fields(out, td_call_fields, &call);

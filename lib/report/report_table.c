@@ -92,13 +92,13 @@ static bool is_silent(const column *c, const cell *shown)
 static void find_widths(int widths[COLUMNS], const td_report *report)
 {
     bool says_something[COLUMNS];
-    char site[TD_SITE_TEXT];
+    td_report_texts texts;
     for (int i = 0; i < COLUMNS; i++) {
         widths[i] = (int)strlen(columns[i].title);
         says_something[i] = !columns[i].silence;
     }
     for (const td_record *record = report->first; record; record = record->next) {
-        const td_report_call call = td_report_call_of(record, site);
+        const td_report_call call = td_report_call_of(record, &texts);
         for (int i = 0; i < COLUMNS && call.count; i++) {
             const cell shown = columns[i].of(&call);
             const int length = (int)strlen(shown.text);
@@ -148,12 +148,12 @@ static const char because_title[] = "  because";
 static void print_rows(FILE *out, const td_report *report)
 {
     int widths[COLUMNS];
-    char site[TD_SITE_TEXT];
+    td_report_texts texts;
     find_widths(widths, report);
     const int used = print_cells(out, widths, NULL);
     fprintf(out, "%s\n", used + (int)strlen(because_title) > LINE_COLUMNS ? "" : because_title);
     for (const td_record *record = report->first; record; record = record->next) {
-        const td_report_call call = td_report_call_of(record, site);
+        const td_report_call call = td_report_call_of(record, &texts);
         if (call.count == 0) continue; /* emptied by a fork */
         print_because(out, print_cells(out, widths, &call), &call);
         if (!call.site[0]) continue;
@@ -166,10 +166,10 @@ static void print_rows(FILE *out, const td_report *report)
 /* Calls of lines of which some time could not be read. */
 static void print_untimed(FILE *out, const td_report *report)
 {
-    char site[TD_SITE_TEXT];
+    td_report_texts texts;
     long long untimed = 0;
     for (const td_record *record = report->first; record; record = record->next) {
-        const td_report_call call = td_report_call_of(record, site);
+        const td_report_call call = td_report_call_of(record, &texts);
         if (call.unread) untimed += td_timed_leave(&call);
     }
     if (untimed)

@@ -99,7 +99,7 @@ static const char *first_reason(const plan *of)
     return NULL;
 }
 
-/* Others may still read what a worker has. */
+/* Waits for all that is under way on a worker's device. */
 static void settle(void *all, int i)
 {
     const plan *of = all;
@@ -109,24 +109,28 @@ static void settle(void *all, int i)
     td_cuda_ok(cudaStreamSynchronize(NULL));
 }
 
-/* A reason if nothing has been written; else *is_good says if all of the result is there. */
-static const char *run_tiles(plan *of, bool *is_good)
+/* As run_tiles, but where it fails some copies may be under way. */
+static const char *enqueue_tiles(plan *of, bool *is_good)
 {
     if (of->shares) {
         td_parallel(of->count, fetch_share, of);
-        if (!are_all_good(of)) {
-            td_parallel(of->count, settle, of);
-            return td_reason_operand;
-        }
+        if (!are_all_good(of)) return td_reason_operand;
     }
     td_parallel(of->count, start_first, of);
     const char *reason = first_reason(of);
-    if (reason && of->shares) td_parallel(of->count, settle, of);
     if (reason) return reason;
     td_parallel(of->count, of->job.shares_result ? finish_share : go_on, of);
     *is_good = are_all_good(of);
-    if (!*is_good && of->shares) td_parallel(of->count, settle, of);
     return NULL;
+}
+
+/* A reason if nothing has been written; else *is_good says if all of the result is there. The
+ * caller's matrices, and what a worker has for others, are neither read nor written any more. */
+static const char *run_tiles(plan *of, bool *is_good)
+{
+    const char *reason = enqueue_tiles(of, is_good);
+    if (reason || !*is_good) td_parallel(of->count, settle, of);
+    return reason;
 }
 
 /* ---- the plan ---- */

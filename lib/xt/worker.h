@@ -83,8 +83,8 @@ const char *td_xt_start_anyhow(td_xt_worker *w, const td_xt_job *job, const td_t
 bool td_xt_finish_share(td_xt_worker *w, const td_xt_job *job, const td_xt_worker *owner, int share,
                         int shares);
 
-/* Copies the slot's result back, strip after strip, and waits until it is in the caller's
- * matrix. */
+/* Copies the slot's result back, strip after strip, and waits until it is in the caller's matrix.
+ * False if that fails; copies of earlier strips may be under way then. */
 bool td_xt_finish(td_xt_worker *w, const td_xt_job *job, int slot);
 
 #endif

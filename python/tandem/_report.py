@@ -17,7 +17,7 @@ _SUMS_VERIFIED = ("elements", "special", "outside", "unjudged")
 # The columns of the table: heading, and the cell of a line.
 _COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("function", lambda c: c["function"]),
-    ("op", lambda c: _letters(c)),
+    ("op", lambda c: c.get("letters", c["op_a"] + c["op_b"])),
     ("m", lambda c: c["m"]),
     ("n", lambda c: c["n"]),
     ("k", lambda c: c["k"]),
@@ -29,28 +29,6 @@ _COLUMNS: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
     ("repaired", lambda c: "" if c["repaired"] is None else c["repaired"]),
     ("worst error", lambda c: _worst(c["verified"])),
 )
-
-
-# Parts of the names of routines of LAPACK by how many operations they have; of those of BLAS the
-# other letters tell.
-_OPERATIONS = {0: ("getrf", "getri", "matinv", "geqrf", "orgqr", "ungqr", "potr", "syevd"),
-               1: ("getrs", "ormqr", "unmqr")}
-
-
-def _letters(call: dict[str, Any]) -> str:
-    """The letters that a routine takes, in the order of BLAS, as `tandem report` has them."""
-    side, triangle, diagonal, job = (call.get(name) or ""
-                                     for name in ("side", "uplo", "diag", "job"))
-    known = [count for count, parts in _OPERATIONS.items()
-             if any(part in call["function"] for part in parts)]
-    if known:
-        count = known[0]
-    elif side or triangle:
-        count = 1 if diagonal or not (side and triangle) else 0
-    else:
-        count = 2
-    operations = str(call["op_a"] + call["op_b"])[:count]
-    return job + side + triangle + operations + diagonal
 
 
 def _worst(verified: Any) -> str:

@@ -240,6 +240,23 @@ class Report(unittest.TestCase):
             f"tandem: error: '{name}' is given twice; it counts once"
             for name in (self.path("c"), path)])
 
+    def test_a_process_counts_once(self):
+        """A copy of its report, or one of before; another machine may have the same process."""
+        whole = report([call(count=9)], process="7-1")
+        first, copy = self.write("a", whole), self.write("b", whole)
+        before = self.write("c", report([call()], process="7-1", written="2026-11-28T09:00:01Z",
+                                        is_complete=False))
+        others = [self.write("d", report([call()], process="7-1", host="node2")),
+                  self.write("e", report([call()], process="7-2")),
+                  self.write("f", report([call()])), self.write("g", report([call()]))]
+        process = self.tandem(first, copy, before, *others, status=1)
+        self.assertTrue(process.stdout.startswith("5 reports of "), process.stdout)
+        self.assertIn(": 49 calls, ", process.stdout.splitlines()[0])
+        self.assertEqual(process.stderr.splitlines(), [
+            f"tandem: error: '{name}' is not counted (it is of the same process as '{first}')"
+            for name in (copy, before)])
+        self.assertEqual(self.tandem("--against", first, copy).stderr, "")
+
     def test_arguments(self):
         for arguments, said in (([], "no report given"), (["--sort", "tme",
                                                            "x"], "did you mean time?"),
@@ -418,6 +435,18 @@ class Report(unittest.TestCase):
         rows = self.rows(self.write("a", report(factors)))
         self.assertEqual(sorted(row["op"] for row in rows),
                          ["-", "L", "LT", "NL", "RT", "T", "U", "UT", "VL"])
+
+    def test_letters_are_those_of_the_report(self):
+        """Also of a function that only a newer version knows; one line with what an older version
+        wrote of the same calls, without letters."""
+        future = call(function="cublasDfuture", uplo="U", letters="UTN")
+        (row,) = self.rows(self.write("a", report([future])))
+        self.assertEqual(row["op"], "UTN")
+        paths = [self.write(name, report([call(**letters)], pid=pid))
+                 for pid, (name, letters) in enumerate((("a", {}), ("b", {"letters": "NT"})), 1)]
+        for order in (paths, paths[::-1]):
+            (row,) = self.rows(*order)
+            self.assertEqual((row["op"], row["calls"]), ("NT", "20"))
 
     def test_rates_of_all_routines(self):
         """Operations of 2 ms, as BLAS and LAPACK count them."""

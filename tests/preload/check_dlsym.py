@@ -99,6 +99,13 @@ class Dlsym(unittest.TestCase):
         # The shim calls the next dlsym, and does not jump there: else the lines could not tell.
         self.assertNotEqual(run("rules", shim).stdout, plain.stdout)
 
+    def test_a_child_of_a_process_that_loads(self):
+        """It finds functions as it does by itself, where Tandem is preloaded and where it is
+        attached."""
+        self.assert_ran(run("loading"))
+        self.assert_ran(run("loading", preload, TANDEM_MODE="df"))
+        self.assert_ran(run("loading", ATTACH=preload, TANDEM_MODE="df"))
+
     def test_beside_another_library_that_interposes_dlsym(self):
         for preloaded in ([preload, shim], [shim, preload]):
             for way in WAYS:

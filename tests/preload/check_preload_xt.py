@@ -236,6 +236,18 @@ class PreloadXt(Preloaded):
         self.assertEqual({call["mode"]
                           for call in calls}, {"df", "fp64"})  # nothing is left to cublasXt
 
+    def test_nothing_is_under_way_where_a_copy_fails(self):
+        """Of one that fails once strips or tiles before it have left the call is told of an
+        error."""
+        for mode, more in (("df", {"HOSTGPU_MEMORY": MEMORY}), ("ozaki2", {}),
+                           ("ozaki2", {"HOSTGPU_DEVICES": "2", "HOSTGPU_PEERS": "1"})):
+            with self.subTest(mode=mode, **more):
+                process, _ = self.report("copies", "32", TANDEM_MODE=mode, TANDEM_LOG="error",
+                                         **more)
+                found = [line.split(" ; ") for line in process.stdout.splitlines()]
+                self.assertEqual({what for _, what, _ in found}, {"copies"}, process.stdout)
+                self.assertTrue(all(int(count) > 2 for _, _, count in found), process.stdout)
+
     @unittest.skipUnless("TEST_EVERYTHING" in os.environ, "takes minutes")
     def test_a_tile_that_shares_factors_fails_and_is_done_otherwise(self):
         process, calls = self.report("faults", "32", TANDEM_MODE="ozaki2", TANDEM_LOG="error",

@@ -2,13 +2,17 @@
  * LIBRARY_12 LIBRARY_13
  *
  * WAY says how it opens and asks: local, global, deepbind, versioned, threads, fork; it prints
- * "right" if every product was that of the cuBLAS whose function was asked for. "rules" prints
+ * "right" if every product was that of the cuBLAS whose function was asked for. "loading" forks
+ * while a thread has the dynamic linker's lock, and prints that if the child finds a function; it
+ * attaches the library that ATTACH names. "rules" prints
  * what dlsym and dlvsym answer where no cuBLAS is asked, which must not depend on what is
  * preloaded; "time" how many nanoseconds a look-up takes. */
 #include <cublas_api.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +96,51 @@ static void use_after_fork(void)
     }
 }
 
+/* ---- a child of a process that loads ---- */
+
+static atomic_bool is_inside;
+
+static int stay_inside(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)info, (void)size, (void)unused;
+    atomic_store(&is_inside, true);
+    while (atomic_load(&is_inside)) (void)pause();
+    return 1;
+}
+
+static void *have_lock(void *unused)
+{
+    (void)dl_iterate_phdr(stay_inside, NULL);
+    return unused;
+}
+
+static void attach(const char *path)
+{
+    void *tandem = dlopen(path, RTLD_NOW);
+    int (*function)(void) = tandem ? (int (*)(void))dlsym(tandem, "tandem_attach") : NULL;
+    if (!function || function() != 0) complain("not attached");
+}
+
+/* The process has looked nothing up, unless it attaches a library. */
+static void look_up_in_child(void)
+{
+    enum { MOST_SECONDS = 20 };
+    pthread_t thread;
+    int status = -1;
+    if (getenv("ATTACH")) attach(getenv("ATTACH"));
+    if (pthread_create(&thread, NULL, have_lock, NULL)) complain("no thread");
+    while (!atomic_load(&is_inside)) (void)usleep(1000);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(MOST_SECONDS);
+        _exit(!dlsym(RTLD_DEFAULT, "qsort"));
+    }
+    if (waitpid(child, &status, 0) != child || status != 0) complain("the child has hung");
+    puts("right");
+    fflush(stdout);
+    _exit(0); /* the thread stays where it is */
+}
+
 /* ---- what must not change ---- */
 
 /* Of glibc, where it came to this processor. */
@@ -161,6 +210,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         if (!(libraries[i] = dlopen(argv[2 + i], RTLD_NOW | flags))) complain(dlerror());
     is_versioned = strcmp(way, "versioned") == 0;
+    if (strcmp(way, "loading") == 0) look_up_in_child();
     if (strcmp(way, "time") == 0)
         print_times();
     else if (strcmp(way, "rules") == 0)

@@ -316,6 +316,8 @@ static void run_cases(void)
 
 /* ---- what stays cuSOLVER's ---- */
 
+enum { LARGE = 2400 }; /* the order of an inverse that strategy adaptive may try */
+
 static void run_faults(void)
 {
     const cublasOperation_t as_is = CUBLAS_OP_N;
@@ -334,6 +336,10 @@ static void run_faults(void)
     printf("no info: %d\n", (int)potrs(handle, lower, 4, 1, a, 4, b, 4, NULL));
     printf("no workspace: %d\n",
            (int)solver.cusolverDnDpotri_(handle, lower, 4, a, 4, NULL, 0, info));
+    double *large = allocate((size_t)LARGE * LARGE * sizeof *large);
+    printf("small workspace of a large inverse: %d\n",
+           (int)solver.cusolverDnDpotri_(handle, lower, LARGE, large, LARGE, a, 16, info));
+    check(cudaFree(large));
     printf("mixed: %d\n", (int)solver.cusolverDnXpotrs_(handle, NULL, lower, 2, 1, CUDA_R_32F, a, 2,
                                                         CUDA_R_64F, b, 2, info));
     check(cudaStreamSynchronize(stream));

@@ -1,5 +1,6 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
- * on the host and on a device. Usage: client_xt [check|tiles|stages|faults|threads BLOCK [WORD]]
+ * on the host and on a device. Usage: client_xt [check|tiles|stages|faults|copies|threads BLOCK
+ * [WORD]]
  *
  * Without arguments, or with `check`, calls of every kind, a line each:
  *
@@ -14,7 +15,8 @@
  * alone, of a larger A. `threads` has four threads call each function, with a handle each, and one
  * line if all of them found the same. With `faults`, one of these of three functions for each
  * allocation and each launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong
- * result.
+ * result; with `copies` for each copy from or to the host, after a line for each call that has not
+ * waited for all others.
  *
  * XT_DEVICES has the numbers of the devices, with commas between them; all without it. XT_FULL is
  * the number of a device that has no memory left. With XT_PINS cublasXt may pin memory. */
@@ -31,6 +33,7 @@
 #include "../support/hash.h"
 #include "require.h"
 #include "xt_calls.h"
+#include "xt_copies.h"
 
 static const char *const place_names[] = {"pageable", "pinned", "device", "managed"};
 
@@ -53,6 +56,9 @@ static cublasStatus_t run(const call *x, place where, bool by_xt, result *r)
     put(&a, where);
     put(&b, where);
     put(&c, where);
+    copies_watch(a.at, a.bytes);
+    copies_watch(b.at, b.bytes);
+    copies_watch(c.at, c.bytes);
     const cublasStatus_t status =
         apply(x, by_xt ? x->r->xt : x->r->large, by_xt ? (void *)xt : (void *)handle, &a,
               x->is_in_place ? &c : &b, &c);
@@ -354,6 +360,32 @@ static void fail_everywhere(const routine *r)
     free_result(&want);
 }
 
+/* Runs a call in which that copy fails; false if it has fewer. */
+static bool run_with_failing_copy(const call *x, const result *want, int number)
+{
+    result now;
+    int under_way;
+    copies_begin(number);
+    const cublasStatus_t status = run(x, PINNED, true, &now);
+    const int count = copies_end(&under_way);
+    const char *what = status ? "failed" : compare(x, &now, want);
+    if (under_way || (strcmp(what, "wrong") == 0 || strcmp(what, "damaged") == 0))
+        printf("cublasXt%s ; copy %d ; %s, %d under way\n", x->r->name, number, what, under_way);
+    free_result(&now);
+    return count >= number;
+}
+
+static void fail_each_copy(const routine *r)
+{
+    const call x = large_call(r, CUBLAS_SIDE_LEFT);
+    result want;
+    int number = 1;
+    REQUIRE(run(&x, PINNED, true, &want));
+    while (run_with_failing_copy(&x, &want, number)) number++;
+    printf("cublasXt%s ; copies ; %d\n", r->name, number - 1);
+    free_result(&want);
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 4 };
@@ -466,6 +498,9 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "faults") == 0) {
         for (int i = 0; i < LEVEL3_ROUTINES; i++)
             if (is_for_faults(&level3_routines[i])) fail_everywhere(&level3_routines[i]);
+    } else if (strcmp(what, "copies") == 0) {
+        for (int i = 0; i < LEVEL3_ROUTINES; i++)
+            if (is_for_faults(&level3_routines[i])) fail_each_copy(&level3_routines[i]);
     } else {
         check_all();
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "tests/support/test.h"
+#include "lib/loader/images.h"
 #include "lib/loader/owners.h"
 
 enum { MANY = 3000, TOO_MANY = 10000, THREADS = 4, ROUNDS = 200 };
@@ -95,7 +96,7 @@ TEST(a_child_knows_what_its_parent_knew)
     assert_null(td_caller_find(caller, &now));
     const pid_t child = fork();
     if (child == 0) {
-        td_owners_after_fork();
+        td_images_after_fork();
         _exit(td_caller_find(caller, &now) != &library[0]);
     }
     assert_int_equal(waitpid(child, &status, 0), child);

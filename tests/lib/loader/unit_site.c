@@ -1,9 +1,15 @@
 /* Where calls come from: functions and objects by address. */
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/test.h"
+#include "lib/loader/images.h"
 #include "lib/loader/site.h"
 
 /* An address inside a function of the C library that no sanitizer stands in for. */
@@ -49,4 +55,48 @@ TEST(nowhere_has_no_name)
     assert_string_equal(site->object, "");
     td_site_print(site, text);
     assert_string_equal(text, "?+0x0");
+}
+
+static atomic_bool is_inside, may_leave;
+
+static int stay_inside(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)info, (void)size, (void)unused;
+    atomic_store(&is_inside, true);
+    while (!atomic_load(&may_leave)) (void)usleep(1000);
+    return 1;
+}
+
+static void *iterate(void *unused)
+{
+    (void)dl_iterate_phdr(stay_inside, NULL);
+    return unused;
+}
+
+/* Of a place that its parent knew, and of a new one. */
+static bool finds_sites(const td_site *known)
+{
+    static int none;
+    const td_site *found = td_site_find(&none);
+    return td_site_find(inside_a64l()) == known && found && !strcmp(found->object, "unit_site");
+}
+
+TEST(a_child_waits_for_no_thread_of_its_parent)
+{
+    enum { MOST_SECONDS = 20 };
+    const td_site *known = td_site_find(inside_a64l());
+    pthread_t thread;
+    int status;
+    assert_int_equal(pthread_create(&thread, NULL, iterate, NULL), 0);
+    while (!atomic_load(&is_inside)) (void)usleep(1000);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(MOST_SECONDS);
+        td_images_after_fork();
+        _exit(!finds_sites(known));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    atomic_store(&may_leave, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(status, 0);
 }

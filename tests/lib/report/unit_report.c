@@ -65,6 +65,8 @@ static void header_holds(void)
         holds("r[\"schema\"] == 1 and r[\"tandem\"] == \"1.2.3\" and r[\"mode\"] == \"native\""));
     assert_true(holds(
         "r[\"host_device\"] is False and \"note\" not in r and \"unit_report\" in r[\"program\"]"));
+    assert_true(holds("r[\"process\"].split(\"-\")[0] == str(r[\"pid\"]) and "
+                      "len(r[\"process\"].split(\"-\")[1]) == 19"));
     assert_true(
         holds("r[\"devices\"] == [{\"number\": 1, \"name\": \"a \\\"GPU\\\" \\\\ \\x01 \\xe9 \\xff "
               "\\xed\\xa0\\x80\", \"figures\": None}]"));
@@ -111,7 +113,7 @@ TEST(json_holds_what_was_counted)
         "\"outside\": None}"));
     assert_true(holds(
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": \"binary64\", \"op_a\": "
-        "\"N\", \"op_b\": \"T\", "
+        "\"N\", \"op_b\": \"T\", \"letters\": \"NT\", "
         "\"m\": 7, \"n\": 2, \"k\": 3, \"batch\": 1, \"device\": 0, \"mode\": \"df\", \"count\": "
         "2, \"timed\": 2, \"unread\": 0, "
         "\"seconds\": 1.500000002, \"repaired\": 42, \"tiles\": 4, \"planes\": 15, "
@@ -256,12 +258,33 @@ TEST(a_key_takes_any_problem)
     assert_true(holds(
         "r[\"calls\"][0] == {\"function\": \"cublasDgemm_v2\", \"type\": "
         "\"complex binary64\", \"op_a\": \"C\", \"op_b\": \"N\", \"side\": \"R\", \"uplo\": "
-        "\"U\", \"diag\": \"U\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": 6, \"device\": 0, "
+        "\"U\", \"diag\": \"U\", \"letters\": \"RUCU\", \"m\": 4, \"n\": 5, \"k\": 0, \"batch\": "
+        "6, \"device\": 0, "
         "\"mode\": \"df\", \"count\": 1, \"timed\": 0, \"unread\": 0, \"seconds\": None, "
         "\"repaired\": None, "
         "\"tiles\": None, \"planes\": None, \"mantissa_bits\": None, \"native_reason\": None, "
         "\"choice\": None, "
         "\"predicted\": None, \"native_seconds\": None, \"site\": None, \"verified\": None}"));
+}
+
+/* Letters that a problem has and its routine does not take are not among the line's. */
+TEST(lines_have_the_letters_of_their_routine)
+{
+    static const td_problem problems[] = {{.kind = TD_FACTOR_LU},
+                                          {.kind = TD_LU_SOLVE, .op_a = TD_OP_T},
+                                          {.kind = TD_APPLY_Q, .side = TD_RIGHT, .op_a = TD_OP_C},
+                                          {.kind = TD_CHOLESKY_SOLVE, .triangle = TD_UPPER},
+                                          {.kind = TD_EIGEN, .triangle = TD_UPPER}};
+    const td_decision df = {.text = "df"};
+    open_report(report_path);
+    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+        const td_report_key key =
+            td_report_key_of(TD_ENTRY_cusolverDnDgetrf, &problems[i], &df, none, 0);
+        td_report_count(td_report_find(&key));
+    }
+    td_report_write();
+    assert_true(
+        holds("[c[\"letters\"] for c in r[\"calls\"]] == [\"\", \"T\", \"RC\", \"U\", \"VU\"]"));
 }
 
 static void *count_shapes(void *barrier)
