@@ -42,7 +42,7 @@ TD_DEVICE void summarise_lines(const td_repair &p, const block_place &at, shared
         const int which = i >= ROWS;
         const int line = which ? at.column + i - ROWS : at.row + i;
         shared.scale[i] = 0;
-        if (line >= p.operand[which].lines || (!which && i >= at.rows)) continue;
+        if (line >= p.operand[which].lines || (!which && i >= rows_of(at))) continue;
         const td_line record = p.line[which][blockIdx.z * p.lines_of_member[which] + line];
         if (record.low == TD_SPECIAL) s.has_special = 1;
         if (!td_is_counted(record)) continue;
@@ -97,7 +97,7 @@ TD_DEVICE bool draw_near(const td_repair &p, const block_place &at, int most, sh
     TD_ROLLED
     for (int i = (int)threadIdx.x; i < ROWS + COLUMNS; i += THREADS) {
         const int which = i >= ROWS, line = which ? at.column + i - ROWS : at.row + i;
-        if (line >= p.operand[which].lines || (!which && i >= at.rows)) continue;
+        if (line >= p.operand[which].lines || (!which && i >= rows_of(at))) continue;
         const td_line &record = record_of(p, which, line);
         if (td_is_counted(record))
             atomicMin(&s.scaled_low[which], shared.scale[i] < -most

@@ -37,8 +37,7 @@ TD_DEVICE uint32_t make_pass(const td_repair &p, const typename passage::paramet
                              const tile_operands &operands, const block_place &at, const pass &own,
                              shared_state &shared, double *slabs)
 {
-    const bool is_idle =
-        warp_row() >= at.rows || !is_in_share(at.share) || td_skips(!has_elements(p.target, at));
+    const bool is_idle = warp_row() >= at.rows || td_skips(!has_elements(p.target, at));
     passage way(boxes, operands, shared.ring, slabs);
     warp_sums sums = {};
     if (own.is_scaled)
@@ -87,15 +86,15 @@ TD_DEVICE void repair_tile(const td_repair &p, const typename passage::parameter
         if (!has_both || is_any_wanted<passage>(p, own, at))
             left = make_pass<passage>(p, boxes, operands, at, own, shared, slabs);
     }
-    if (threadIdx.x > 0 || at.share.number > 0) return;
-    if (p.repaired) atomicAdd(p.repaired, (unsigned long long)at.made);
-    if (p.tiles && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);
+    if (p.repaired && threadIdx.x == 0 && at.made)
+        atomicAdd(p.repaired, (unsigned long long)at.made);
+    if (p.tiles && threadIdx.x == 0 && at.tiles) atomicAdd(p.tiles, (unsigned long long)at.tiles);
 }
 
 /* Makes the block's tiles where alpha is 0; no operand is read. */
 TD_DEVICE void scale_tile(const td_target &target, int tile, int tiles)
 {
-    const block_place at = place_of_all(target, tile, tiles, {0, 1});
+    const block_place at = place_of_all(target, tile, tiles);
     const double beta = td_scalar_value(target.beta);
     double *const first = td_target_c<double>(target) + at.row + at.column * target.c.ld;
     const int rows = min(at.rows, target.m - at.row),
@@ -150,14 +149,14 @@ static __global__ void __launch_bounds__(THREADS, 1)
         else if (makes_all(p))
             each_tile<passage::BLOCKS>(
                 p.target, tiles, p.binary64.shares, [&](int tile, const tile_share &share) {
-                    repair_tile<passage>(p, boxes, place_of_all(p.target, tile, tiles, share),
-                                         shared, slabs);
+                    const block_place at = share_of(place_of_all(p.target, tile, tiles), share);
+                    repair_tile<passage>(p, boxes, at, shared, slabs);
                 });
         else
             each_masked_tile(
                 p.target, p.open, p.binary64.shares, [&](int tile, const tile_share &share) {
-                    repair_tile<typename passage::single>(
-                        p, boxes, place_of(p.target, tile, share, shared.masked), shared, slabs);
+                    const block_place at = share_of(place_of(p.target, tile, shared.masked), share);
+                    repair_tile<typename passage::single>(p, boxes, at, shared, slabs);
                 });
     }
 }

@@ -15,18 +15,23 @@ struct tile_share {
 
 /* Where both operands' lines begin, how many rows there are, how many elements and how many whole
  * tiles of C are made, and whether these elements are all; the room for all of C, or
- * TD_ROOM_UNKNOWN: then there are masks. */
+ * TD_ROOM_UNKNOWN: then there are masks. rows: negative in warps that make no sums of the block's
+ * share; made, tiles: 0 but in the first share. */
 struct block_place {
     int row, column, rows, made, tiles;
     bool is_whole;
     td_room room;
-    tile_share share;
 };
 
-/* True if the thread's warp makes sums. */
-TD_DEVICE bool is_in_share(const tile_share &share)
+/* The rows of a block's tiles, whatever its share. */
+TD_DEVICE int rows_of(const block_place &at) { return abs(at.rows); }
+
+/* A share of what a block makes. */
+TD_DEVICE block_place share_of(block_place at, const tile_share &share)
 {
-    return td_uniform((int)threadIdx.x / 32) % share.of == share.number;
+    if (td_uniform((int)threadIdx.x / 32) % share.of != share.number) at.rows = -at.rows;
+    if (share.number > 0) at.made = at.tiles = 0;
+    return at;
 }
 
 /* In how many shares so many tiles are made: at most in so many, and no more than there are blocks
@@ -144,16 +149,14 @@ TD_DEVICE void each_masked_tile(const td_target &target, td_open_tiles open, int
     }
 }
 
-/* Returns the tiles that the block makes, or makes a share of, where all of C is made: so many from
- * `tile` downwards. */
-TD_DEVICE block_place place_of_all(const td_target &target, int tile, int tiles,
-                                   const tile_share &share)
+/* Returns the tiles that the block makes where all of C is made: so many from `tile` downwards. */
+TD_DEVICE block_place place_of_all(const td_target &target, int tile, int tiles)
 {
     const int m_tiles = td_tiles(target.m), row = tile % m_tiles * TD_TILE,
               column = tile / m_tiles * TD_TILE, rows = tiles * TD_TILE,
               made = elements_of(target, row, column, rows),
               there = min(rows, (m_tiles - tile % m_tiles) * (int)TD_TILE);
-    return {row, column, there, made, there / (int)TD_TILE, made == rows * TD_TILE, TD_ROOM, share};
+    return {row, column, there, made, there / (int)TD_TILE, made == rows * TD_TILE, TD_ROOM};
 }
 
 /* Where binary64 makes all elements of a pair of tile rows, the block of this tile does: of the
@@ -165,16 +168,14 @@ TD_DEVICE int leading_tile(const td_target &target, int tile)
                                                                                       : tile;
 }
 
-/* The tiles that the block makes, or makes a share of, of one that has masked elements: of two such
- * in a pair of tile rows the upper one's block makes both. rows: 0 if it makes none. */
-TD_DEVICE block_place place_of(const td_target &target, int listed, const tile_share &share,
-                               int masked[2])
+/* The tiles that the block makes of one that has masked elements: of two such in a pair of tile
+ * rows the upper one's block makes both. rows: 0 if it makes none. */
+TD_DEVICE block_place place_of(const td_target &target, int listed, int masked[2])
 {
     const td_room room = (td_room)td_uniform(td_room_for_all(target));
     const int tile = room ? leading_tile(target, listed) : listed, m_tiles = td_tiles(target.m),
               tile_row = tile % m_tiles, other = tile_row ^ 1;
-    block_place at = {
-        tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, 0, 0, false, room, share};
+    block_place at = {tile_row * TD_TILE, tile / m_tiles * TD_TILE, TD_TILE, 0, 0, false, room};
     __syncthreads();
     const int own = count_masked(target, room, at.row, at.column, &masked[0]);
     const int others =

@@ -65,7 +65,7 @@ template <bool along_a, bool along_b>
 TD_DEVICE uint32_t wanted_sums(const td_repair &p, const pass &own, const block_place &at)
 {
     uint32_t wanted = own.left;
-    if (warp_row() >= at.rows || !is_in_share(at.share)) return 0;
+    if (warp_row() >= at.rows) return 0;
     if (at.is_whole && own.is_only) return UINT32_MAX;
     TD_ROLLED
     for (int s = 0; s < SUMS; s++) {

@@ -43,7 +43,8 @@ typedef struct {
 /* On a device with the tensor memory accelerator the third, the tenth and the last two have
  * operands that it can copy, the last one tiles for pairs of blocks; the fourth and fifth have
  * slices of k. Triangles have several groups of tile rows, or rows and columns that are not alike,
- * and "wide 2" elements that a fused kernel defers. */
+ * and "wide 2" elements that a fused kernel defers. C of one tile is made in shares on devices of
+ * two multiprocessors, too. */
 static const routed products[] = {
     {PRODUCT("both signs", N, N, 130, 70, 100, 1, 1.0, 0.0), "ozaki2", 1, false, false, ALL},
     {PRODUCT("wide 2", T, N, 65, 129, 190, 1, -1.5, 0.5), "ozaki2", 2, false, false, ALL},
@@ -62,6 +63,8 @@ static const routed products[] = {
     {PRODUCT("wide 2", T, N, 260, 520, 190, 1, 1.0, 0.5), "ozaki2", 2, false, false, LOWER},
     {PRODUCT("cancelling", N, N, 390, 140, 190, 1, 1.0, 0.0), "ozaki2", 2, false, false, UPPER},
     {PRODUCT("wide 2", T, N, 140, 390, 130, 2, 1.0, 0.0), "ozaki2", 1, false, false, UPPER},
+    {PRODUCT("wide 2", N, N, 60, 50, 300, 1, -1.5, 0.5), "ozaki2", 1, false, false, ALL},
+    {PRODUCT("both signs", N, T, 64, 60, 150, 1, 1.0, 0.5), "fp64", 1, false, false, LOWER},
     {PRODUCT("both signs", N, N, 200, 130, 144, 1, 1.0, 0.5), "fp64", 2, false, false, ALL},
     {PRODUCT("wide 2", T, N, 64, 256, 144, 2, -1.0, 0.0), "fp64", 1, false, false, ALL},
     {PRODUCT("both signs", T, N, 832, 832, 144, 2, 1.0, 0.0), "fp64", 1, true, false, ALL},
