@@ -35,7 +35,7 @@ TD_DEVICE block_place share_of(block_place at, const tile_share &share)
 }
 
 /* In how many shares so many tiles are made: at most in so many, and no more than there are blocks
- * for. */
+ * for. Found for each tile anew, as no register is free for it while the last one is made. */
 TD_DEVICE int shares_of(int most, int tiles)
 {
     int shares = max(1, most);
@@ -100,12 +100,12 @@ template <int neighbours, class function>
 TD_DEVICE void each_tile(const td_target &target, int step, int most_shares, function work)
 {
     const int m_tiles = td_tiles(target.m), rows = (m_tiles + step - 1) / step,
-              columns = (td_tiles(target.n) + neighbours - 1) / neighbours,
-              shares = shares_of(most_shares, rows * columns * neighbours);
+              columns = (td_tiles(target.n) + neighbours - 1) / neighbours;
     TD_ROLLED
-    for (int i = (int)blockIdx.x / neighbours; i < rows * columns * shares;
-         i += (int)gridDim.x / neighbours) {
+    for (int i = (int)blockIdx.x / neighbours;; i += (int)gridDim.x / neighbours) {
+        const int shares = shares_of(most_shares, rows * columns * neighbours);
         int row, column;
+        if (i >= rows * columns * shares) break;
         td_tile_of(i / shares, rows, columns, &row, &column);
         if (!td_region_meets(&target.region, step * row * TD_TILE, column * neighbours * TD_TILE,
                              step * TD_TILE, neighbours * TD_TILE))
@@ -129,8 +129,6 @@ TD_DEVICE void each_masked_tile(const td_target &target, td_open_tiles open, int
                                : counts              ? counts->few
                                                      : (int)tiles),
               listed = td_uniform(counts && open != TD_OPEN_FEW ? counts->dense : 0);
-    const dense_tiles dense = dense_tiles_of(target, listed);
-    const int shares = shares_of(most_shares, dense.count);
     const int32_t *const list = target.open_tile ? target.open_tile + blockIdx.z * tiles : NULL;
     TD_ROLLED
     for (int i = (int)blockIdx.x;; i += (int)gridDim.x) {
@@ -140,6 +138,8 @@ TD_DEVICE void each_masked_tile(const td_target &target, td_open_tiles open, int
             __syncthreads();
             if (threadIdx.x == 0) next = listed ? atomicAdd(&counts->taken, 1) : 0;
             __syncthreads();
+            const dense_tiles dense = dense_tiles_of(target, listed);
+            const int shares = shares_of(most_shares, dense.count);
             tile = dense_tile(target, dense, next / shares);
             share = {td_uniform(next) % shares, shares};
         }
