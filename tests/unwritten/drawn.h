@@ -14,7 +14,7 @@ typedef struct {
 
 extern cudaStream_t drawn_stream;
 
-/* Sizes are from 1 to this one. */
+/* Sizes are from 1 to this one, or a few more; many are near whole tiles of C. */
 extern int drawn_side;
 int any_size(test_random *r);
 

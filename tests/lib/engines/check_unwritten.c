@@ -62,11 +62,19 @@ static void change(test_matrix *x, test_random *r)
         }
 }
 
+/* Often a little more or less than whole tiles. */
+static int any_size(test_random *r, int largest)
+{
+    enum { TILE = 64 };
+    const int tiles = random_int(r, 0, largest / TILE), beside = random_int(r, -1, 4);
+    if (random_int(r, 0, 1)) return random_int(r, 1, largest);
+    return tiles * TILE + beside > 0 ? tiles * TILE + beside : 1;
+}
+
 static void make_product(call *x, test_random *r)
 {
     const int largest = random_int(r, 0, 3) ? most / 3 + 1 : most;
-    const int64_t m = random_int(r, 1, largest), n = random_int(r, 1, largest),
-                  k = random_int(r, 1, 2 * largest);
+    const int64_t m = any_size(r, largest), n = any_size(r, largest), k = any_size(r, 2 * largest);
     const char *const data = distributions[random_int(r, 0, distribution_count - 1)].name;
     const product of = product_varied(data, m, n, k, random_int(r, 0, 1 << 20));
     x->placed = place_problem(&of);
@@ -79,22 +87,27 @@ static void make_product(call *x, test_random *r)
     x->c_bytes = x->placed.p.c.count * sizeof(double);
 }
 
-static void make_routine(call *x, uint64_t seed)
+static void make_routine(call *x, test_random *r, uint64_t seed)
 {
-    x->routine = routine_make(seed);
-    const routine_case *const of = &x->routine;
-    const td_problem p = routine_own_call(of, x->memory);
-    CHECK(td_lower(&p, &x->product), "no product: %s", routine_text(of));
+    routine_case drawn = routine_make(seed);
+    td_problem of = drawn.p;
+    routine_free(&drawn);
+    of.m = of.m ? any_size(r, most / 2) : 0;
+    of.n = any_size(r, most / 2);
+    x->routine = routine_make_of(&of, seed);
+    const routine_case *const c = &x->routine;
+    const td_problem p = routine_own_call(c, x->memory);
+    CHECK(td_lower(&p, &x->product), "no product: %s", routine_text(c));
     x->c = x->memory[2];
-    x->c_bytes = matrix_count(of->is_in_place ? &of->b : &of->c) *
-                 (of->is_complex ? sizeof(number) : sizeof(double));
+    x->c_bytes = matrix_count(c->is_in_place ? &c->b : &c->c) *
+                 (c->is_complex ? sizeof(number) : sizeof(double));
 }
 
 static call make_call(uint64_t seed, test_random *r)
 {
     call x = {.is_routine = random_int(r, 0, 2) == 0};
     if (x.is_routine)
-        make_routine(&x, seed);
+        make_routine(&x, r, seed);
     else
         make_product(&x, r);
     x.before = test_memory(x.c_bytes);
@@ -122,14 +135,16 @@ static mode any_mode(test_random *r)
     int seen = 0;
     for (const mode *m = chosen; m; m = mode_after(m))
         if (random_int(r, 0, seen++) == 0) chosen = m;
+    CHECK(chosen, "no modes");
     return *chosen;
 }
 
 static td_prices drawn_prices(test_random *r)
 {
     td_prices prices = any_prices(r);
-    switch (random_int(r, 0, 5)) {
+    switch (random_int(r, 0, 7)) {
     case 0:
+    case 5:
         return probed_binary64;
     case 1:
         return free_native;
