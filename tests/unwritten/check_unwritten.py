@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "preload"))
-import preloading  # pylint: disable=wrong-import-position
+import preloading  # noqa: E402 pylint: disable=wrong-import-position
 
 LAUNCHER = sys.argv[4]
 GIVEN = [int(argument) for argument in sys.argv[5:]]
