@@ -56,7 +56,7 @@ static uint32_t single_of(uint32_t drawn, uint32_t exponent)
 /* Of a NaN the upper 13 bits are set, and most others are drawn: whole numbers that nobody wrote
  * are not all the same, as they would be if all bits were. Those of 32 bits are below 2^29 in
  * magnitude: kernels may add up what is behind a matrix, and use nothing of that. */
-static uint64_t word_of(kind of, uint64_t drawn)
+static inline uint64_t word_of(kind of, uint64_t drawn)
 {
     const uint32_t upper = (uint32_t)(drawn >> 32), lower = (uint32_t)drawn;
 
@@ -82,17 +82,29 @@ static uint64_t word_of(kind of, uint64_t drawn)
     }
 }
 
+/* Inlined, so that one for a kind that is known asks no word for it. */
+static inline __attribute__((always_inline)) void fill(uint64_t *word, size_t words, uint64_t from,
+                                                       kind of)
+{
+    const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
+
+    for (size_t i = 0; i < words; i++) {
+        const uint64_t drawn = step * (i + 1 + (from << 20));
+        word[i] = word_of(of, from ? drawn ^ drawn >> 29 : drawn);
+    }
+}
+
 void hostgpu_unset(void *memory, size_t bytes)
 {
-    const uint64_t step = UINT64_C(0x9e3779b97f4a7c15), from = get_seed();
+    const uint64_t from = get_seed();
     const kind of = (kind)(from % KINDS);
     const size_t words = bytes / sizeof(uint64_t);
     uint64_t *word = memory;
 
     if (of == LEFT) return;
-    for (size_t i = 0; i < words; i++) {
-        const uint64_t drawn = step * (i + 1 + (from << 20));
-        word[i] = word_of(of, from ? drawn ^ drawn >> 29 : drawn);
-    }
+    if (from)
+        fill(word, words, from, of);
+    else
+        fill(word, words, 0, NANS);
     memset(word + words, of == ZEROS ? 0 : 0xff, bytes % sizeof(uint64_t));
 }
