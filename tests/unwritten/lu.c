@@ -1,6 +1,7 @@
 /* lu.c - drawn calls of cuBLAS's batches of small systems: LU factors, solutions, inverses. */
 #include <cublas_v2.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../preload/require.h"
 #include "drawn.h"
@@ -120,6 +121,7 @@ void lu_draw(test_random *r, drawn_call *call)
     static const char *const names[ROUTINES] = {"getrf", "getri", "getrs", "matinv", "trsm"};
     static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
     const int what = random_int(r, 0, ROUTINES - 1), most = drawn_side < 200 ? drawn_side : 200;
+    memset(&x, 0, sizeof x);
     x.type = (element_type)random_int(r, SINGLE, COMPLEX);
     x.n = random_int(r, 1, what == MATINV ? 32 : random_int(r, 0, 1) ? most : 20);
     x.columns = random_int(r, 1, 20);

@@ -28,7 +28,7 @@ enum { DENSE, SPARSE, BANDED, BLOCKS, SPREAD, GRADED, INTEGERS, SPECIAL_LINE, SP
 
 numbers any_numbers(test_random *r)
 {
-    const numbers n = {.kind = random_int(r, 0, KINDS - 1), .scale = 1.0};
+    const numbers n = {.kind = random_int(r, 0, KINDS - 1)};
     return n;
 }
 
@@ -60,7 +60,7 @@ static double plain(test_random *r, int kind, int i, int j, int special)
 
 static double element(test_random *r, numbers of, const matrix *x, int i, int j, int special)
 {
-    const double e = of.scale * plain(r, of.kind, i, j, special);
+    const double e = plain(r, of.kind, i, j, special);
     if (!of.is_small) return e;
     return e / (4.0 * x->rows) + (i == j ? 1.0 : 0.0);
 }

@@ -35,7 +35,6 @@ typedef struct {
 typedef struct {
     int kind;
     bool is_small; /* a matrix with an inverse: dominant on its diagonal */
-    double scale;
 } numbers;
 numbers any_numbers(test_random *r);
 

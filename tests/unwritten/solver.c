@@ -1,6 +1,7 @@
 /* solver.c - drawn calls of cuSOLVER: factors, solutions, inverses, and eigenvalues. */
 #include <cusolverDn.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../preload/require.h"
 #include "drawn.h"
@@ -9,16 +10,15 @@ enum { GETRF, GETRS, POTRF, POTRS, POTRI, GEQRF, ORGQR, ORMQR, SYEVD, ROUTINES }
 
 static cusolverDnHandle_t handle;
 static struct {
-    bool is_complex, is_typed, has_pivots;
+    bool is_complex, has_pivots;
     int m, n, k;
     matrix *a, *c, *pivots, *tau, *info, *values;
     cublasFillMode_t fill;
     cublasOperation_t op;
     cublasSideMode_t side;
     cusolverEigMode_t job;
-    void *work, *host_work;
-    int elements;              /* of work */
-    size_t on_device, on_host; /* of a function that is told the type, in bytes */
+    void *work;
+    int elements; /* of work */
 } x;
 
 void solver_begin(void)
@@ -29,7 +29,6 @@ void solver_begin(void)
 
 #define AT(number, operand) ((number *)(void *)(operand)->at)
 #define INFO                AT(int, x.info)
-#define TYPE                (x.is_complex ? CUDA_C_64F : CUDA_R_64F)
 /* The functions of the two types; `number` is that of their elements. */
 #define CALL(function)                                                                             \
     ((int)(x.is_complex ? function(Z, un, cuDoubleComplex) : function(D, or, double)))
@@ -187,6 +186,7 @@ void solver_draw(test_random *r, drawn_call *call)
                                                 "geqrf", "orgqr", "ormqr", "syevd"};
     static const cublasOperation_t ops[] = {CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C};
     const int what = random_int(r, 0, ROUTINES - 1);
+    memset(&x, 0, sizeof x);
     x.is_complex = random_int(r, 0, 1);
     x.m = x.n = any_size(r);
     x.k = any_size(r);
