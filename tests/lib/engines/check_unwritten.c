@@ -17,7 +17,7 @@
 #include "tests/kernels/support/device.h"
 #include "tests/kernels/support/routine.h"
 
-static int cases = 40, most = 200;
+static int cases = 30, most = 200;
 static uint64_t first_seed;
 
 /* A call whose matrices are in device memory. */
