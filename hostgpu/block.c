@@ -6,6 +6,7 @@
 
 #include "schedule.h"
 #include "settings.h"
+#include "unwritten.h"
 
 __thread hostgpu_place hostgpu_here;
 
@@ -109,6 +110,16 @@ static void finish_thread(hostgpu_worker *w)
     }
 }
 
+/* Where a thread's frames will be nobody has written; with HOSTGPU_UNWRITTEN alone. A stack of the
+ * least size has twice the room. */
+static __attribute__((noinline)) void unset_stack(void)
+{
+    char frames[8 << 10];
+
+    hostgpu_unset(frames, sizeof frames);
+    __asm__ volatile("" : : "r"(frames) : "memory");
+}
+
 /* What every fiber executes, for ever: the threads given to it, one after another. */
 static void run_threads(void)
 {
@@ -116,6 +127,7 @@ static void run_threads(void)
 
     for (;;) {
         HOSTGPU_ACQUIRE(&w->race_start);
+        if (hostgpu_draws_unwritten()) unset_stack();
         w->job->kernel->call(w->job->kernel->arguments);
         HOSTGPU_RELEASE(&w->race_end);
         finish_thread(w);

@@ -236,17 +236,20 @@ bool hostgpu_registry_take(const void *start, hostgpu_memory_kind kind, hostgpu_
 /* The range that holds the address; false if there is none. */
 bool hostgpu_registry_find(const void *address, hostgpu_range *found);
 
+/* Has every range visited, under the registry's lock. */
+void hostgpu_registry_visit(void (*visit)(const hostgpu_range *range));
+
 /* Takes out any range that ends with the life; false when none is left. */
 bool hostgpu_registry_take_owned(hostgpu_life life, hostgpu_range *taken);
 
 /* ---- cudart_memory.c ---- */
 
-/* `bytes` bytes of fresh device memory of the kind, all 0xFF: of the pool, or of the current
+/* `bytes` bytes of fresh device memory of the kind, unset: of the pool, or of the current
  * context. */
 cudaError_t hostgpu_allocate(void **pointer, size_t bytes, hostgpu_memory_kind kind,
                              cudaMemPool_t pool);
 
-/* Device memory for range->bytes on range->device, all 0xFF, entered into the registry. */
+/* Device memory for range->bytes on range->device, unset, entered into the registry. */
 cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range);
 
 /* Frees device or managed memory, wherever the calling thread stands. */

@@ -1,6 +1,6 @@
 /* cudart_memory.c - allocation. Device memory is host memory of the exact size, aligned to 256
- * bytes, so that AddressSanitizer sees what lies beyond; fresh, it is NaN as numbers and differs
- * from word to word, so that reading what nobody wrote shows. */
+ * bytes, so that AddressSanitizer sees what lies beyond; fresh, it is what nobody wrote
+ * (unwritten.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,6 +14,7 @@
 
 #include "cudart_internal.h"
 #include "settings.h"
+#include "unwritten.h"
 
 enum { ALIGNMENT = 256, PITCH = 512 };
 
@@ -81,22 +82,6 @@ static cudaError_t allocate_host_range(void **pointer, hostgpu_range *range)
     return cudaSuccess;
 }
 
-/* Words of 64 bits of which the upper 13 are set, as in a NaN, and others are drawn: whole numbers
- * that nobody wrote are not all the same, as they would be if all bits were. Those of 32 bits are
- * below 2^29 in magnitude: kernels may add up what is behind a matrix, and use nothing of that. */
-static void unset(void *memory, size_t bytes)
-{
-    const uint64_t nan = UINT64_C(0xfff8) << 48, step = UINT64_C(0x9e3779b97f4a7c15);
-    const size_t words = bytes / sizeof(uint64_t);
-    uint64_t *word = memory;
-
-    for (size_t i = 0; i < words; i++) {
-        const uint64_t drawn = step * (i + 1);
-        word[i] = nan | (drawn & 0xffff) << 32 | (uint32_t)((int32_t)(drawn >> 32) / 4);
-    }
-    memset(word + words, 0xff, bytes % sizeof(uint64_t));
-}
-
 cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
 {
     if (hostgpu_fails(HOSTGPU_FAULT_ALLOCATION)) return cudaErrorMemoryAllocation;
@@ -105,7 +90,7 @@ cudaError_t hostgpu_allocate_range(void **pointer, hostgpu_range *range)
         atomic_fetch_sub(used_of(range->device), range->bytes);
         return cudaErrorMemoryAllocation;
     }
-    unset(*pointer, range->bytes);
+    hostgpu_unset(*pointer, range->bytes);
     return cudaSuccess;
 }
 
@@ -131,7 +116,9 @@ void hostgpu_release_range(const hostgpu_range *range)
     if (range->kind == HOSTGPU_DEVICE || range->kind == HOSTGPU_MANAGED)
         atomic_fetch_sub(used_of(range->device), range->bytes);
     hostgpu_pool_give(range->pool, range->bytes);
-    if (range->kind != HOSTGPU_REGISTERED) free((void *)range->start);
+    if (range->kind == HOSTGPU_REGISTERED) return;
+    if (hostgpu_draws_unwritten()) hostgpu_unset((void *)range->start, range->bytes);
+    free((void *)range->start);
 }
 
 void hostgpu_release_memory(hostgpu_life life)

@@ -6,6 +6,7 @@
 
 #include "cudart_internal.h"
 #include "settings.h"
+#include "unwritten.h"
 
 struct CUmemPoolHandle_st {
     int device;
@@ -52,6 +53,13 @@ void hostgpu_pool_give(cudaMemPool_t pool, size_t bytes)
     pool->used -= bytes;
     pthread_mutex_unlock(&hostgpu_pools_lock);
 }
+
+static void unset_if_pooled(const hostgpu_range *range)
+{
+    if (range->pool) hostgpu_unset((void *)range->start, range->bytes);
+}
+
+void hostgpu_unset_pools(void) { hostgpu_registry_visit(unset_if_pooled); }
 
 /* ---- pools ---- */
 

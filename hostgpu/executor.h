@@ -78,7 +78,7 @@ typedef struct {
 cudaError_t hostgpu_launch(const hostgpu_kernel *kernel);
 
 /* The block's static shared array that key (a distinct address per array) stands for: `bytes`
- * bytes, aligned for every type, 0xFF at the start of the block. */
+ * bytes, aligned for every type, unset at the start of the block. */
 void *hostgpu_static_shared(const void *key, const char *name, size_t bytes);
 
 /* The thread has come to __syncthreads or one of its voting forms, and waits for all threads of the

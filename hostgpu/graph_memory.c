@@ -1,10 +1,10 @@
 /* graph_memory.c - what belongs to graphs beside their nodes: memory that nodes allocate, at an
  * address that never changes, and the program's own objects. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cudart_internal.h"
 #include "graph.h"
+#include "unwritten.h"
 
 /* ---- memory ---- */
 
@@ -18,7 +18,7 @@ static cudaError_t clear(void *arguments)
 {
     const allocation *a = arguments;
 
-    memset(a->address, 0xff, a->bytes);
+    hostgpu_unset(a->address, a->bytes);
     return cudaSuccess;
 }
 

@@ -84,6 +84,13 @@ bool hostgpu_registry_find(const void *address, hostgpu_range *found)
     return is_there;
 }
 
+void hostgpu_registry_visit(void (*visit)(const hostgpu_range *range))
+{
+    pthread_mutex_lock(&hostgpu_registry_lock);
+    for (size_t i = 0; i < count; i++) visit(&ranges[i]);
+    pthread_mutex_unlock(&hostgpu_registry_lock);
+}
+
 bool hostgpu_registry_take_owned(hostgpu_life life, hostgpu_range *taken)
 {
     size_t place = 0;

@@ -77,6 +77,7 @@ static void read_settings(void)
     settings.stack_bytes = (size_t)read_number("HOSTGPU_STACK", 16 << 10, 64 << 20, 64 << 10);
     settings.stack_bytes &= ~(size_t)4095;
     settings.seed = read_number("HOSTGPU_SEED", 0, UINT64_MAX, 0);
+    settings.unwritten = read_number("HOSTGPU_UNWRITTEN", 0, UINT64_MAX, 0);
     settings.devices = (unsigned)read_number("HOSTGPU_DEVICES", 0, HOSTGPU_MAX_DEVICES, 1);
     settings.are_peers = read_number("HOSTGPU_PEERS", 0, 1, 0) == 1;
     settings.memory_bytes =

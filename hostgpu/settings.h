@@ -14,6 +14,7 @@ typedef struct {
     size_t page_bytes;  /* of the system's memory: 4 KiB, on Arm up to 64 KiB */
     size_t stack_bytes; /* HOSTGPU_STACK: of one CUDA thread; default 64 KiB */
     uint64_t seed;      /* HOSTGPU_SEED: shuffles the order of threads and blocks; 0: in order */
+    uint64_t unwritten; /* HOSTGPU_UNWRITTEN: draws what nobody has written; 0: NaN */
     /* HOSTGPU_MEMORY: of each device; default: half of the machine's, divided among them */
     size_t memory_bytes;
     unsigned devices; /* HOSTGPU_DEVICES: how many there are; default 1 */

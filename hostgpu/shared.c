@@ -1,12 +1,21 @@
 /* shared.c - shared memory: one heap block of the exact size for every array, so that
- * AddressSanitizer sees what lies beyond, all 0xFF at the start of a block, so that a value which
- * nobody wrote is a NaN. */
+ * AddressSanitizer sees what lies beyond. At the start of a block it is what nobody wrote. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwritten.h"
 #include "worker.h"
 
-enum { ALIGNMENT = 128, UNSET = 0xff };
+enum { ALIGNMENT = 128 };
+
+/* All bits set, which is a NaN, unless a seed draws what nobody wrote: that takes longer. */
+static void unset(void *memory, size_t bytes)
+{
+    if (hostgpu_draws_unwritten())
+        hostgpu_unset(memory, bytes);
+    else
+        memset(memory, 0xff, bytes);
+}
 
 bool hostgpu_acquire_shared(hostgpu_worker *w)
 {
@@ -23,7 +32,7 @@ void hostgpu_clear_shared(const hostgpu_worker *w)
 {
     hostgpu_ignore_begin();
     if (hostgpu_here.dynamic_shared)
-        memset(hostgpu_here.dynamic_shared, UNSET, w->job->kernel->shared_bytes);
+        unset(hostgpu_here.dynamic_shared, w->job->kernel->shared_bytes);
     hostgpu_ignore_end();
 }
 
@@ -71,7 +80,7 @@ void *hostgpu_static_shared(const void *key, const char *name, size_t bytes)
     if (array && array->block == w->block) return array->data;
     hostgpu_ignore_begin();
     if (!array) array = add(w, key, name, bytes);
-    memset(array->data, UNSET, array->bytes);
+    unset(array->data, array->bytes);
     array->block = w->block;
     hostgpu_ignore_end();
     return array->data;

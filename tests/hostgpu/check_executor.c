@@ -2,6 +2,7 @@
 #include <fenv.h>
 #include <pthread.h>
 
+#include "../../hostgpu/unwritten.h"
 #include "executor_kernels.h"
 #include "expect.h"
 
@@ -136,11 +137,17 @@ TEST(test_tree_sum)
 
 TEST(test_unset_shared)
 {
+    enum { ZEROS = 1 }; /* a seed */
     unsigned *out = acquire(2 * sizeof *out, 0xff);
 
     expect_success(launch_unset_shared(out));
     assert_int_equal(out[0], 0xffffffff);
     assert_int_equal(out[1], 0xffffffff);
+    hostgpu_draw_unwritten(ZEROS);
+    expect_success(launch_unset_shared(out));
+    hostgpu_draw_unwritten(0);
+    assert_int_equal(out[0], 0);
+    assert_int_equal(out[1], 0);
     cudaFree(out);
 }
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "../../hostgpu/unwritten.h"
+
 static enum cudaMemoryType type_of(const void *pointer)
 {
     struct cudaPointerAttributes attributes;
@@ -77,6 +79,46 @@ TEST(test_allocation)
     expect_success(cudaFree(NULL));
     expect_success(cudaMalloc((void **)&pointer, 0));
     assert_null(pointer);
+}
+
+/* The first word of fresh memory of the default pool, which is that again where pools are unset. */
+static uint64_t pooled_word(size_t bytes)
+{
+    uint64_t *memory, word;
+
+    expect_success(cudaMallocAsync((void **)&memory, bytes, NULL));
+    word = *memory;
+    *memory = 4711;
+    hostgpu_unset_pools();
+    assert_int_equal(*memory, word);
+    *memory = 4711;
+    expect_success(cudaFreeAsync(memory, NULL));
+    return word;
+}
+
+/* A seed draws what nobody has written, in memory that is had again, too. Unsetting pools leaves
+ * other memory alone. */
+TEST(test_unwritten_memory_is_drawn)
+{
+    enum { ZEROS = 11, ONES = 12, COUNTS = 13, RANDOM = 18, OTHERS = 28 };
+    uint64_t *other, drawn;
+
+    expect_success(cudaMalloc((void **)&other, sizeof *other));
+    *other = 42;
+    hostgpu_draw_unwritten(ZEROS);
+    assert_int_equal(pooled_word(4096), 0);
+    hostgpu_draw_unwritten(ONES);
+    assert_int_equal(pooled_word(4096), UINT64_MAX);
+    hostgpu_draw_unwritten(COUNTS);
+    assert_int_equal(pooled_word(4096) & 0xfffffff0fffffff0, 0);
+    hostgpu_draw_unwritten(RANDOM);
+    drawn = pooled_word(4096);
+    assert_int_equal(pooled_word(4096), drawn);
+    hostgpu_draw_unwritten(OTHERS);
+    assert_int_not_equal(pooled_word(4096), drawn);
+    hostgpu_draw_unwritten(0);
+    assert_int_equal(*other, 42);
+    expect_success(cudaFree(other));
 }
 
 TEST(test_out_of_memory)
