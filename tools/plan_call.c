@@ -74,15 +74,15 @@ static bool parse_op(char letter, td_op *op)
 
 static bool parse_ops(const char *text, const plan_routine *r, td_problem *p)
 {
-    static const char *const allowed[MOST_OPS + 1] = {"nothing: the routine has no operation",
-                                                      "one of the letters N, T and C",
-                                                      "two of the letters N, T and C, for A and B"};
+    static const char *const allowed[MOST_OPS] = {"one of the letters N, T and C",
+                                                  "two of the letters N, T and C, for A and B"};
     td_op *const ops[MOST_OPS] = {&p->op_a, &p->op_b};
     const int count = r->kind->operations;
-    bool is_good = !text || (count > 0 && strlen(text) == (size_t)count);
-    for (int i = 0; text && is_good && i < count && i < MOST_OPS; i++)
-        is_good = parse_op(text[i], ops[i]);
-    if (!is_good) complain("--op is '%s'; allowed: %s", text, allowed[count]);
+    if (!text) return true;
+    if (count == 0) return complain("--op is '%s'; %s has no operation", text, r->name.text);
+    bool is_good = strlen(text) == (size_t)count;
+    for (int i = 0; is_good && i < count && i < MOST_OPS; i++) is_good = parse_op(text[i], ops[i]);
+    if (!is_good) complain("--op is '%s'; allowed: %s", text, allowed[count - 1]);
     return is_good;
 }
 

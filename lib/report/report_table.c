@@ -179,14 +179,20 @@ static void print_untimed(FILE *out, const td_report *report)
                 untimed);
 }
 
-/* Why there is nothing to print. */
+/* Why there is nothing to print. Calls of families that TANDEM_ENTRY leaves out are not seen. */
 static void print_silence(FILE *out, const td_report *report)
 {
     const td_loaded loaded = td_loaded_cublas();
-    char why[TD_LOADED_TEXT];
+    char why[TD_LOADED_TEXT], families[TD_ALLOWED_BYTES];
+    td_option_print(report->options, TD_OPTION_ENTRY, families, sizeof families);
     fprintf(out, "tandem: report: ");
     print_name(out, program_invocation_short_name);
-    fprintf(out, " made no call that Tandem intercepts: %s\n",
+    fprintf(out, " made no call that Tandem intercepts");
+    if (strncmp(families, "all", strlen("all")) != 0) {
+        fprintf(out, ": TANDEM_ENTRY is %s\n", families);
+        return;
+    }
+    fprintf(out, ": %s\n",
             td_loaded_explain(&loaded, report->is_host_device,
                               TD_SEES_DLSYM && report->options->dlsym, why));
 }

@@ -546,9 +546,9 @@ class Commands(Case):
             self.assert_refused(refused(1, 2, 3, '--routine', slip), 2, f"--routine is '{slip}'",
                                 f'; did you mean {meant}?')
         self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', 'N'), 2, "--op is 'N'",
-                            'no operation')
+                            'dsymm has no operation')
         self.assert_refused(refused(1, 2, '--routine', 'dsymm', '--op', ''), 2, "--op is ''",
-                            'no operation')
+                            'dsymm has no operation')
         self.assert_refused(refused(1, 2, '--routine', 'dtrmm', '--side', 'X'), 2, "--side is 'X'",
                             'L, R')
         self.assert_refused(refused(1, 2, *dsyrk, '--side', 'L'), 2, "--side is 'L'",

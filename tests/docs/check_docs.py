@@ -3,7 +3,8 @@
 usage: check_docs.py SOURCE_ROOT
 
 - Every path in README.md, CONTRIBUTING.md, docs/*.md and findings/README.md exists: what stands
-  below a folder of the tree, and the target of every link.
+  below a folder of the tree, and the target of every link. So does every file that is named as
+  one of a folder of docs/results: "`FILE` in docs/results/FOLDER".
 - docs/index.md names every page of docs in one line, findings/README.md every finding.
 - Every stage of kernels/ has its page, of at most 300 words besides diagrams and tables.
 - README.md has at most 180 lines, CONTRIBUTING.md 80. A sentence of theirs has at most 25 words.
@@ -26,6 +27,9 @@ ROOT = pathlib.Path(sys.argv[1])
 FOLDERS = "bench|docs|examples|findings|hostgpu|include|interpose|kernels|lib|scripts|tests|tools"
 PATH = re.compile(rf"(?<![\w/.{{}}-])((?:{FOLDERS})/[\w.+/-]*\w)(\.?\{{[\w,]+\}})?(?![\w*/])")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+# Of files in one folder: "`a.csv` and `b.txt` in docs/results/FOLDER", or without "docs/results/".
+RESULT = re.compile(r"((?:`[\w.-]+\.(?:csv|txt)`(?:, | and | to )?)+) (?:in|of) "
+                    r"(?:docs/results/)?(\w+-\d{4}-\d\d-\d\d[\w-]*)")
 # Names that only look like paths: options of installations, examples of new files.
 NOT_IN_THE_TREE = re.compile(r"^lib/(?:tandem|x86_64-linux-gnu)\b|example\b")
 
@@ -83,6 +87,17 @@ class Docs(unittest.TestCase):
                     wrong.append(f"{document.relative_to(ROOT)}: link to {target}")
         self.assertEqual(wrong, [])
         self.assertGreater(count, 100)
+
+    def test_files_of_results_exist(self):
+        wrong, count = [], 0
+        for document in documents():
+            for names, folder in RESULT.findall(" ".join(read(document).split())):
+                for name in re.findall("`([^`]+)`", names):
+                    count += 1
+                    if not (ROOT / "docs" / "results" / folder / name).exists():
+                        wrong.append(f"{document.relative_to(ROOT)}: {name} in {folder}")
+        self.assertEqual(wrong, [])
+        self.assertGreater(count, 50)
 
     def test_every_stage_has_a_page(self):
         for folder in sorted(path.name for path in (ROOT / "kernels").iterdir() if path.is_dir()):

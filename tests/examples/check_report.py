@@ -118,6 +118,11 @@ class Report(unittest.TestCase):
                        TANDEM_DLSYM="off").stderr
             self.assertIn("functions looked up with dlsym (as ctypes does) are not seen\n", said)
 
+    def test_silence_of_families_left_out(self):
+        said = run("run", "--hostgpu", "--report", "-", "--", GEMM_TIME, "--reps", "1", "20",
+                   TANDEM_ENTRY="trsm,lu").stderr
+        self.assertIn("made no call that Tandem intercepts: TANDEM_ENTRY is trsm,lu\n", said)
+
     def test_call_that_runs_native(self):
         report = self.report("df", GEMM_TIME, "--reps", "1", "300", HOSTGPU_MEMORY="3M")
         self.assert_valid(report)
