@@ -115,6 +115,15 @@ static bool read_function(const place *at, const char *pattern, rule *r)
     return refuse(at, "no function that Tandem intercepts is called", pattern, allowed);
 }
 
+/* Sites have files' names without their folders, so that a path would fit none. */
+static bool read_caller(const place *at, const char *pattern, rule *r)
+{
+    if (strchr(pattern, '/'))
+        return refuse(at, "the caller is", pattern,
+                      "a function, or a file's name without its folder");
+    return (r->caller = strdup(pattern)) || refuse_memory(at, pattern);
+}
+
 /* NAME=VALUE. */
 static bool read_condition(const place *at, const char *word, rule *r)
 {
@@ -128,7 +137,7 @@ static bool read_condition(const place *at, const char *word, rule *r)
     if (r->is_given[c]) return refuse(at, "a second condition of its name:", word, "one of each");
     r->is_given[c] = true;
     if (c == FUNCTION) return read_function(at, value, r);
-    if (c == CALLER) return (r->caller = strdup(value)) || refuse_memory(at, word);
+    if (c == CALLER) return read_caller(at, value, r);
     return read_range(value, &r->size[c]) || refuse(at, "the condition is", word, conditions);
 }
 

@@ -145,6 +145,8 @@ TEST(every_fault_gets_its_line)
         {"m=1 k=2 m=32 -> df",
          "line 2: a second condition of its name: 'm=32'; allowed: one of each"},
         {"caller=a caller=b -> df", "a second condition of its name: 'caller=b'"},
+        {"caller=*/app* -> df", "line 2: the caller is '*/app*'; allowed: a function, or a file's "
+                                "name without its folder"},
         {"function=cublasDgem -> df",
          "no function that Tandem intercepts is called 'cublasDgem'; allowed: names of `tandem "
          "doctor --entries`; did you mean cublasDgemm?"},
