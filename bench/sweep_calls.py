@@ -15,6 +15,7 @@ TYPES = {"d": 1, "z": 5}  # CUDA_R_64F, CUDA_C_64F
 COMPUTE_64F, ANY_ALGORITHM = 70, -1
 ON_HOST, ON_DEVICE = 0, 1  # where scalars are
 LT_WORKSPACE = 32 << 20
+DRAWN = 4  # members of a batch that differ
 long = ctypes.c_longlong
 
 
@@ -314,8 +315,9 @@ def tame(xp, triangle):
     return tamed
 
 
-def is_read(xp, row, order):
-    """Which elements of A, rows by columns, a call of one triangle may read."""
+def in_triangle(xp, row, order):
+    """Which elements of a matrix, rows by columns, are in the row's triangle: a call reads these of
+    A, or writes these of C."""
     i, j = xp.arange(order)[:, None], xp.arange(order)[None]
     triangle = i >= j if row.place[1] == "L" else i <= j
     return triangle & (i != j) if row.place[2] == "U" else triangle
@@ -337,8 +339,8 @@ def many(xp, matrices):
 
 
 def members(xp, draw, operation, row):
-    """At most four members that differ, each as often as the others."""
-    few = [laid_out(xp, stored(xp, draw(i), operation), row) for i in range(min(row.batch, 4))]
+    """At most DRAWN members that differ, each as often as the others."""
+    few = [laid_out(xp, stored(xp, draw(i), operation), row) for i in range(min(row.batch, DRAWN))]
     return many(xp, [few[i % len(few)] for i in range(row.batch)])
 
 
@@ -354,7 +356,7 @@ def prepare(device, xp, row, draw):
     if row.form in SOLVES:
         a = tame(xp, a[0])[None]
     if row.form in WITH_TRIANGLE:
-        a[0] = xp.where(is_read(xp, row, len(a[0])).T, a[0], xp.nan)
+        a[0] = xp.where(in_triangle(xp, row, len(a[0])).T, a[0], xp.nan)
     c = zeros(xp, row)
     b = c if row.op_b == "-" else members(xp, lambda i: draw(second, i), row.op_b, row)
     operands = [Operand(device, array, row.skew) for array in (a, b, c)]

@@ -7,11 +7,11 @@ ends, the other triangle) has to keep its bits. The solution X of a triangular s
 residual, op(A) X - B, in units of |op(A)||X|."""
 import numpy as np
 
-from sweep_calls import is_read, tame
-from sweep_rows import OF_A_TRIANGLE, SOLVES, SYMMETRIC, TRIANGULAR, UPDATES, UPDATES_OF_TWO
+from sweep_calls import DRAWN, in_triangle, tame
+from sweep_rows import OF_A_TRIANGLE, SOLVES, SYMMETRIC, UPDATES, UPDATES_OF_TWO, WITH_TRIANGLE
 
 UNIT, LEAST = 2.0 ** -53, 2.0 ** -1074
-DRAWN = 4  # members that differ
+LARGEST = 2.0 ** 1000  # sums of larger sizes may overflow in one order and not in another
 
 
 def most_apart(row):
@@ -37,7 +37,7 @@ class Expected:
         left, right = draw("left", member), None if self.row.op_b == "-" else draw("right", member)
         if row.form in UPDATES:
             return left, left.conj().T
-        if row.form in SYMMETRIC or row.form in TRIANGULAR:
+        if row.form in WITH_TRIANGLE:
             whole = self.from_triangle(right if row.is_at_right else left)
             return (left, whole) if row.is_at_right else (whole, right)
         return left, right
@@ -49,7 +49,7 @@ class Expected:
         a = turn(a)
         if row.form in SOLVES:
             a = tame(xp, a)
-        a = xp.where(is_read(xp, row, len(a)), a, 0)
+        a = xp.where(in_triangle(xp, row, len(a)), a, 0)
         if row.form in SYMMETRIC:
             other = a.conj().T if "hemm" in row.form else a.T
             diagonal = xp.diag(xp.diag(a.real if "hemm" in row.form else a))
@@ -67,12 +67,9 @@ class Expected:
         """Which elements of the memory of C the call writes."""
         row, xp = self.row, self.xp
         mask = xp.zeros(self.call.result.array.shape, dtype=bool)
+        written = in_triangle(xp, row, row.n).T if row.form in OF_A_TRIANGLE else True
         for i in range(row.batch):
-            columns = self.lines(mask, i)
-            columns[:] = True
-            if row.form in OF_A_TRIANGLE:
-                i, j = xp.arange(row.n)[None], xp.arange(row.n)[:, None]
-                columns[:] = i >= j if row.place[1] == "L" else i <= j
+            self.lines(mask, i)[:] = written
         return mask
 
     def start_of_result(self):
@@ -103,31 +100,25 @@ class Expected:
         return size + abs(self.lines(self.start, member).T) if self.row.beta else size
 
     def member_apart(self, found, native, member):
-        xp = self.xp
         one, other = (self.lines(array, member).T for array in (found, native))
         size = self.size(member)
-        counts = self.lines(self.written, member).T & (size < 2.0 ** 1000)
-        return float(xp.where(counts, units(xp, abs(one - other), size, self.row.k), 0).max())
+        return self.most_units(abs(one - other), size, self.lines(self.written, member).T)
 
     def residual(self, found):
         """Of the solution of a triangular system."""
-        row, xp = self.row, self.xp
         x = self.lines(found, 0).T
         left, right = self.factors[0]
-        a, b = (right, left) if row.is_at_right else (left, right)
-        made = x @ a if row.is_at_right else a @ x
-        size = abs(x) @ abs(a) if row.is_at_right else abs(a) @ abs(x)
-        counts = size < 2.0 ** 1000
-        return float(xp.where(counts, units(xp, abs(made - b), size, row.k), 0).max())
+        one, other, b = (x, right, left) if self.row.is_at_right else (left, x, right)
+        return self.most_units(abs(one @ other - b), abs(one) @ abs(other), True)
 
-
-def units(xp, distance, size, k):
-    """What underflows may be lost whole, once in each product. NaN counts as infinitely far."""
-    apart = distance / (UNIT * size + (k + 3) * LEAST)
-    return xp.where(apart >= 0, apart, xp.inf)
+    def most_units(self, distance, size, counts):
+        """The largest distance of the elements that count. What underflows may be lost whole, once
+        in each product. NaN is infinitely far."""
+        xp = self.xp
+        apart = distance / (UNIT * size + (self.row.k + 3) * LEAST)
+        apart = xp.where(apart >= 0, apart, xp.inf)
+        return float(xp.where(counts & (size < LARGEST), apart, 0).max())
 
 
 def bits_equal(xp, one, other):
     return bool((one.view(xp.uint64) == other.view(xp.uint64)).all())
-
-
