@@ -32,6 +32,8 @@ import statistics
 import sys
 import tempfile
 
+from never_slower import positive
+
 try:
     import torch
 except ImportError:  # drawn calls need none
@@ -471,13 +473,6 @@ def measure_listed(arguments, ways, file):
     return worst <= MOST_ERROR
 
 
-def positive(text):
-    value = int(text)
-    if value <= 0:
-        raise argparse.ArgumentTypeError(f"a number above 0, not '{text}'")
-    return value
-
-
 def parse(words):
     beside = [HERE / "interpose/libtandem.so", HERE.parent / "build/interpose/libtandem.so"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -493,11 +488,11 @@ def parse(words):
                         default=ORDERS)
     parser.add_argument("--rhs", type=lambda text: list(map(int, text.split(","))),
                         help="of getrs and potrs: numbers of right-hand sides; 0: the order")
-    parser.add_argument("--rounds", type=positive, default=7)
-    parser.add_argument("--random", type=positive, metavar="N", help="measure N drawn calls")
-    parser.add_argument("--seed", type=positive, default=1 + secrets.randbelow(10 ** 6),
+    parser.add_argument("--rounds", type=positive(int), default=7)
+    parser.add_argument("--random", type=positive(int), metavar="N", help="measure N drawn calls")
+    parser.add_argument("--seed", type=positive(int), default=1 + secrets.randbelow(10 ** 6),
                         help="by which they are drawn (default: another one each time)")
-    parser.add_argument("--divide", type=positive, default=1, metavar="D",
+    parser.add_argument("--divide", type=positive(int), default=1, metavar="D",
                         help="divide their sizes by D, for the host device")
     return parser.parse_args(words)
 
