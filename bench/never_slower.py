@@ -2,9 +2,11 @@
 
     never_slower.py --out FOLDER [--library FILE] [--modes MODE,...] [--only REGEX] [--seconds S]
     never_slower.py --out FOLDER --random N [--seed SEED] ...
+    never_slower.py --out FOLDER --shapes SHAPE,... [--kinds KIND,...] ...
 
 Each row (sweep_rows.py) is a call, and a kind of data for each operand (sweep_kinds.py); or N rows
-are drawn by a seed (sweep_random.py): kinds, sizes and layouts that nobody has listed. cuBLAS's
+are drawn by a seed (sweep_random.py): kinds, sizes and layouts that nobody has listed; or each kind
+meets each shape that is named (sweep_grid.py). cuBLAS's
 own function and, for each mode, Tandem's are called in turn on the same operands. Native times are
 taken until two halves of them have medians that agree to 2 %, or the row's share of S seconds is
 over. Each mode is a copy of the library, loaded with an environment of its own; another copy, which
@@ -204,17 +206,31 @@ def recorded_calls():
     sys.exit(f"never_slower: no real_calls.csv in {HERE} or {HERE / 'data'}")
 
 
-def listed_or_drawn_rows(arguments, kinds):
+def asked_rows(arguments, kinds):
     if arguments.random:
         from sweep_random import draw_rows
         return draw_rows(kinds.KINDS, arguments.random, arguments.seed, arguments.divide)
+    if arguments.shapes:
+        from sweep_grid import grid_rows
+        return grid_rows(arguments.kinds or kinds.KINDS, arguments.shapes, arguments.divide)
     from sweep_rows import all_rows
     return all_rows(kinds.KINDS, kinds.real_kinds.PLAIN, recorded_calls(), arguments.divide)
 
 
 def wanted_rows(arguments, kinds):
-    rows = listed_or_drawn_rows(arguments, kinds)
+    rows = asked_rows(arguments, kinds)
     return [(i, row) for i, row in enumerate(rows) if re.search(arguments.only, row.name)]
+
+
+def check_rows(arguments):
+    """Ends the process with a line that says why, if there is nothing to measure."""
+    import sweep_kinds
+    known = [*sweep_kinds.KINDS, *sweep_kinds.real_kinds.PLAIN]
+    for kind in arguments.kinds:
+        if kind not in known:
+            sys.exit(f"never_slower: no kind '{kind}'; allowed: {', '.join(known)}")
+    if not wanted_rows(arguments, sweep_kinds):
+        sys.exit(f"never_slower: no row fits '{arguments.only}'")
 
 
 def measure(arguments):
@@ -226,8 +242,6 @@ def measure(arguments):
           open(arguments.out / "timed.csv", "w", newline="", encoding="utf-8") as file):
         bench = Bench(arguments, folder)
         rows = wanted_rows(arguments, bench.kinds)
-        if not rows:
-            sys.exit(f"never_slower: no row fits '{arguments.only}'")
         table = csv.DictWriter(file, TIMED, lineterminator="\n")
         table.writeheader()
         end = time.monotonic() + arguments.seconds
@@ -432,6 +446,14 @@ def expression(text):
         raise argparse.ArgumentTypeError(f"no regular expression: '{text}': {fault}") from None
 
 
+def shapes(text):
+    from sweep_grid import parse_shape
+    try:
+        return [parse_shape(shape) for shape in text.split(",")]
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(fault) from None
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -445,6 +467,11 @@ def parse_arguments():
                         help="measure N rows that are drawn, not those that are listed")
     parser.add_argument("--seed", type=positive(int), metavar="SEED",
                         help="by which they are drawn (default: another one each time)")
+    parser.add_argument("--shapes", default=[], type=shapes, metavar="SHAPE,...",
+                        help="measure products of these shapes, as 'd 3000^3,z 16x 1024^3'")
+    parser.add_argument("--kinds", default=[], metavar="KIND,...",
+                        type=lambda text: text.split(","),
+                        help="of these kinds of data (default: all of sweep_kinds.py)")
     parser.add_argument("--seconds", default=100.0, type=positive(float), metavar="S",
                         help="when to stop repeating (default 100); no row is left out")
     parser.add_argument("--rounds", default=6, type=positive(int), metavar="N",
@@ -452,7 +479,12 @@ def parse_arguments():
     parser.add_argument("--divide", default=1, type=positive(int), metavar="N",
                         help="divide all sizes by N, for the host device")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.shapes and arguments.random:
+        parser.error("--shapes and --random: rows are named or drawn")
+    if arguments.kinds and not arguments.shapes:
+        parser.error("--kinds goes with --shapes")
+    return arguments
 
 
 def main():
@@ -467,6 +499,7 @@ def main():
     started = time.monotonic()
     if arguments.random and not arguments.seed:
         arguments.seed = 1 + secrets.randbelow(10 ** 6)
+    check_rows(arguments)
     ended = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--measure", "--library",
                             arguments.library, "--seed", str(arguments.seed or 1)],
                            env=measuring_environment(), check=False)

@@ -30,6 +30,7 @@ FOLDER = tempfile.TemporaryDirectory()
 pathlib.Path(FOLDER.name, "cupy.py").write_text("raise ImportError('no cupy here')\n")
 sys.path[:0] = [FOLDER.name, str(BENCH)]
 import never_slower  # noqa: E402
+import sweep_grid  # noqa: E402
 import sweep_kinds  # noqa: E402
 import sweep_random  # noqa: E402
 import sweep_rows  # noqa: E402
@@ -222,6 +223,30 @@ class Drawn(unittest.TestCase):
         self.assertFalse({row.name for row in rows[0]} & {row.name for row in rows[2]})
 
 
+class Grid(unittest.TestCase):
+    """Rows that the command line names."""
+
+    def test_shapes(self):
+        for text, sizes in (("d 3000^3", ("d", 3000, 3000, 3000, 1)),
+                            ("z 8192x4096x512", ("z", 8192, 4096, 512, 1)),
+                            ("z 16x 1024^3", ("z", 1024, 1024, 1024, 16)),
+                            ("d 3x 7x8x9", ("d", 7, 8, 9, 3))):
+            self.assertEqual(sweep_grid.parse_shape(text), sizes)
+            self.assertEqual(sweep_rows.shape_title(*sizes), text)
+        for text in ("s 3000^3", "d3000^3", "d 3000", "d 1x2", "d 0x1x1", "d 0x 5^3", "d 5^3 "):
+            with self.assertRaisesRegex(ValueError, f"'{re.escape(text)}'; allowed: "):
+                sweep_grid.parse_shape(text)
+
+    def test_every_kind_meets_every_shape(self):
+        shapes = [("d", 3000, 3000, 3000, 1), ("z", 1024, 1024, 1024, 16)]
+        rows = sweep_grid.grid_rows(["normal", "0/1"], shapes, 1)
+        self.assertEqual([(row.kind, row.form, row.shape) for row in rows],
+                         [(kind, *of) for kind in ("normal", "0/1") for of in (
+                             ("cublasDgemm_v2", "d 3000^3"),
+                             ("cublasZgemmStridedBatched", "z 16x 1024^3"))])
+        self.assertEqual(len({row.reported for row in rows}), len(rows))
+
+
 class Errors(unittest.TestCase):
     """What is said of results that are near, and of such that are not."""
 
@@ -388,6 +413,16 @@ class Sweep(unittest.TestCase):
         self.assertEqual(found,
                          [(row.kind, str(row.k), mode) for row in wanted for mode in MODES])
 
+    def test_named_rows(self):
+        out = self.folder / "named"
+        done = self.run_bench("--shapes", "d 4096^3,z 3x 4096^3", "--kinds", "normal,kernel K K",
+                              "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out / "never_slower.csv", encoding="utf-8") as file:
+            found = [(row["kind"], row["form"], row["shape"]) for row in csv.DictReader(file)]
+        self.assertEqual(found, [(kind, *of) for kind in ("normal", "kernel K K") for of in (
+            ("cublasDgemm_v2", "d 4096^3"), ("cublasZgemmStridedBatched", "z 3x 4096^3"))])
+
     def test_alignment(self):
         out = self.folder / "alignment.csv"
         done = self.start("auto", BENCH / "alignment.py", "--out", out, "--divide", 64, "--rounds",
@@ -421,6 +456,10 @@ class Sweep(unittest.TestCase):
         for arguments, word in ((["--modes", "fd", "--only", "^normal,"], "'fd'"),
                                 (["--only", "("], "'('"),
                                 (["--only", "no such kind"], "no row fits 'no such kind'"),
+                                (["--shapes", "d 3000"], "no shape: 'd 3000'; allowed: as 'd "),
+                                (["--shapes", "d 64^3", "--kinds", "odd"], "no kind 'odd'; allow"),
+                                (["--shapes", "d 64^3", "--random", "3"], "named or drawn"),
+                                (["--kinds", "normal"], "--kinds goes with --shapes"),
                                 (["--seconds", "0"], "a number above 0, not '0'"),
                                 (["--library", "/no/such"], "no library at /no/such")):
             done = self.run_bench("--out", self.folder / "bad", *arguments)

@@ -420,8 +420,8 @@ class Interrupted(BenchCase):
             self.assertEqual(made.read_text().split() if made.exists() else [], runs.split())
 
     def test_a_halt(self):
-        """Ctrl-Z halts what runs, too, and its time. The program starts no process while it waits: a
-        shell whose child is halted between vfork and exec waits for it, and is not halted itself."""
+        """Ctrl-Z halts what runs, too, and its time. The program starts no process while it waits:
+        a shell whose child is halted between vfork and exec is not halted itself."""
         start = time.monotonic()
         process = self.start(self.script('[ $TANDEM_MODE != df ] || { '
                                          'echo $$ >mark.new; mv mark.new mark; '
