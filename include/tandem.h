@@ -114,10 +114,10 @@ TANDEM_API const char *tandem_last_message(void);
 /* ---- regions: what counts for the cuBLAS calls of a running process ----
  *
  * For programs with Tandem in front of cuBLAS (preloaded, or by tandem_attach). At first the
- * environment's options count (`tandem options`); those of mode, accuracy, strategy, workspace and
- * verify may be set later, for the process or for a region of one thread. `settings` is a text of
- * words with spaces between, each NAME=VALUE as in the environment without TANDEM_ and in small
- * letters, or for the mode VALUE alone:
+ * environment's options count (`tandem options`); those of mode, accuracy, strategy, workspace,
+ * verify and graph_branch may be set later, for the process or for a region of one thread.
+ * `settings` is a text of words with spaces between, each NAME=VALUE as in the environment without
+ * TANDEM_ and in small letters, or for the mode VALUE alone:
  *     "ts"     "ozaki2:14 verify=sample"     "mode=auto accuracy=40"     ""
  * What no word names stays as it is. A product has the mode that counts where it is called: one
  * that is captured into a CUDA graph keeps it in every launch. Lines of TANDEM_RULES go before all

@@ -48,8 +48,8 @@ static void print_markdown(void)
         "# Options\n\n"
         "Environment variables, read once when the library is loaded. This page is the output of\n"
         "`tandem options --markdown`; `tandem options` shows the values in force and where they\n"
-        "come from. A program may set those of mode, accuracy, strategy, workspace and verify\n"
-        "while it runs (docs/regions.md).\n\n"
+        "come from. A program may set those of mode, accuracy, strategy, workspace, verify and\n"
+        "graph_branch while it runs (docs/regions.md).\n\n"
         "| variable | values | default | meaning |\n|---|---|---|---|\n");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++) {
         const td_option *row = &td_option_table[id];

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../engines/ozaki/branch.h"
 #include "../model/device_model.h"
 #include "adaptive.h"
 #include "known.h"
@@ -214,6 +215,14 @@ static bool can_write(const td_problem *p, const td_device *device)
     return td_device_reaches(device, result->array ? (const void *)result->array : result->data);
 }
 
+/* How a call whose stream is captured is left to cuBLAS. */
+static td_branch_form branch_in_graph(const td_options *o, const td_question *q, td_device *device)
+{
+    const bool may_branch = o->graph_branch && q->branch != TD_BRANCH_NONE &&
+                            q->method == &td_method_product && td_branch_captures(device);
+    return may_branch ? TD_BRANCH_OF_ONE : TD_BRANCH_NONE;
+}
+
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     td_question q;
@@ -225,7 +234,7 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
     td_decision decision = decide(o, is_by_rule, &q, device);
     if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream)) {
-        q.lacks_branch = true;
+        q.branch = branch_in_graph(o, &q, device);
         decision = decide(o, is_by_rule, &q, device);
     }
     if (!decision.engine) return keep_native(&q, &decision);

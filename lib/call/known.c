@@ -13,8 +13,8 @@ typedef struct {
     const td_options *options;
     const td_model *model;
     td_entry entry;
-    bool lost_branch; /* which td_ask gives the call: its stream is captured */
-    td_problem call;  /* with addresses that stand for those of the program */
+    td_branch_form branch; /* if the call, unlike what td_ask says, has not one of two bodies */
+    td_problem call;       /* with addresses that stand for those of the program */
 } key;
 
 enum { MATRICES = 4, EVEN_BYTES = 256 };
@@ -111,7 +111,7 @@ static uint64_t hash_of(const key *k)
         (uint64_t)(uintptr_t)p->a.data | (uint64_t)(uintptr_t)p->b.data << 16 |
             (uint64_t)(uintptr_t)p->c.data << 32,
         (uint64_t)k->entry | (uint64_t)p->kind << 16 | (uint64_t)p->type << 24 |
-            (uint64_t)p->op_a << 28 | (uint64_t)p->op_b << 32 | (uint64_t)k->lost_branch << 36,
+            (uint64_t)p->op_a << 28 | (uint64_t)p->op_b << 32 | (uint64_t)k->branch << 36,
     };
     uint64_t hash = (uint64_t)(uintptr_t)k->options ^ (uint64_t)(uintptr_t)k->model;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) hash = td_mix(hash, words[i]);
@@ -182,7 +182,7 @@ td_decision td_known_decide(const td_options *o, const td_question *q, const td_
     key k;
     td_decision decision;
     make_key(&k, o, q->entry, q->called, model);
-    k.lost_branch = q->lacks_branch && td_native_knows(q->called);
+    if (td_native_knows(q->called)) k.branch = q->branch;
     const uint64_t hash = hash_of(&k);
     if (recall(&k, hash, &decision)) return decision;
     decision = td_policy_decide(o, q, model);

@@ -24,10 +24,11 @@ void td_ask(td_entry entry, const td_problem *p, td_question *q)
     q->entry = entry;
     q->called = p;
     q->method = NULL;
-    q->is_lowered = q->lacks_branch = false;
+    q->is_lowered = false;
+    q->branch = TD_BRANCH_OF_TWO;
     if (!td_problem_is_countable(p)) return;
     q->is_lowered = td_lower(p, &q->product);
-    q->lacks_branch = q->is_lowered && !td_native_knows(p);
+    if (q->is_lowered && !td_native_knows(p)) q->branch = TD_BRANCH_NONE;
     if (q->is_lowered) q->real = td_real_product_of(&q->product);
     find_method(q);
 }
@@ -40,7 +41,8 @@ void td_ask_product(td_entry entry, const td_product *product, td_problem *part,
     q->called = part;
     q->is_lowered = true;
     q->product = *product;
-    q->lacks_branch = product->routine != TD_PRODUCT || !td_native_knows(part);
+    q->branch =
+        product->routine == TD_PRODUCT && td_native_knows(part) ? TD_BRANCH_OF_TWO : TD_BRANCH_NONE;
     q->real = td_real_product_of(product);
     find_method(q);
 }

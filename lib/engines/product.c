@@ -52,7 +52,7 @@ static double found_out(const td_model *model, const td_question *q, const td_wa
                         int way)
 {
     (void)way;
-    return td_model_found_out(model, &q->real, by_way[0].seconds, q->lacks_branch);
+    return td_model_found_out(model, &q->real, by_way[0].seconds, q->branch);
 }
 
 static double found_late(const td_model *model, const td_question *q, const td_way_forecast *by_way)
@@ -94,6 +94,7 @@ static td_run_status run(const td_question *q, const td_decision *decision, td_d
                              workspace_limit, counters);
     td_parameter parameter = decision->parameter;
     parameter.native = q->called;
+    parameter.branches_in_graph = q->branch == TD_BRANCH_OF_ONE;
     return td_engine_run(decision->engine, &q->product, parameter, device, workspace_limit,
                          counters);
 }

@@ -26,19 +26,19 @@ double td_model_seconds_to_find_out(const td_real_product *p)
 
 /* Whether the mode's kernels stand in a body of the condition that cuBLAS's routine is in the other
  * body of (../engines/ozaki/probe.c): then none of them begins. */
-static bool has_two_bodies(const td_real_product *p, double native)
+static bool has_two_bodies(const td_real_product *p, double native, td_branch_form branch)
 {
-    return p->batch > 1 || native < td_tuned_late_branch_seconds;
+    return branch == TD_BRANCH_OF_TWO && (p->batch > 1 || native < td_tuned_late_branch_seconds);
 }
 
 double td_model_found_out(const td_model *model, const td_real_product *p, double native,
-                          bool lacks_branch)
+                          td_branch_form branch)
 {
     const double binary64 =
         native / td_tuned_binary64_share + p->unfolded_bytes / model->rates.bytes;
-    if (lacks_branch) return binary64 + td_model_seconds_to_find_out(p);
+    if (branch == TD_BRANCH_NONE) return binary64 + td_model_seconds_to_find_out(p);
     const double more =
-        has_two_bodies(p, native) ? seconds_of_probe(p) : td_model_seconds_to_find_out(p);
+        has_two_bodies(p, native, branch) ? seconds_of_probe(p) : td_model_seconds_to_find_out(p);
     return native + more / td_tuned_native_of_wide_data;
 }
 

@@ -3,15 +3,16 @@
 #ifndef TD_MODEL_FOUND_OUT_H
 #define TD_MODEL_FOUND_OUT_H
 
+#include "../routine/question.h"
 #include "model.h"
 
 /* Seconds that mode `auto` takes for a product of binary64 matrices of which a probe finds that
  * residues are not worth their time (../engines/ozaki/probe.h): cuBLAS's routine then, which takes
- * `native` seconds of random numbers, or, where that cannot stand behind a condition
- * (p->lacks_branch), sums in binary64. Native products of bad data take less: what comes on top
- * counts for so much more that the sum compares with `native` as it does with their time. */
+ * `native` seconds of random numbers, or, without a branch, sums in binary64. Native products of
+ * bad data take less: what comes on top counts for so much more that the sum compares with `native`
+ * as it does with their time. */
 double td_model_found_out(const td_model *model, const td_real_product *p, double native,
-                          bool lacks_branch);
+                          td_branch_form branch);
 
 /* Seconds of such a product of which lines alone certify what the probe looks at, but others spoil
  * all of C: cuBLAS's routine, or as long, once all lines have been measured. 0 of a batch, whose

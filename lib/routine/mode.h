@@ -40,7 +40,8 @@ typedef struct {
      * probed. */
     const td_problem *native;
     const int32_t *verdict, *looseness;
-    bool is_in_body; /* the mode's kernels run behind a condition */
+    bool is_in_body;        /* the mode's kernels run behind a condition */
+    bool branches_in_graph; /* a captured product may have a condition of its own */
 
     /* Rows of the table of routes (../model/route.h) that must not be taken, a bit each: for tests,
      * and of no effect on C. */

@@ -8,6 +8,13 @@
 
 struct td_method; /* ../engines/methods.h */
 
+/* How the device leaves a call to cuBLAS's own routine, which is a body of a conditional node. */
+typedef enum {
+    TD_BRANCH_OF_TWO, /* the mode's kernels are the other body, where CUDA has nodes of two */
+    TD_BRANCH_OF_ONE, /* they come after the node: it is part of a graph that is captured */
+    TD_BRANCH_NONE    /* not at all: sums in binary64 take the routine's place */
+} td_branch_form;
+
 typedef struct {
     td_entry entry;
     const td_problem *called; /* as the program made the call */
@@ -18,9 +25,7 @@ typedef struct {
     td_product product;
     td_real_product real;
 
-    /* cuBLAS's own routine cannot be enqueued behind a condition: the stream is captured, or the
-     * routine has a form that Tandem cannot call. */
-    bool lacks_branch;
+    td_branch_form branch;
 
     const struct td_method *method; /* by which Tandem makes the call; NULL: it has none for it,
                                     or the call's sizes are not countable */

@@ -13,7 +13,7 @@ from typing import Any, Callable, Optional, TypeVar
 from . import _library
 
 # What may be set while a process runs, and their order in a text of settings.
-OPTIONS = ("mode", "accuracy", "strategy", "workspace", "verify")
+OPTIONS = ("mode", "accuracy", "strategy", "workspace", "verify", "graph_branch")
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -54,7 +54,8 @@ def enable(mode: str = "auto", **options: Any) -> None:
     process that was started by `tandem run` it only sets the mode.
 
     mode: as in TANDEM_MODE: "auto", "ozaki2", "ts", ...; `tandem modes` lists them.
-    options: accuracy, strategy, workspace and verify, as `tandem options` has them.
+    options: accuracy, strategy, workspace, verify and graph_branch, as `tandem options` has
+        them.
 
     Raises ValueError, which names the option and what is allowed, and TypeError for a name that is
     no option; nothing is changed then. Call it again for another mode.

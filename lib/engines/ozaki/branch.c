@@ -37,7 +37,7 @@ typedef struct td_branches {
     pthread_mutex_t lock;
     unsigned life;               /* of the context */
     cudaStream_t capture, inner; /* in which products are captured, and nothing runs */
-    bool is_refused, is_other_body_refused, is_alone_refused, is_inner_refused;
+    bool is_refused, is_other_body_refused, is_alone_refused, is_inner_refused, is_captured_refused;
     unsigned long launches, repeats;
     executable of[EXECUTABLES];
     uint64_t seen[SEEN]; /* hashes of keys */
@@ -85,7 +85,8 @@ static branches *lock_branches(td_device *device)
     b->life = life;
     b->is_left = false;
     b->capture = b->inner = NULL;
-    b->is_refused = b->is_other_body_refused = b->is_alone_refused = b->is_inner_refused = false;
+    b->is_refused = b->is_other_body_refused = b->is_alone_refused = b->is_inner_refused =
+        b->is_captured_refused = false;
     for (int i = 0; i < EXECUTABLES; i++) b->of[i].graph = NULL;
     memset(b->seen, 0, sizeof b->seen);
     return b;
@@ -118,6 +119,15 @@ bool td_branch_ready(td_device *device)
     const bool ready = is_ready(b, device);
     pthread_mutex_unlock(&b->lock);
     return ready && td_cublas_ready(device);
+}
+
+bool td_branch_captures(td_device *device)
+{
+    branches *b = lock_branches(device);
+    if (!b) return false;
+    const bool captures = is_ready(b, device) && !b->is_captured_refused;
+    pthread_mutex_unlock(&b->lock);
+    return captures && td_cublas_ready(device);
 }
 
 /* ---- graphs ---- */
@@ -178,10 +188,9 @@ static cudaError_t find_place(cudaStream_t stream, capture_place *at)
                                     &at->count);
 }
 
-/* Adds a condition and what it chooses to the body that is being captured. */
-static cudaError_t add_inner(branches *b, const work *w)
+/* Adds a condition and what it chooses to the graph or the body that `outer` is captured into. */
+static cudaError_t add_inner(branches *b, const work *w, cudaStream_t outer)
 {
-    cudaStream_t outer = b->capture;
     struct cudaGraphNodeParams node = {.type = cudaGraphNodeTypeConditional,
                                        .conditional = {.type = cudaGraphCondTypeIf, .size = 1}};
     cudaGraphNode_t branch;
@@ -194,10 +203,12 @@ static cudaError_t add_inner(branches *b, const work *w)
     if (error == cudaSuccess) error = find_place(outer, &at);
     if (error == cudaSuccess)
         error = cudaGraphAddNode(&branch, at.graph, at.last, NULL, at.count, &node);
-    if (error == cudaSuccess) error = add_product(b->inner, w, node.conditional.phGraph_out[0]);
     if (error != cudaSuccess) return error;
-    return cudaStreamUpdateCaptureDependencies(outer, &branch, NULL, 1,
-                                               cudaStreamSetCaptureDependencies);
+    /* A node that is there is what all else comes after, whatever its body has. */
+    error = cudaStreamUpdateCaptureDependencies(outer, &branch, NULL, 1,
+                                                cudaStreamSetCaptureDependencies);
+    const cudaError_t of_body = add_product(b->inner, w, node.conditional.phGraph_out[0]);
+    return error == cudaSuccess ? of_body : error;
 }
 
 /* What the caller's function left out of a graph is no fault of CUDA's. */
@@ -466,13 +477,37 @@ unsigned long td_branch_repeats(td_device *device)
     return repeats;
 }
 
+/* Adds the condition to the program's own graph. */
+static bool run_captured(const work *w)
+{
+    branches *b = lock_branches(w->device);
+    if (!b) return false;
+    const td_capture_mode mode = td_capture_allow();
+    const cudaError_t error =
+        is_ready(b, w->device) ? add_inner(b, w, w->call->p->stream) : cudaErrorNotSupported;
+    const bool done = td_cuda_ok(error);
+    td_capture_restore(mode);
+    b->is_captured_refused |= !done;
+    pthread_mutex_unlock(&b->lock);
+    if (!done)
+        TD_LOG_ONCE(TD_LOG_INFO,
+                    "no condition in a captured graph (%s); where data ask for binary64, Tandem's "
+                    "own sums are taken",
+                    cudaGetErrorName(error));
+    return done;
+}
+
 bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
                    void *workspace, size_t workspace_bytes)
 {
     const td_branch_call call = {
         .p = p, .condition = condition, .workspace = workspace, .workspace_bytes = workspace_bytes};
-    if (!entered) return td_branch_run_either(device, &call);
-    const bool done = td_cuda_ok(add_inner(entered, &(work){.device = device, .call = &call}));
-    entered->is_inner_refused |= !done;
-    return done;
+    const work w = {.device = device, .call = &call};
+    if (entered) {
+        const bool done = td_cuda_ok(add_inner(entered, &w, entered->capture));
+        entered->is_inner_refused |= !done;
+        return done;
+    }
+    return td_stream_is_capturing(p->stream) ? run_captured(&w)
+                                             : td_branch_run_either(device, &call);
 }

@@ -14,9 +14,14 @@
 /* True if the device, which must be the current one, has what td_branch_run needs. */
 bool td_branch_ready(td_device *device);
 
+/* True if a condition can be added to a graph that the program captures, too: CUDA 12.4 or later,
+ * and Tandem has a handle of cuBLAS's, or may make one. */
+bool td_branch_captures(td_device *device);
+
 /* Enqueues, in p->stream: p of cuBLAS, as td_cublas_run has it, where the answer is yes. The stream
- * must not be captured, but by a td_branch_body, whose body has another condition then. False:
- * nothing is enqueued. */
+ * may be captured by a td_branch_body, whose body has another condition then, or by the program, if
+ * td_branch_captures: then the graph is one that CUDA neither clones nor takes as a child. False:
+ * C is not touched. */
 bool td_branch_run(td_device *device, const td_problem *p, const td_condition *condition,
                    void *workspace, size_t workspace_bytes);
 

@@ -37,7 +37,7 @@ static size_t plan(void *of, size_t limit)
     x->verdict = td_reserve(&x->bytes, sizeof(int32_t));
     x->looseness = td_reserve(&x->bytes, 2 * sizeof(int32_t));
     x->work = td_reserve(&x->bytes, (int64_t)td_probe_bytes());
-    x->cublas_bytes = x->is_captured ? 0 : td_smaller(TD_CUBLAS_WORKSPACE, (int64_t)(limit / 4));
+    x->cublas_bytes = x->native ? td_smaller(TD_CUBLAS_WORKSPACE, (int64_t)(limit / 4)) : 0;
     x->cublas = td_reserve(&x->bytes, x->cublas_bytes);
     return x->bytes <= limit / 2 ? x->bytes : 0;
 }
@@ -199,8 +199,8 @@ static td_run_status run_beside(const product *r)
 static bool has_native(const product *r)
 {
     const probing *x = r->x;
-    return !x->is_captured && x->native && td_native_knows(x->native) &&
-           r->parameter.prices.native > 0 && td_branch_ready(x->device);
+    return x->native && td_native_knows(x->native) && r->parameter.prices.native > 0 &&
+           td_branch_ready(x->device);
 }
 
 /* Has the mode keep to what a probe says. */
@@ -214,7 +214,7 @@ static void hear(product *r, const td_probe *probe)
 /* After the probe, which may leave C to cuBLAS's routine. */
 static td_run_status run_by_verdict(product *r, const td_probe *probe)
 {
-    if (fits_body(r) && run_either(r)) return TD_RUN_DONE;
+    if (!r->x->is_captured && fits_body(r) && run_either(r)) return TD_RUN_DONE;
     if (!run_native(r->x, TD_C_IS_MADE)) return run_mode(r);
     hear(r, probe);
     return run_beside(r);
@@ -245,7 +245,10 @@ td_run_status td_probe_and_run(const td_engine *engine, const td_product *p, td_
     td_workspace workspace;
     x.is_captured = td_stream_is_capturing(p->stream);
     const bool is_awaited = !x.is_captured && has_no_work(p->stream);
-    if (x.is_captured) parameter.prices.native = 0;
+    if (x.is_captured && !parameter.branches_in_graph) {
+        parameter.prices.native = 0;
+        x.native = NULL;
+    }
     if (!td_device_load(device, prepare, 0)) return TD_RUN_FAILED;
     /* The engine may work in what is lent meanwhile. */
     td_run_status status =

@@ -254,13 +254,14 @@ static bool has_native_parts(const td_real_product *p)
 }
 
 /* True if cuBLAS makes C where the data leave all of it to binary64. A graph that was captured with
- * such a branch could neither be cloned nor be a child of another. */
+ * such a branch can neither be cloned nor be a child of another: the program must allow it. */
 static bool may_be_native(const td_ozaki_product *product)
 {
     const td_prices *prices = &product->parameter.prices;
     const bool asks = product->parameter.is_in_body ? prices->has_inner_branch
                                                     : prices->native > 0 && prices->has_late_branch;
-    return asks && !product->is_captured && product->p->batch == 1 &&
+    const bool is_allowed = !product->is_captured || product->parameter.branches_in_graph;
+    return asks && is_allowed && product->p->batch == 1 &&
            (is_whole_call(product) || has_native_parts(product->p)) &&
            td_branch_ready(product->device);
 }

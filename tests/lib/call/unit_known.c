@@ -133,7 +133,8 @@ TEST(what_is_known_is_what_the_policy_says)
         const td_model *model = &models[random_below(2)];
         td_question first = asked(&call), second = asked(&other);
         const td_decision unasked = td_policy_decide(o, &first, model);
-        if (random_below(2)) first.lacks_branch = second.lacks_branch = true;
+        if (first.branch == TD_BRANCH_OF_TWO && random_below(2))
+            first.branch = second.branch = random_below(2) ? TD_BRANCH_OF_ONE : TD_BRANCH_NONE;
         const td_decision expected = td_policy_decide(o, &first, model);
         const td_question *const questions[] = {&first, &first, &second};
         for (int k = 0; k < 3; k++) {
@@ -159,7 +160,7 @@ TEST(a_call_that_comes_again_is_not_decided_again)
     const td_question q = asked(&call), again = asked(&elsewhere), other = asked(&odd),
                       apart = asked(&gram);
     td_question without = asked(&captured);
-    without.lacks_branch = !without.lacks_branch;
+    without.branch = TD_BRANCH_NONE;
     const double on_h200 = td_known_decide(&o, &q, &model).forecast.native;
     model = model_of(RTX4090);
     const double on_rtx = td_policy_decide(&o, &q, &model).forecast.native;

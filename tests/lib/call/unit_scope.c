@@ -36,7 +36,7 @@ static td_scope_status push(const char *settings, char why[TD_WHY_BYTES])
     return status;
 }
 
-#define REST " accuracy=fp64 strategy=auto workspace=auto verify=off"
+#define REST " accuracy=fp64 strategy=auto workspace=auto verify=off graph_branch=off"
 
 TEST(the_process_starts_as_the_environment_says)
 {
@@ -51,7 +51,7 @@ TEST(regions_lie_in_one_another)
     assert_int_equal(push("df", why), TD_SCOPE_DONE);
     expect("mode=df" REST);
     assert_int_equal(push("verify=sample  accuracy=30", why), TD_SCOPE_DONE);
-    expect("mode=df accuracy=30 strategy=auto workspace=auto verify=sample");
+    expect("mode=df accuracy=30 strategy=auto workspace=auto verify=sample graph_branch=off");
     assert_int_equal(in_force()->origins[TD_OPTION_VERIFY], TD_ORIGIN_CALL);
     assert_int_equal(in_force()->origins[TD_OPTION_LOG], TD_ORIGIN_DEFAULT);
     assert_int_equal(td_scope_pop(why), TD_SCOPE_DONE);
@@ -101,7 +101,8 @@ TEST(another_mode_leaves_all_else)
     const td_options *now = in_force(), *other = td_scope_in_mode(now, "df");
     assert_non_null(other);
     td_options_print_settings(other, text);
-    assert_string_equal(text, "mode=df accuracy=30 strategy=auto workspace=auto verify=sample:9");
+    assert_string_equal(text, "mode=df accuracy=30 strategy=auto workspace=auto verify=sample:9 "
+                              "graph_branch=off");
     assert_ptr_equal(td_scope_in_mode(now, "df"), other);
     assert_ptr_equal(td_scope_in_mode(now, "slices:7"), now);
     assert_ptr_equal(in_force(), now);

@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     const char *name;
     bool (*make)(td_problem *p);
-    bool is_captured; /* the stream is */
+    td_branch_form branch; /* of two but where the stream is captured */
 } form;
 
 static bool enqueue_nothing(const void *call, cudaStream_t stream)
@@ -141,37 +141,39 @@ static bool make_hermitian_rank_k(td_problem *p) { return make_update(p, TD_RANK
 static bool make_hermitian_rank_2k(td_problem *p) { return make_update(p, TD_RANK_2K, true); }
 
 static const form forms[] = {
-    {"single or strided", make_plain, false},
-    {"transposed", make_transposed, false},
-    {"unaligned", make_unaligned, false},
-    {"array or group", make_array, false},
-    {"captured", make_plain, true},
-    {"cublasLt with D apart from C", make_cublaslt, false},
-    {"cublasLt with C in rows", make_rows, false},
-    {"device scalars", make_device_scalars, false},
-    {"alpha alone in device memory", make_mixed_scalars, false},
-    {"lines beyond 31 bits", make_long_lines, false},
-    {"symm or hemm", make_symmetric, false},
-    {"trmm", make_triangular, false},
-    {"trsm", make_solve, false},
-    {"trsm from the right", make_solve_from_the_right, false},
-    {"captured trsm", make_solve, true},
-    {"syrk", make_rank_k, false},
-    {"syrkx", make_rank_kx, false},
-    {"syr2k", make_rank_2k, false},
-    {"herk", make_hermitian_rank_k, false},
-    {"her2k", make_hermitian_rank_2k, false},
-    {"captured syrk", make_rank_k, true},
+    {"single or strided", make_plain, TD_BRANCH_OF_TWO},
+    {"transposed", make_transposed, TD_BRANCH_OF_TWO},
+    {"unaligned", make_unaligned, TD_BRANCH_OF_TWO},
+    {"array or group", make_array, TD_BRANCH_OF_TWO},
+    {"captured", make_plain, TD_BRANCH_NONE},
+    {"captured with a branch", make_plain, TD_BRANCH_OF_ONE},
+    {"cublasLt with D apart from C", make_cublaslt, TD_BRANCH_OF_TWO},
+    {"cublasLt with C in rows", make_rows, TD_BRANCH_OF_TWO},
+    {"device scalars", make_device_scalars, TD_BRANCH_OF_TWO},
+    {"alpha alone in device memory", make_mixed_scalars, TD_BRANCH_OF_TWO},
+    {"lines beyond 31 bits", make_long_lines, TD_BRANCH_OF_TWO},
+    {"symm or hemm", make_symmetric, TD_BRANCH_OF_TWO},
+    {"trmm", make_triangular, TD_BRANCH_OF_TWO},
+    {"trsm", make_solve, TD_BRANCH_OF_TWO},
+    {"trsm from the right", make_solve_from_the_right, TD_BRANCH_OF_TWO},
+    {"captured trsm", make_solve, TD_BRANCH_NONE},
+    {"syrk", make_rank_k, TD_BRANCH_OF_TWO},
+    {"syrkx", make_rank_kx, TD_BRANCH_OF_TWO},
+    {"syr2k", make_rank_2k, TD_BRANCH_OF_TWO},
+    {"herk", make_hermitian_rank_k, TD_BRANCH_OF_TWO},
+    {"her2k", make_hermitian_rank_2k, TD_BRANCH_OF_TWO},
+    {"captured syrk", make_rank_k, TD_BRANCH_NONE},
+    {"captured syrk with a branch", make_rank_k, TD_BRANCH_OF_ONE},
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-/* As the dispatcher does, in a stream that is captured or is not. */
-static td_decision decide_in(bool is_captured, const td_options *o, const td_problem *p,
+/* As the dispatcher does, of a stream that is captured if the branch is not one of two. */
+static td_decision decide_in(td_branch_form branch, const td_options *o, const td_problem *p,
                              const td_model *model)
 {
     td_question q;
     td_ask(TD_ENTRY_cublasDgemm_v2, p, &q);
-    q.lacks_branch |= is_captured;
+    if (q.branch == TD_BRANCH_OF_TWO) q.branch = branch;
     return td_policy_decide(o, &q, model);
 }
 
@@ -281,7 +283,7 @@ static void decide(const shape *s, void *of)
     walk *w = of;
     td_problem p;
     if (!make_call(w->f, w->type, s, &p)) return;
-    const td_decision d = decide_in(w->f->is_captured, &w->o, &p, &w->model);
+    const td_decision d = decide_in(w->f->branch, &w->o, &p, &w->model);
     const td_forecast *f = &d.forecast;
     w->calls++;
     w->emulated += d.engine != NULL;
@@ -328,8 +330,8 @@ TEST(no_decision_may_be_slow)
 }
 
 /* Bad data cost native's time and the probe, 37 to 49 us (docs/auto.md) for up to 4096 terms. Where
- * cuBLAS cannot stand behind a condition, the mode's kernels take 45 us more, and the sums are in
- * binary64, which takes a tenth more at most. */
+ * the mode's kernels come after the condition, they take 45 us more; where cuBLAS cannot stand
+ * behind one, the sums are in binary64 besides, which takes a tenth more at most. */
 TEST(bad_data_cost_the_probe)
 {
     const td_model model = model_of(H100);
@@ -337,14 +339,17 @@ TEST(bad_data_cost_the_probe)
     for (int64_t k = 512; k <= 4096; k *= 2) {
         const td_problem p = product(4096, 4096, k, 1);
         const td_real_product real = real_product(4096, 4096, k, 1);
-        const td_forecast free = decide_in(false, &o, &p, &model).forecast,
-                          captured = decide_in(true, &o, &p, &model).forecast;
+        const td_forecast free = decide_in(TD_BRANCH_OF_TWO, &o, &p, &model).forecast,
+                          in_graph = decide_in(TD_BRANCH_OF_ONE, &o, &p, &model).forecast,
+                          captured = decide_in(TD_BRANCH_NONE, &o, &p, &model).forecast;
         const double probe = free.found_out - free.native;
         assert_string_equal(free.mode, "ozaki2");
         assert_true(free.native ==
                     td_model_seconds(&model, td_engines[0], (td_parameter){0}, &real));
         assert_true(probe >= 36.5e-6 && probe <= 49.5e-6);
         assert_true(captured.native == free.native && captured.emulated == free.emulated);
+        const double idle = in_graph.found_out - free.found_out;
+        assert_true(idle >= 44.5e-6 && idle <= 47e-6);
         const double sums = captured.found_out - probe - 45e-6;
         assert_true(sums > 1.02 * free.native && sums < 1.1 * free.native);
     }
@@ -359,8 +364,8 @@ TEST(kernels_of_long_products_end_at_once)
     const td_problem single = product(8192, 8192, 8192, 1);
     td_problem batch = product(2048, 2048, 8192, 16);
     assert_true(make_plain(&batch));
-    const td_forecast of_single = decide_in(false, &o, &single, &model).forecast,
-                      of_batch = decide_in(false, &o, &batch, &model).forecast;
+    const td_forecast of_single = decide_in(TD_BRANCH_OF_TWO, &o, &single, &model).forecast,
+                      of_batch = decide_in(TD_BRANCH_OF_TWO, &o, &batch, &model).forecast;
     assert_true(of_single.native > 5e-3 && of_batch.native > 5e-3);
     const double of_terms = of_single.found_out - of_single.native,
                  without = of_batch.found_out - of_batch.native;
@@ -378,7 +383,7 @@ TEST(batches_need_more_time_to_pay_a_probe)
         td_problem p;
         assert_true(make_call(&plain, TD_COMPLEX_BINARY64, &s, &p));
         p.beta.value.complex_binary64.re = beta;
-        const td_forecast f = decide_in(false, &o, &p, &model).forecast;
+        const td_forecast f = decide_in(TD_BRANCH_OF_TWO, &o, &p, &model).forecast;
         assert_true(f.found_out > 1.06 * f.native && f.found_out < 1.075 * f.native);
     }
 }
@@ -405,7 +410,7 @@ static td_decision decide_plain(td_type type, const shape *s)
     const form plain = {"plain", make_plain, false};
     td_problem p;
     assert_true(make_call(&plain, type, s, &p));
-    return decide_in(false, &o, &p, &model);
+    return decide_in(TD_BRANCH_OF_TWO, &o, &p, &model);
 }
 
 TEST(bad_data_that_are_found_late_cost_the_measuring)

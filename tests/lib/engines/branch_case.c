@@ -5,7 +5,7 @@
 #include "tests/kernels/support/device.h"
 #include "tests/support/test.h"
 
-bool names_call, is_short;
+bool names_call, is_short, branches_in_graph;
 uint64_t algorithm;
 
 placed place_problem(const product *of)
@@ -50,6 +50,7 @@ td_run_status run_priced(const td_product *call, td_prices prices, size_t limit,
         native.enqueued_by_bytes = sizeof algorithm;
     }
     parameter.native = names_call ? &native : NULL;
+    parameter.branches_in_graph = branches_in_graph;
     return td_engine_run(engine, call, parameter, td_device_current(),
                          limit ? limit : td_device_current()->workspace_bytes, counters);
 }

@@ -24,6 +24,9 @@ void free_placed(placed *x);
  * that call takes so short a time that the mode may stand in the other body of the condition. */
 extern bool names_call, is_short;
 
+/* True if the program allows that a captured product has a condition. */
+extern bool branches_in_graph;
+
 /* A call that the device waits for is described when it is made again, and then launched again. */
 enum { TIMES_MADE = 4 };
 

@@ -91,6 +91,8 @@ static const struct {
     {TD_OPTION_VERIFY, "full", "full"},
     {TD_OPTION_VERIFY_DUMP, "none", "none"},
     {TD_OPTION_VERIFY_DUMP, "a folder", "a folder"},
+    {TD_OPTION_GRAPH_BRANCH, "on", "on"},
+    {TD_OPTION_GRAPH_BRANCH, "off", "off"},
     {TD_OPTION_SITES, "on", "on"},
     {TD_OPTION_SITES, "off", "off"},
     {TD_OPTION_RULES, "none", "none"},
@@ -143,6 +145,7 @@ TEST(values_reach_their_fields)
                            "TANDEM_VERIFY=sample:9",
                            "TANDEM_VERIFY_DUMP=folder",
                            "TANDEM_SITES=on",
+                           "TANDEM_GRAPH_BRANCH=on",
                            "TANDEM_RULES=r.txt",
                            NULL};
     td_options o;
@@ -162,6 +165,7 @@ TEST(values_reach_their_fields)
     assert_int_equal(o.verify, 9);
     assert_string_equal(o.verify_dump.text, "folder");
     assert_true(o.sites);
+    assert_true(o.graph_branch);
     assert_string_equal(o.rules.text, "r.txt");
     for (td_option_id id = 0; id < TD_OPTION_COUNT; id++)
         assert_int_equal(o.origins[id], TD_ORIGIN_ENVIRONMENT);
