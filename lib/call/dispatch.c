@@ -223,6 +223,17 @@ static td_branch_form branch_in_graph(const td_options *o, const td_question *q,
     return may_branch ? TD_BRANCH_OF_ONE : TD_BRANCH_NONE;
 }
 
+/* What was decided, by options, of a call as if its stream were not captured, is decided anew. */
+static void decide_in_graph(const td_options *o, bool is_by_rule, td_question *q, td_device *device,
+                            td_decision *decision)
+{
+    const bool is_emulated_elsewhere = decision->engine;
+    q->branch = branch_in_graph(o, q, device);
+    *decision = decide(o, is_by_rule, q, device);
+    if (is_emulated_elsewhere && decision->reason == td_reason_worst)
+        decision->reason = td_reason_in_graph;
+}
+
 td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem *p)
 {
     td_question q;
@@ -233,10 +244,8 @@ td_call td_dispatch(const td_options *in_force, td_entry entry, const td_problem
     if (!o) return td_dispatch_refuse(&q, td_reason_rules);
     td_device *device = td_policy_predicts(o) ? td_device_current() : NULL;
     td_decision decision = decide(o, is_by_rule, &q, device);
-    if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream)) {
-        q.branch = branch_in_graph(o, &q, device);
-        decision = decide(o, is_by_rule, &q, device);
-    }
+    if (decision.forecast.found_out > 0.0 && td_stream_is_capturing(p->stream))
+        decide_in_graph(o, is_by_rule, &q, device, &decision);
     if (!decision.engine) return keep_native(&q, &decision);
     if (!device) device = td_device_current();
     if (!device) return td_dispatch_refuse(&q, td_reason_device);

@@ -21,6 +21,7 @@ const char td_reason_unaligned[] = "complex numbers that 16 bytes do not align";
 const char td_reason_scales[] = "nothing to multiply";
 const char td_reason_slower[] = "predicted to gain too little";
 const char td_reason_worst[] = "finding out that data are bad costs too much";
+const char td_reason_in_graph[] = "bad data cost too much in a graph without conditions";
 const char td_reason_accuracy[] = "no mode is as accurate as asked";
 const char td_reason_layout[] = "C is D in another layout";
 const char td_reason_members[] = "a scalar for each member";

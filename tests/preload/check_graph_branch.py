@@ -3,24 +3,28 @@
 usage: check_graph_branch.py CLIENT LIBRARY HOSTGPU_FOLDER
 """
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 client, library, hostgpu = sys.argv[1:4]
 # So large that the probe is worth its time on the card that the host device stands for.
-ORDER = "1024"
+CUBE = "1024", "1024"
+# Bad data would cost too much here, without a condition.
+THIN = "3200", "100"
 
 
-def run(*settings, **variables):
+def run(*settings, sizes=CUBE, **variables):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TANDEM_", "HOSTGPU_"))}
     stand_ins = ["libcudart.so.13", "libcublas.so.13", "libcublasLt.so.13"]
     environment |= {
         "LD_LIBRARY_PATH": hostgpu,
         "LD_PRELOAD": ":".join([library, *(os.path.join(hostgpu, name) for name in stand_ins)]),
-        "TANDEM_MODE": "auto", **variables}
-    done = subprocess.run([client, ORDER, *settings], env=environment, capture_output=True,
+        "TANDEM_MODE": "auto", "XDG_CACHE_HOME": "/nowhere", **variables}
+    done = subprocess.run([client, *sizes, *settings], env=environment, capture_output=True,
                           text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout.splitlines()
@@ -44,6 +48,18 @@ class GraphBranch(unittest.TestCase):
     def test_modes_by_name_have_no_condition(self):
         """Their bits are defined without it."""
         self.assertEqual(run(TANDEM_GRAPH_BRANCH="on", TANDEM_MODE="ozaki2")[0], "conditions: 0")
+
+    def test_the_report_says_why(self):
+        for value, conditions, mode, reason in (
+                ("off", "0", "native", "bad data cost too much in a graph without conditions"),
+                ("on", "1", "ozaki2", None)):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "report.json")
+                said = run(sizes=THIN, TANDEM_GRAPH_BRANCH=value, TANDEM_REPORT=path)
+                with open(path, encoding="utf-8") as file:
+                    (call,) = json.load(file)["calls"]
+            self.assertEqual((said, call["mode"], call["native_reason"]),
+                             ([f"conditions: {conditions}"], mode, reason))
 
 
 if __name__ == "__main__":

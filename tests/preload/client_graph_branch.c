@@ -1,10 +1,11 @@
 /* client_graph_branch.c - a program that captures one product into a graph and launches that with
  * two kinds of numbers.
  *
- * usage: client_graph_branch ORDER [SETTINGS]
+ * usage: client_graph_branch ORDER TERMS [SETTINGS]
  *
- * SETTINGS count where the call is made (tandem_push). Prints how many conditional nodes the graph
- * has, and for each kind what the graph's C is: cuBLAS's bits, near them, or wrong. */
+ * C has so many rows and columns. SETTINGS count where the call is made (tandem_push). Prints how
+ * many conditional nodes the graph has, and for each kind what the graph's C is: cuBLAS's bits,
+ * near them, or wrong. If TERMS is not ORDER the graph is not launched. */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 
 typedef int push(const char *settings);
 
-static size_t order;
+static size_t order, terms;
 static cublasHandle_t handle;
 static cudaStream_t stream;
 static double *a, *b, *c;            /* on the device */
@@ -42,9 +43,9 @@ static void leave(void)
 static void multiply(void)
 {
     const double alpha = 1.0, beta = 0.0;
-    const int n = (int)order;
+    const int n = (int)order, k = (int)terms;
     REQUIRE(
-        cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &alpha, a, n, b, n, &beta, c, n));
+        cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, k, &alpha, a, n, b, k, &beta, c, n));
 }
 
 /* From -1 to 1. */
@@ -130,8 +131,9 @@ int main(int count, char **arguments)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable = NULL;
-    order = count > 1 ? strtoul(arguments[1], NULL, 10) : 0;
-    REQUIRE(order < 1 || order > 20000);
+    order = count > 2 ? strtoul(arguments[1], NULL, 10) : 0;
+    terms = count > 2 ? strtoul(arguments[2], NULL, 10) : 0;
+    REQUIRE(terms < 1 || order < terms || order > 20000);
     host_a = allocate(&a);
     host_b = allocate(&b);
     by_graph = allocate(&c);
@@ -139,15 +141,18 @@ int main(int count, char **arguments)
     REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     REQUIRE(cublasCreate(&handle));
     REQUIRE(cublasSetStream(handle, stream));
-    fill(0.0);
-    multiply(); /* what is made once is made outside of the capture */
-    REQUIRE(cudaStreamSynchronize(stream));
-    enter(count > 2 ? arguments[2] : "");
+    if (terms == order) {
+        fill(0.0);
+        multiply(); /* what is made once is made outside of the capture */
+        REQUIRE(cudaStreamSynchronize(stream));
+    }
+    enter(count > 3 ? arguments[3] : "");
     REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     multiply();
     REQUIRE(cudaStreamEndCapture(stream, &graph));
     leave();
     printf("conditions: %d\n", conditions(graph));
+    if (terms != order) return 0;
     REQUIRE(cudaGraphInstantiate(&executable, graph, 0));
     run("ordinary", 0.0, executable);
     run("wide", 300.0, executable);
