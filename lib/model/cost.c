@@ -83,12 +83,38 @@ static void count_update(const td_real_product *p, td_cost *cost)
                                 : td_tuned_native_update_blocks + s.n / td_tuned_native_update_rows;
 }
 
+/* The side of cuBLAS's smallest tiles of C, but for a C that is thinner. */
+enum { NATIVE_SIDE = 64 };
+
+static bool is_thin(const td_real_product *p) { return p->m < NATIVE_SIDE || p->n < NATIVE_SIDE; }
+
+/* Rows or columns that tiles of C have. */
+static double covered(double side)
+{
+    return side < NATIVE_SIDE ? side : round_up(side, NATIVE_SIDE);
+}
+
+/* cuBLAS has kernels of their own for a C of few rows or columns (cuBLAS 13.0: gemvx, gemm_kernel1x1,
+ * dgemm_largek). Which of them it takes where was not timed on cards with little binary64, so they
+ * are taken to do no operation in vain, on all multiprocessors that there is work for. */
+static void count_thin(const sizes *s, td_cost *cost)
+{
+    const double side = 16.0, shortest = 64.0;
+    cost->matrix64 = 2.0 * s->batch * covered(s->m) * covered(s->n) * s->k;
+    cost->blocks = tiles_of(s, side) * fmax(1.0, s->k / shortest);
+}
+
 /* cuBLAS cuts a long k into pieces, where C has few tiles. */
 static void count_product(const td_real_product *p, const sizes *s, td_cost *cost)
 {
     const double shortest = 256.0;
-    cost->matrix64 = operations_of(s, 64.0, 8.0) / native_share(p);
-    cost->blocks = tiles_of(s, 64.0) * fmax(1.0, s->k / shortest);
+    if (is_thin(p)) {
+        count_thin(s, cost);
+    } else {
+        cost->matrix64 = operations_of(s, NATIVE_SIDE, 8.0);
+        cost->blocks = tiles_of(s, NATIVE_SIDE) * fmax(1.0, s->k / shortest);
+    }
+    cost->matrix64 /= native_share(p);
 }
 
 TD_COST(native)

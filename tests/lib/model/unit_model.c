@@ -82,6 +82,41 @@ TEST(larger_products_take_longer)
     }
 }
 
+/* cuBLAS has kernels for a C of few rows or columns: on a card on which nobody has timed them, they
+ * do no operation in vain, so that nothing that copies whole operands first is faster. */
+TEST(thin_products_are_native)
+{
+    static const int64_t few[] = {1, 2, 5, 16, 31}, many[] = {1, 31, 100, 1000, 20000},
+                         terms[] = {1, 64, 1000, 30000};
+    enum { FEW = 5, MANY = 5, TERMS = 4 };
+    double seconds[TD_MOST_WAYS];
+    int count;
+    const td_way *way = td_ways(&count);
+    for (const td_card *card = td_cards; card->name[0]; card++) {
+        td_model model;
+        td_model_make(&model, card);
+        if (td_model_is_measured(&model)) continue;
+        for (int i = 0; i < FEW * MANY * TERMS * 4; i++) {
+            const int64_t x = few[i % FEW], y = many[i / FEW % MANY],
+                          k = terms[i / FEW / MANY % TERMS],
+                          batch = i / FEW / MANY / TERMS % 2 ? 50 : 1;
+            const bool is_wide = i / FEW / MANY / TERMS / 2;
+            const td_real_product p = real_product(is_wide ? x : y, is_wide ? y : x, k, batch);
+            const double operations = 2.0 * (double)x * (double)y * (double)k * (double)batch,
+                         bytes = 8.0 * (double)(x * k + y * k + x * y) * (double)batch,
+                         least = operations / model.rates.matrix64 + bytes / model.rates.bytes;
+            td_model_predict(&model, &p, seconds);
+            if (!(seconds[0] <= 2.0 * least + 25e-6))
+                print_error("%s: %ld x %ld x %ld, batch %ld: %.3g s for %.3g\n", card->name,
+                            (long)p.m, (long)p.n, (long)k, (long)batch, seconds[0], least);
+            assert_true(seconds[0] <= 2.0 * least + 25e-6);
+            for (int w = 1; w < count; w++)
+                assert_true(x > 5 || seconds[w] < 0.0 || way[w].engine->is_never_faster ||
+                            seconds[w] > 0.8 * seconds[0]);
+        }
+    }
+}
+
 TEST(a_device_that_says_nothing_has_a_model)
 {
     static const int nothing[TD_CARD_ATTRIBUTES],
