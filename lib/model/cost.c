@@ -94,7 +94,7 @@ static double covered(double side)
     return side < NATIVE_SIDE ? side : round_up(side, NATIVE_SIDE);
 }
 
-/* cuBLAS has kernels of their own for a C of few rows or columns (cuBLAS 13.0: gemvx, gemm_kernel1x1,
+/* cuBLAS has other kernels for a C of few rows or columns (cuBLAS 13.0: gemvx, gemm_kernel1x1,
  * dgemm_largek). Which of them it takes where was not timed on cards with little binary64, so they
  * are taken to do no operation in vain, on all multiprocessors that there is work for. */
 static void count_thin(const sizes *s, td_cost *cost)
