@@ -248,6 +248,14 @@ class PreloadXt(Preloaded):
                 self.assertEqual({what for _, what, _ in found}, {"copies"}, process.stdout)
                 self.assertTrue(all(int(count) > 2 for _, _, count in found), process.stdout)
 
+    def test_no_result_is_written_over_what_a_device_has_still_to_read(self):
+        for mode, more in (("ozaki2", {}), ("ozaki2", {"HOSTGPU_PEERS": "1"}), ("df", {})):
+            with self.subTest(mode=mode, **more):
+                process, calls = self.report("in_place", "32", TANDEM_MODE=mode,
+                                             HOSTGPU_DEVICES="2", **more)
+                self.assertEqual(process.stdout, "cublasXtDtrmm ; 0\ncublasXtZtrmm ; 0\n")
+                self.assertEqual({call["device"] for call in calls}, {0, 1})
+
     @unittest.skipUnless("TEST_EVERYTHING" in os.environ, "takes minutes")
     def test_a_tile_that_shares_factors_fails_and_is_done_otherwise(self):
         process, calls = self.report("faults", "32", TANDEM_MODE="ozaki2", TANDEM_LOG="error",

@@ -1,6 +1,6 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
- * on the host and on a device. Usage: client_xt [check|tiles|stages|faults|copies|threads BLOCK
- * [WORD]]
+ * on the host and on a device. Usage:
+ * client_xt [check|tiles|stages|faults|copies|in_place|threads BLOCK [WORD]]
  *
  * Without arguments, or with `check`, calls of every kind, a line each:
  *
@@ -16,7 +16,8 @@
  * line if all of them found the same. With `faults`, one of these of three functions for each
  * allocation and each launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong
  * result; with `copies` for each copy from or to the host, after a line for each call that has not
- * waited for all others.
+ * waited for all others. `in_place` has triangular products in place of B: `FUNCTION ; COUNT`, of
+ * copies of results that wrote what others had still to read.
  *
  * XT_DEVICES has the numbers of the devices, with commas between them; all without it. XT_FULL is
  * the number of a device that has no memory left. With XT_PINS cublasXt may pin memory. */
@@ -386,6 +387,19 @@ static void fail_each_copy(const routine *r)
     free_result(&want);
 }
 
+static void run_in_place(const routine *r)
+{
+    call x = large_call(r, CUBLAS_SIDE_LEFT);
+    result now;
+    int under_way;
+    x.is_in_place = true;
+    copies_begin(0);
+    REQUIRE(run(&x, PINNED, true, &now));
+    (void)copies_end(&under_way);
+    printf("cublasXt%s ; %d\n", r->name, copies_too_early());
+    free_result(&now);
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 4 };
@@ -501,6 +515,9 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "copies") == 0) {
         for (int i = 0; i < LEVEL3_ROUTINES; i++)
             if (is_for_faults(&level3_routines[i])) fail_each_copy(&level3_routines[i]);
+    } else if (strcmp(what, "in_place") == 0) {
+        for (int i = 0; i < LEVEL3_ROUTINES; i++)
+            if (level3_routines[i].kind == TRMM) run_in_place(&level3_routines[i]);
     } else {
         check_all();
     }
