@@ -100,6 +100,29 @@ TEST(captured_sums_are_ours)
     free_placed(&x);
 }
 
+/* A call of the program's own that cuBLAS refuses is left to the mode, and is nothing to the calls
+ * that follow. */
+TEST(a_refused_call_is_no_other_one)
+{
+    for (int i = 0; i < 4; i++) {
+        const product of = with_zeros(2 * i);
+        placed x = place_problem(&of);
+        names_call = true;
+        algorithm = 1;
+        is_short = i >= 2;
+        is_call_refused = i % 2 == 0;
+        test_matrix c = run_whole(&x, free_native, 0);
+        if (is_call_refused)
+            expect_equal(&of, &c, by_fp64(&of), "fp64");
+        else
+            expect_native(&of, &c);
+        matrix_free(&c);
+        free_placed(&x);
+    }
+    names_call = is_short = is_call_refused = false;
+    algorithm = 0;
+}
+
 TEST(all_is_native)
 {
     for (int which = 0; which < (test_is_brief() ? 4 : 12); which++) {
