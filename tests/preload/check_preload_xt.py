@@ -248,6 +248,15 @@ class PreloadXt(Preloaded):
                 self.assertEqual({what for _, what, _ in found}, {"copies"}, process.stdout)
                 self.assertTrue(all(int(count) > 2 for _, _, count in found), process.stdout)
 
+    def test_columns_may_be_far_apart(self):
+        plain = run("far", "32", tandem=False)
+        self.assertEqual({line.split(" ; ", 1)[1]
+                          for line in plain.stdout.splitlines()}, {"status 0 ; same"})
+        for mode in ("fp64", "ozaki2"):
+            process, calls = self.report("far", "32", TANDEM_MODE=mode)
+            self.assertEqual(process.stdout, plain.stdout)
+            self.assertEqual({call["mode"] for call in calls}, {mode})
+
     def test_no_result_is_written_over_what_a_device_has_still_to_read(self):
         for mode, more in (("ozaki2", {}), ("ozaki2", {"HOSTGPU_PEERS": "1"}), ("df", {})):
             with self.subTest(mode=mode, **more):
