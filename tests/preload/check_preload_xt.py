@@ -157,6 +157,15 @@ class PreloadXt(Preloaded):
                 self.assertIn("mode native, and cuBLAS may emulate",
                               {call["native_reason"] for call in calls})
 
+    def test_native_calls_have_times(self):
+        """Whichever device is the current one of the program, here the second."""
+        for devices in ("0", "1", "0,1"):
+            _, calls = self.report(*REAL_TILES, TANDEM_MODE="native", HOSTGPU_DEVICES="2",
+                                   XT_DEVICES=devices)
+            self.assertEqual({call["device"] for call in calls}, {int(devices[0])})
+            self.assertEqual({(call["count"], call["timed"], call["unread"])
+                              for call in calls}, {(1, 1, 0)})
+
     def test_it_can_be_left_out(self):
         process, calls = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
         self.assertEqual((process.stdout, calls), (self.plain.stdout, []))
