@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cublas_internal.h"
-#include "executor.h"
+#include "faults.h"
 #include "texts.h"
 
 bool hostgpu_check_scalar(const char *function, const char *operand, cublasPointerMode_t mode,
@@ -67,6 +67,7 @@ cublasStatus_t cublasCreate_v2(cublasHandle_t *handle)
     REQUIRE(context, CUBLAS_STATUS_NOT_INITIALIZED);
     /* As that of cuBLAS 13.10, whose work in the legacy stream ends captures that hold it up. */
     REQUIRE(cudaStreamSynchronize(cudaStreamLegacy) == cudaSuccess, CUBLAS_STATUS_INTERNAL_ERROR);
+    REQUIRE(!hostgpu_fails(HOSTGPU_FAULT_ALLOCATION), CUBLAS_STATUS_ALLOC_FAILED);
     pthread_mutex_lock(&hostgpu_handles_lock);
     *handle = take_handle();
     if (*handle) /* all properties start as 0 */

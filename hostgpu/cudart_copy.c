@@ -119,9 +119,16 @@ cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes,
 }
 HOSTGPU_ALSO(cudaMemcpyAsync, _ptsz);
 
+/* cudaDevAttrMaxPitch is the most that rows may be apart, however many there are. */
+static bool are_pitches(size_t target, size_t source)
+{
+    return target <= INT32_MAX && source <= INT32_MAX;
+}
+
 cudaError_t cudaMemcpy2D(void *target, size_t target_pitch, const void *source, size_t source_pitch,
                          size_t width, size_t height, enum cudaMemcpyKind kind)
 {
+    if (!are_pitches(target_pitch, source_pitch)) return hostgpu_record(cudaErrorInvalidPitchValue);
     return copy_at_once((copy){target, source, target_pitch, source_pitch, width, height, kind});
 }
 HOSTGPU_ALSO(cudaMemcpy2D, _ptds);
@@ -130,6 +137,7 @@ cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *sou
                               size_t source_pitch, size_t width, size_t height,
                               enum cudaMemcpyKind kind, cudaStream_t stream)
 {
+    if (!are_pitches(target_pitch, source_pitch)) return hostgpu_record(cudaErrorInvalidPitchValue);
     return copy_in_stream((copy){target, source, target_pitch, source_pitch, width, height, kind},
                           stream);
 }

@@ -12,7 +12,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
-#include "executor.h"
+#include "faults.h"
 
 /* For functions that are also called under the name that nvcc's per-thread default stream gives
  * them. */
@@ -21,11 +21,6 @@
 
 /* cudart_error.c: remembers an error as the calling thread's last one; returns it. */
 cudaError_t hostgpu_record(cudaError_t error);
-
-/* ---- faults.c ---- */
-
-/* Counts a call of the kind; true if a test wants it to fail. */
-bool hostgpu_fails(hostgpu_fault_kind kind);
 
 /* ---- fork.c ---- */
 

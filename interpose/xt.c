@@ -10,6 +10,9 @@
 #include "../lib/options/log.h"
 #include "wrap.h"
 
+/* In place of a device: the program's current one. */
+enum { PROGRAMS_OWN = -1 };
+
 /* The original function must run. */
 static bool be_native(const td_xt_call *x, const char *reason, td_call *call)
 {
@@ -43,15 +46,16 @@ static bool begin_there(const td_xt_call *x, const td_xt_selection *devices, td_
     td_capture_restore(mode);
     td_wrap_allow_cancellation(state);
     if (!reason) return false;
+    td_cuda_ok(cudaSetDevice(devices->ordinal[0]));
     td_log_capped(&said, 1, TD_LOG_INFO, "%s: %s; the call is cublasXt's (said once)",
                   td_entries[x->entry].name, reason);
     return be_native(x, reason, call);
 }
 
-/* True if the original function must run, followed by td_wrap_end; else the call is over, with
- * *status. */
+/* True if the original function must run, followed by end(), which gets *device; else the call is
+ * over, with *status. */
 static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_call *call,
-                  cublasStatus_t *status)
+                  cublasStatus_t *status, int *device)
 {
     td_xt_call known = *x;
     td_xt_selection devices;
@@ -62,10 +66,21 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
     if (!td_xt_recall(x->handle, &devices)) return be_native(&known, td_reason_devices, call);
     if (!td_cuda_ok(cudaGetDevice(&before)) || !td_cuda_ok(cudaSetDevice(devices.ordinal[0])))
         return be_native(&known, td_reason_device, call);
+    *device = devices.ordinal[0];
     td_xt_price_copies(&known, &devices);
     const bool must_run = begin_there(&known, &devices, call, status);
     td_cuda_ok(cudaSetDevice(before));
     return must_run;
+}
+
+/* With the device current that the call began with: it has the events of the call's time. */
+static void end(td_call *call, int device, bool is_done)
+{
+    int before;
+    const bool is_other = device != PROGRAMS_OWN && td_cuda_ok(cudaGetDevice(&before)) &&
+                          before != device && td_cuda_ok(cudaSetDevice(device));
+    td_wrap_end(call, is_done);
+    if (is_other) td_cuda_ok(cudaSetDevice(before));
 }
 
 #define WRAP_XT(function, handle_, alpha, beta, p_, ...)                                           \
@@ -78,10 +93,11 @@ static bool begin(const td_xt_call *x, const void *alpha, const void *beta, td_c
                           .run_original = td_xt_run_original};                                     \
     td_call call;                                                                                  \
     cublasStatus_t status = CUBLAS_STATUS_INTERNAL_ERROR;                                          \
-    if (!begin(&x, alpha, beta, &call, &status)) return status;                                    \
+    int device = PROGRAMS_OWN;                                                                     \
+    if (!begin(&x, alpha, beta, &call, &status, &device)) return status;                           \
     __typeof__(&(function)) original = TD_ORIGINAL(x.library, function);                           \
     status = original ? original(handle_, __VA_ARGS__) : CUBLAS_STATUS_NOT_INITIALIZED;            \
-    td_wrap_end(&call, status == CUBLAS_STATUS_SUCCESS);                                           \
+    end(&call, device, status == CUBLAS_STATUS_SUCCESS);                                           \
     return status
 
 #define HANDLE cublasXtHandle_t

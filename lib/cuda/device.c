@@ -24,16 +24,15 @@ typedef struct node {
 } node;
 static _Atomic(node *) devices; /* added to under the lock */
 
-/* Makes *pool if it is not there: of memory that it keeps when it is not in use, so many bytes. */
+/* Makes *pool if it is not there, and sets how many bytes it keeps when they are not in use. */
 static cudaError_t find_pool(cudaMemPool_t *pool, int ordinal, uint64_t keep)
 {
     struct cudaMemPoolProps props;
-    if (*pool) return cudaSuccess;
     memset(&props, 0, sizeof props);
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = ordinal;
-    const cudaError_t error = cudaMemPoolCreate(pool, &props);
+    const cudaError_t error = *pool ? cudaSuccess : cudaMemPoolCreate(pool, &props);
     if (error != cudaSuccess) return error;
     return cudaMemPoolSetAttribute(*pool, cudaMemPoolAttrReleaseThreshold, &keep);
 }
@@ -47,6 +46,13 @@ static cudaError_t find_graph_pool(td_device *d)
     return cudaMemPoolSetAttribute(d->graph_pool, cudaMemPoolReuseAllowInternalDependencies, &none);
 }
 
+/* Memory that an earlier try has registered in the same context stays so. */
+static bool register_memory(void *memory, size_t bytes)
+{
+    const cudaError_t error = cudaHostRegister(memory, bytes, cudaHostRegisterMapped);
+    return td_cuda_ok(error) || error == cudaErrorHostMemoryAlreadyRegistered;
+}
+
 /* td_device_map, where calls are allowed that a capture forbids. */
 static void *map_memory(void **memory, size_t bytes)
 {
@@ -58,7 +64,7 @@ static void *map_memory(void **memory, size_t bytes)
         if (!*memory) return NULL;
         memset(*memory, 0, whole);
     }
-    if (!td_cuda_ok(cudaHostRegister(*memory, bytes, cudaHostRegisterMapped)) ||
+    if (!register_memory(*memory, bytes) ||
         !td_cuda_ok(cudaHostGetDevicePointer(&mapped, *memory, 0)))
         return NULL;
     return mapped;
@@ -121,10 +127,23 @@ static size_t default_workspace(int ordinal, size_t free_bytes)
     return bytes;
 }
 
+/* Sets how large the device's workspaces may be, unless they may be larger already; where others
+ * have nearly all of its memory, that is for now. */
+static cudaError_t look_for_memory(td_device *d)
+{
+    const size_t little = 8; /* of the device's memory */
+    size_t free_bytes = 0, total_bytes = 0;
+    const cudaError_t error = cudaMemGetInfo(&free_bytes, &total_bytes);
+    if (error != cudaSuccess) return error;
+    const size_t bytes = default_workspace(d->ordinal, free_bytes);
+    if (bytes > d->workspace_bytes) d->workspace_bytes = bytes;
+    d->lacks_memory = free_bytes < total_bytes / little;
+    return cudaSuccess;
+}
+
 static cudaError_t query(td_device *d)
 {
     int value = 0;
-    size_t free_bytes = 0, total_bytes = 0;
     cudaError_t error = cudaDeviceGetAttribute(&value, cudaDevAttrMemoryPoolsSupported, d->ordinal);
     if (error == cudaSuccess && !value) error = cudaErrorNotSupported;
     if (error == cudaSuccess)
@@ -134,9 +153,7 @@ static cudaError_t query(td_device *d)
         error =
             cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerMultiprocessor, d->ordinal);
     d->shared_per_multiprocessor = (size_t)value;
-    if (error == cudaSuccess) error = cudaMemGetInfo(&free_bytes, &total_bytes);
-    if (error == cudaSuccess) d->workspace_bytes = default_workspace(d->ordinal, free_bytes);
-    return error;
+    return error == cudaSuccess ? look_for_memory(d) : error;
 }
 
 bool td_device_name(int ordinal, td_device_text *name)
@@ -169,7 +186,6 @@ static void say_what_is_compiled(int ordinal)
 static cudaError_t set_up(td_device *d)
 {
     const td_capture_mode mode = td_capture_allow();
-    say_what_is_compiled(d->ordinal);
     cudaError_t error = d->ordinal < TD_MAX_DEVICES ? query(d) : cudaErrorInvalidDevice;
     if (error == cudaSuccess) error = find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes);
     if (error == cudaSuccess) d->pool = pools[d->ordinal];
@@ -178,20 +194,63 @@ static cudaError_t set_up(td_device *d)
     return error;
 }
 
-/* Under the lock, as the next two. The context is another than the one that the device was made
- * for. */
+static void say_refusal(const td_device *d, cudaError_t error)
+{
+    static atomic_uint said;
+    if (error == cudaErrorMemoryAllocation)
+        td_log_capped(&said, 1, TD_LOG_WARN,
+                      "device %d lacks memory for Tandem's kernels; until it has some, products "
+                      "stay native (said once)",
+                      d->ordinal);
+    else
+        td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
+               d->ordinal, cudaGetErrorString(error));
+}
+
+/* Under the lock, as the next four. Sets *is_refused last: others look at it without the lock. */
+static void try_to_set_up(td_device *d)
+{
+    const cudaError_t error = set_up(d);
+    if (error == cudaErrorMemoryAllocation) d->lacks_memory = true;
+    if (!td_cuda_ok(error)) say_refusal(d, error);
+    d->is_refused = error != cudaSuccess;
+}
+
+/* The context is another than the one that the device was made for. */
 static void begin_life(td_device *d, unsigned life)
 {
     d->ordinal = d->context->ordinal;
     d->graph_stream = NULL;
     d->mapped_lines = NULL;
+    d->workspace_bytes = 0;
+    d->lacks_memory = false;
+    d->uses = 0;
     atomic_store(&d->loaded, 0);
-    const cudaError_t error = set_up(d);
-    d->is_refused = !td_cuda_ok(error);
-    if (d->is_refused)
-        td_log(TD_LOG_WARN, "device %d cannot run Tandem's kernels (%s); its products stay native",
-               d->ordinal, cudaGetErrorString(error));
+    say_what_is_compiled(d->ordinal);
+    try_to_set_up(d);
     atomic_store(&d->life, life); /* last: others look at it without the lock */
+}
+
+/* There may be memory now. */
+static void try_again(td_device *d)
+{
+    if (d->is_refused) {
+        try_to_set_up(d);
+        return;
+    }
+    const td_capture_mode mode = td_capture_allow();
+    if (td_cuda_ok(look_for_memory(d)))
+        td_cuda_ok(find_pool(&pools[d->ordinal], d->ordinal, d->workspace_bytes));
+    td_capture_restore(mode);
+}
+
+/* Without the lock: a device that lacks memory is looked at again at its 1st, 2nd, 4th, 8th ... use
+ * from then on, so that it costs little where none comes. */
+static bool is_to_be_tried(td_device *d)
+{
+    if (!atomic_load_explicit(&d->lacks_memory, memory_order_relaxed)) return false;
+    const unsigned uses = atomic_fetch_add_explicit(&d->uses, 1, memory_order_relaxed) + 1;
+    return (uses & (uses - 1)) == 0;
 }
 
 static td_device *find(const td_context *context)
@@ -217,11 +276,14 @@ td_device *td_device_current(void)
     if (!context) return NULL;
     const unsigned life = atomic_load(&context->life);
     td_device *d = find(context);
-    if (!d || atomic_load(&d->life) != life) {
+    if (!d || atomic_load(&d->life) != life || is_to_be_tried(d)) {
         pthread_mutex_lock(&td_devices_lock);
         d = find(context);
         if (!d) d = add(context);
-        if (d && atomic_load(&d->life) != life) begin_life(d, life);
+        if (d && atomic_load(&d->life) != life)
+            begin_life(d, life);
+        else if (d && d->lacks_memory)
+            try_again(d);
         pthread_mutex_unlock(&td_devices_lock);
     }
     return d && !d->is_refused ? d : NULL;

@@ -33,14 +33,18 @@ enum { TD_MOST_LOADERS = 32 };
 
 typedef struct td_device {
     td_context *context;
-    atomic_uint life; /* of the context, that all of this belongs to */
-    bool is_refused;  /* it cannot run kernels */
+    atomic_uint life;         /* of the context, that all of this belongs to */
+    atomic_bool is_refused;   /* it cannot run kernels, or not yet */
+    atomic_bool lacks_memory; /* it may run them, or have a larger workspace, once there is some */
+    atomic_uint uses;         /* since then */
     int ordinal;
     int multiprocessors;
     size_t shared_per_multiprocessor; /* bytes */
-    size_t workspace_bytes;   /* a rank's share of a quarter of what the first call found free */
-    cudaMemPool_t pool;       /* the GPU's, which no reset touches */
-    struct td_cublas *cublas; /* of ../engines/ozaki/cublas.c */
+    /* a rank's share of a quarter of what the first call found free, or of the most that later ones
+     * did where that was little */
+    _Atomic size_t workspace_bytes;
+    cudaMemPool_t pool;               /* the GPU's, which no reset touches */
+    struct td_cublas *cublas;         /* of ../engines/ozaki/cublas.c */
     struct td_branches *branches;     /* of ../engines/ozaki/branch.c */
     struct td_aheads *aheads;         /* of ../engines/factor/ahead.c */
     _Atomic(struct td_sites *) sites; /* of ../call/adaptive.c */

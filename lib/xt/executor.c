@@ -8,6 +8,7 @@
 
 #include "../../kernels/view/target.h"
 #include "../call/process.h"
+#include "../routine/real.h"
 #include "../routine/sizes.h"
 #include "parallel.h"
 #include "worker.h"
@@ -33,6 +34,23 @@ typedef struct {
 
 static td_tile tile_at(const plan *of, int64_t i) { return td_tile_at(&of->whole, of->size, i); }
 
+/* True if each device copies all factors from the host, and a result is written over one of them: a
+ * triangular product in place. */
+static bool is_over_factors(const plan *of)
+{
+    const td_product *p = &of->whole.product;
+    return !of->whole.is_solve && of->whole.sees_whole && !of->shares && of->count > 1 &&
+           (td_is_in_place(p, 0) || td_is_in_place(p, 1));
+}
+
+/* Waits until the worker's device has read what it makes tiles of, before results of others are
+ * written there. NULL, or a reason. */
+static const char *wait_for_factors(const plan *of)
+{
+    if (!is_over_factors(of) || td_cuda_ok(cudaStreamSynchronize(NULL))) return NULL;
+    return td_reason_operand;
+}
+
 /* The first tile of a worker: nothing of the result has been written yet. */
 static void start_first(void *all, int i)
 {
@@ -44,6 +62,7 @@ static void start_first(void *all, int i)
     const bool has_factors =
         !of->shares || td_xt_gather_shares(w, &of->job, &tile, of->workers, i, of->count);
     w->reason = has_factors ? td_xt_start(w, &of->job, &tile, 0) : td_reason_operand;
+    if (!w->reason) w->reason = wait_for_factors(of);
 }
 
 static void fetch_share(void *all, int i)

@@ -109,22 +109,48 @@ static columns share_of(const td_tile_part *part, int share, int shares)
                      columns_before(part, (double)(share + 1) / shares)};
 }
 
+/* Pieces of memory, so many bytes apart. */
+typedef struct {
+    char *first;
+    size_t step;
+} pieces;
+
+/* Enqueues copies of pieces of so many bytes. Those that are further apart than CUDA takes are
+ * copied one by one: there are few, as each is in 2^31 bytes of its own. */
+static bool copy_pieces(pieces to, pieces from, size_t bytes, int64_t count, cudaStream_t stream)
+{
+    const size_t furthest = INT32_MAX; /* cudaDevAttrMaxPitch */
+    bool is_good = true;
+    if (to.step <= furthest && from.step <= furthest)
+        return td_cuda_ok(cudaMemcpy2DAsync(to.first, to.step, from.first, from.step, bytes,
+                                            (size_t)count, cudaMemcpyDefault, stream));
+    for (size_t i = 0; i < (size_t)count && is_good; i++)
+        is_good = td_cuda_ok(cudaMemcpyAsync(to.first + i * to.step, from.first + i * from.step,
+                                             bytes, cudaMemcpyDefault, stream));
+    return is_good;
+}
+
+/* Those that begin with elements of a matrix, from one on, so many elements apart. */
+static pieces pieces_of(const td_matrix *x, int64_t row, int64_t column, int64_t step,
+                        int64_t element_bytes)
+{
+    return (pieces){(char *)x->data + (row + column * x->ld) * element_bytes,
+                    (size_t)(step * element_bytes)};
+}
+
 /* Enqueues a copy of some rows of some columns, which begin at the first of each. */
 static bool copy_block(const td_matrix *to, const td_matrix *from, int64_t row, int64_t rows,
                        columns of, int64_t element_bytes, cudaStream_t stream)
 {
-    const size_t element = (size_t)element_bytes;
-    char *const target = (char *)to->data + (row + of.first * to->ld) * element_bytes;
-    const char *const source =
-        (const char *)from->data + (row + of.first * from->ld) * element_bytes;
-    if (rows == 0 || of.end == of.first) return true;
+    const pieces target = pieces_of(to, row, of.first, to->ld, element_bytes),
+                 source = pieces_of(from, row, of.first, from->ld, element_bytes);
+    const size_t bytes = (size_t)(rows * element_bytes);
+    const int64_t count = of.end - of.first;
+    if (rows == 0 || count == 0) return true;
     if (rows == to->ld && rows == from->ld)
-        return td_cuda_ok(cudaMemcpyAsync(target, source,
-                                          (size_t)rows * (size_t)(of.end - of.first) * element,
+        return td_cuda_ok(cudaMemcpyAsync(target.first, source.first, bytes * (size_t)count,
                                           cudaMemcpyDefault, stream));
-    return td_cuda_ok(cudaMemcpy2DAsync(target, (size_t)to->ld * element, source,
-                                        (size_t)from->ld * element, (size_t)rows * element,
-                                        (size_t)(of.end - of.first), cudaMemcpyDefault, stream));
+    return copy_pieces(target, source, bytes, count, stream);
 }
 
 /* Enqueues a copy of the diagonal that is d below or above a triangle's own, of some columns. */
@@ -136,13 +162,10 @@ static bool copy_diagonal(const td_matrix *to, const td_matrix *from, td_region_
     const int64_t first = is_lower ? of.first : td_larger(of.first, d),
                   end = is_lower ? td_smaller(of.end, rows - d) : of.end,
                   row = is_lower ? first + d : first - d;
-    const size_t element = (size_t)element_bytes;
     if (first >= end) return true;
-    return td_cuda_ok(cudaMemcpy2DAsync(
-        (char *)to->data + (row + first * to->ld) * element_bytes, (size_t)(to->ld + 1) * element,
-        (const char *)from->data + (row + first * from->ld) * element_bytes,
-        (size_t)(from->ld + 1) * element, element, (size_t)(end - first), cudaMemcpyDefault,
-        stream));
+    return copy_pieces(pieces_of(to, row, first, to->ld + 1, element_bytes),
+                       pieces_of(from, row, first, from->ld + 1, element_bytes),
+                       (size_t)element_bytes, end - first, stream);
 }
 
 /* Squares on a triangle's diagonal whose triangles are copied by diagonals of the whole. */

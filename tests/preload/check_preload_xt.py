@@ -157,6 +157,15 @@ class PreloadXt(Preloaded):
                 self.assertIn("mode native, and cuBLAS may emulate",
                               {call["native_reason"] for call in calls})
 
+    def test_native_calls_have_times(self):
+        """Whichever device is the current one of the program, here the second."""
+        for devices in ("0", "1", "0,1"):
+            _, calls = self.report(*REAL_TILES, TANDEM_MODE="native", HOSTGPU_DEVICES="2",
+                                   XT_DEVICES=devices)
+            self.assertEqual({call["device"] for call in calls}, {int(devices[0])})
+            self.assertEqual({(call["count"], call["timed"], call["unread"])
+                              for call in calls}, {(1, 1, 0)})
+
     def test_it_can_be_left_out(self):
         process, calls = self.report(TANDEM_MODE="df", TANDEM_ENTRY="lt,lu")
         self.assertEqual((process.stdout, calls), (self.plain.stdout, []))
@@ -247,6 +256,23 @@ class PreloadXt(Preloaded):
                 found = [line.split(" ; ") for line in process.stdout.splitlines()]
                 self.assertEqual({what for _, what, _ in found}, {"copies"}, process.stdout)
                 self.assertTrue(all(int(count) > 2 for _, _, count in found), process.stdout)
+
+    def test_columns_may_be_far_apart(self):
+        plain = run("far", "32", tandem=False)
+        self.assertEqual({line.split(" ; ", 1)[1]
+                          for line in plain.stdout.splitlines()}, {"status 0 ; same"})
+        for mode in ("fp64", "ozaki2"):
+            process, calls = self.report("far", "32", TANDEM_MODE=mode)
+            self.assertEqual(process.stdout, plain.stdout)
+            self.assertEqual({call["mode"] for call in calls}, {mode})
+
+    def test_no_result_is_written_over_what_a_device_has_still_to_read(self):
+        for mode, more in (("ozaki2", {}), ("ozaki2", {"HOSTGPU_PEERS": "1"}), ("df", {})):
+            with self.subTest(mode=mode, **more):
+                process, calls = self.report("in_place", "32", TANDEM_MODE=mode,
+                                             HOSTGPU_DEVICES="2", **more)
+                self.assertEqual(process.stdout, "cublasXtDtrmm ; 0\ncublasXtZtrmm ; 0\n")
+                self.assertEqual({call["device"] for call in calls}, {0, 1})
 
     @unittest.skipUnless("TEST_EVERYTHING" in os.environ, "takes minutes")
     def test_a_tile_that_shares_factors_fails_and_is_done_otherwise(self):

@@ -1,6 +1,6 @@
 /* client_xt.c - a program that knows nothing of Tandem: cublasXt's level 3 routines, for matrices
- * on the host and on a device. Usage: client_xt [check|tiles|stages|faults|copies|threads BLOCK
- * [WORD]]
+ * on the host and on a device. Usage:
+ * client_xt [check|tiles|stages|faults|copies|in_place|far|threads BLOCK [WORD]]
  *
  * Without arguments, or with `check`, calls of every kind, a line each:
  *
@@ -16,7 +16,10 @@
  * line if all of them found the same. With `faults`, one of these of three functions for each
  * allocation and each launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong
  * result; with `copies` for each copy from or to the host, after a line for each call that has not
- * waited for all others.
+ * waited for all others. `in_place` has triangular products in place of B: `FUNCTION ; COUNT`, of
+ * copies of results that wrote what others had still to read. `far` has matrices on the host whose
+ * columns are more than 2^31 bytes apart: `FUNCTION ; status N ; same`, if they become what they do
+ * where columns follow one another.
  *
  * XT_DEVICES has the numbers of the devices, with commas between them; all without it. XT_FULL is
  * the number of a device that has no memory left. With XT_PINS cublasXt may pin memory. */
@@ -29,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../support/hash.h"
 #include "require.h"
@@ -386,6 +390,69 @@ static void fail_each_copy(const routine *r)
     free_result(&want);
 }
 
+static void run_in_place(const routine *r)
+{
+    call x = large_call(r, CUBLAS_SIDE_LEFT);
+    result now;
+    int under_way;
+    x.is_in_place = true;
+    copies_begin(0);
+    REQUIRE(run(&x, PINNED, true, &now));
+    (void)copies_end(&under_way);
+    printf("cublasXt%s ; %d\n", r->name, copies_too_early());
+    free_result(&now);
+}
+
+/* ---- columns that are far apart ---- */
+
+enum { FAR_SIDE = 40, FAR_COLUMNS = 3, FAR_LD = (1 << 28) + 8 };
+
+/* Address space alone, of which a few pages are used. */
+static double *map_far(void)
+{
+    const size_t bytes = sizeof(double) * ((FAR_COLUMNS - 1) * (size_t)FAR_LD + FAR_SIDE);
+    void *far = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    REQUIRE(far == MAP_FAILED);
+    return far;
+}
+
+/* The call's result where columns are so far apart. */
+static cublasStatus_t run_far(int which, const double *a, double *b, double *c, size_t ld)
+{
+    const double one = 1.0, zero = 0.0;
+    for (size_t j = 0; j < FAR_COLUMNS; j++)
+        for (size_t i = 0; i < FAR_SIDE; i++) b[i + j * ld] = sin((double)(i + FAR_SIDE * j + 1));
+    if (which == 0)
+        return cublasXtDgemm(xt, CUBLAS_OP_N, CUBLAS_OP_N, FAR_SIDE, FAR_COLUMNS, FAR_SIDE, &one, a,
+                             FAR_SIDE, a, FAR_SIDE, &zero, c, ld);
+    if (which == 1)
+        return cublasXtDsyrk(xt, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, FAR_COLUMNS, FAR_SIDE, &one,
+                             b, ld, &zero, c, ld);
+    return cublasXtDtrsm(xt, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N,
+                         CUBLAS_DIAG_NON_UNIT, FAR_SIDE, FAR_COLUMNS, &one, a, FAR_SIDE, b, ld);
+}
+
+static void compare_far(void)
+{
+    static const char *const names[] = {"Dgemm", "Dsyrk", "Dtrsm"};
+    static double a[FAR_SIDE * FAR_SIDE], near[2][FAR_SIDE * FAR_COLUMNS];
+    double *const far[2] = {map_far(), map_far()};
+    for (int i = 0; i < FAR_SIDE * FAR_SIDE; i++)
+        a[i] = i % (FAR_SIDE + 1) == 0 ? 2.0 : 0.01 * cos(i);
+    for (int which = 0; which < 3; which++) {
+        const cublasStatus_t status = run_far(which, a, far[0], far[1], FAR_LD);
+        bool is_same = true;
+        REQUIRE(run_far(which, a, near[0], near[1], FAR_SIDE));
+        for (size_t i = 0; i < 2; i++)
+            for (size_t j = 0; j < FAR_COLUMNS; j++)
+                is_same &= memcmp(&near[i][j * FAR_SIDE], far[i] + j * FAR_LD,
+                                  FAR_SIDE * sizeof **far) == 0;
+        printf("cublasXt%s ; status %d ; %s\n", names[which], (int)status,
+               is_same ? "same" : "wrong");
+    }
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 4 };
@@ -501,6 +568,11 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "copies") == 0) {
         for (int i = 0; i < LEVEL3_ROUTINES; i++)
             if (is_for_faults(&level3_routines[i])) fail_each_copy(&level3_routines[i]);
+    } else if (strcmp(what, "far") == 0) {
+        compare_far();
+    } else if (strcmp(what, "in_place") == 0) {
+        for (int i = 0; i < LEVEL3_ROUTINES; i++)
+            if (level3_routines[i].kind == TRMM) run_in_place(&level3_routines[i]);
     } else {
         check_all();
     }

@@ -12,7 +12,7 @@
 /* This program's functions come before the runtime's. */
 #define REAL(function) ((__typeof__(&(function)))dlsym(RTLD_NEXT, #function))
 
-enum { RANGES = 3, STREAMS = 64, EVENTS = 4096 };
+enum { RANGES = 3, STREAMS = 64, EVENTS = 4096, READS = 4096 };
 
 static struct {
     const char *start;
@@ -32,10 +32,17 @@ typedef struct {
     int behind[STREAMS];
 } event;
 
+/* Bytes of watched memory that copy number `copy` of a stream reads. */
+typedef struct {
+    const char *start, *end;
+    int stream, copy;
+} reading;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static stream streams[STREAMS];
 static event events[EVENTS];
-static int stream_count, event_count, counted, number_failing;
+static reading reads[READS];
+static int stream_count, event_count, read_count, counted, number_failing, too_early;
 static bool is_counting;
 
 /* ---- under the lock ---- */
@@ -75,8 +82,27 @@ static bool is_watched(const void *address)
     return false;
 }
 
-/* False if this copy fails. */
-static bool count_copy(const void *to, const void *from, cudaStream_t handle)
+static void note_reading(const char *from, size_t bytes, int by)
+{
+    REQUIRE(read_count == READS);
+    reads[read_count++] = (reading){from, from + bytes, by, streams[by].copies};
+}
+
+/* True if bytes are written that an earlier copy may read later. */
+static bool is_too_early(const char *to, size_t bytes, int by)
+{
+    for (int i = 0; i < read_count; i++) {
+        const reading *r = &reads[i];
+        if (r->start < to + bytes && to < r->end && r->copy > streams[by].behind[r->stream] &&
+            r->copy > streams[r->stream].done)
+            return true;
+    }
+    return false;
+}
+
+/* A copy of so many bytes from the first to the last one. False if it fails. */
+static bool count_copy(const void *to, size_t bytes_to, const void *from, size_t bytes_from,
+                       cudaStream_t handle)
 {
     bool is_good = true;
     pthread_mutex_lock(&lock);
@@ -84,6 +110,8 @@ static bool count_copy(const void *to, const void *from, cudaStream_t handle)
         const int i = number_of(handle);
         is_good = ++counted != number_failing;
         if (is_good) streams[i].behind[i] = ++streams[i].copies;
+        if (is_good && is_watched(from)) note_reading(from, bytes_from, i);
+        if (is_good && is_watched(to)) too_early += is_too_early(to, bytes_to, i);
     }
     pthread_mutex_unlock(&lock);
     return is_good;
@@ -94,15 +122,18 @@ static bool count_copy(const void *to, const void *from, cudaStream_t handle)
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    return count_copy(dst, src, stream) ? REAL(cudaMemcpyAsync)(dst, src, count, kind, stream)
-                                        : cudaErrorUnknown;
+    return count_copy(dst, count, src, count, stream)
+               ? REAL(cudaMemcpyAsync)(dst, src, count, kind, stream)
+               : cudaErrorUnknown;
 }
 
 cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
                               size_t width, size_t height, enum cudaMemcpyKind kind,
                               cudaStream_t stream)
 {
-    return count_copy(dst, src, stream)
+    const size_t behind_first = height > 0 ? height - 1 : 0;
+    return count_copy(dst, behind_first * dpitch + width, src, behind_first * spitch + width,
+                      stream)
                ? REAL(cudaMemcpy2DAsync)(dst, dpitch, src, spitch, width, height, kind, stream)
                : cudaErrorUnknown;
 }
@@ -149,7 +180,7 @@ void copies_watch(const void *start, size_t bytes)
 void copies_begin(int failing)
 {
     pthread_mutex_lock(&lock);
-    range_count = stream_count = event_count = counted = 0;
+    range_count = stream_count = event_count = read_count = counted = too_early = 0;
     number_failing = failing;
     is_counting = true;
     pthread_mutex_unlock(&lock);
@@ -164,3 +195,5 @@ int copies_end(int *under_way)
     pthread_mutex_unlock(&lock);
     return counted;
 }
+
+int copies_too_early(void) { return too_early; }

@@ -160,6 +160,10 @@ static cudaError_t add_question(cudaStream_t capture, const work *w, cudaGraph_t
     return end(capture, td_condition_run(condition, w->call->condition, capture));
 }
 
+/* What the caller's functions leave out of a graph, a mode's kernels or the program's own call, is
+ * no fault of CUDA's: other calls may have graphs. */
+static const cudaError_t is_left_out = cudaErrorMemoryAllocation;
+
 static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t body)
 {
     td_problem p = *w->call->p;
@@ -169,7 +173,7 @@ static cudaError_t add_product(cudaStream_t capture, const work *w, cudaGraph_t 
     const bool done =
         p.enqueue ? p.enqueue(p.enqueued, capture)
                   : td_cublas_run(w->device, &p, w->call->workspace, w->call->workspace_bytes);
-    return end(capture, done ? cudaSuccess : cudaErrorUnknown);
+    return end(capture, done ? cudaSuccess : p.enqueue ? is_left_out : cudaErrorUnknown);
 }
 
 /* Where a stream's capture is: its graph, and what the next node comes after. */
@@ -211,9 +215,6 @@ static cudaError_t add_inner(branches *b, const work *w, cudaStream_t outer)
     return error == cudaSuccess ? of_body : error;
 }
 
-/* What the caller's function left out of a graph is no fault of CUDA's. */
-static const cudaError_t body_is_left_out = cudaErrorMemoryAllocation;
-
 /* nodes: what the body has then. */
 static cudaError_t add_otherwise(branches *b, work *w, cudaGraph_t body, size_t *nodes)
 {
@@ -225,7 +226,7 @@ static cudaError_t add_otherwise(branches *b, work *w, cudaGraph_t body, size_t 
     const bool done = w->call->otherwise(w->call->of, capture);
     entered = NULL;
     td_detour_leave();
-    const cudaError_t ended = end(capture, done ? cudaSuccess : body_is_left_out);
+    const cudaError_t ended = end(capture, done ? cudaSuccess : is_left_out);
     return ended == cudaSuccess ? cudaGraphGetNodes(body, NULL, nodes) : ended;
 }
 
@@ -417,7 +418,7 @@ static bool launch_either(branches *b, work *w)
     if (w->call->is_awaited && !was_made(b, w->call)) return false;
     const cudaError_t error = run(b, w);
     const bool done = td_cuda_ok(error);
-    if (done || error == body_is_left_out) return done;
+    if (done || error == is_left_out) return done;
     b->is_other_body_refused = true;
     TD_LOG_ONCE(TD_LOG_INFO,
                 "no condition with two bodies (%s); a mode's kernels end at once where cuBLAS "
@@ -430,13 +431,14 @@ static bool launch_alone(branches *b, work *w)
 {
     const cudaError_t error = is_ready(b, w->device) ? run(b, w) : cudaErrorNotSupported;
     const bool done = td_cuda_ok(error);
-    if (!done && !b->is_refused)
+    if (done || error == is_left_out) return done;
+    if (!b->is_refused)
         TD_LOG_ONCE(TD_LOG_INFO,
                     "no graph with a condition (%s); where data ask for binary64, Tandem's own "
                     "sums are taken",
                     cudaGetErrorName(error));
-    b->is_refused |= !done;
-    return done;
+    b->is_refused = true;
+    return false;
 }
 
 /* Launches the body with the mode's kernels, without a condition. */
@@ -448,7 +450,7 @@ static bool launch_body(branches *b, work *w)
     if (!was_made_twice(b, w->call)) return false;
     const cudaError_t error = run(b, w);
     const bool done = td_cuda_ok(error);
-    b->is_alone_refused = !done && error != body_is_left_out;
+    b->is_alone_refused = !done && error != is_left_out;
     if (b->is_alone_refused)
         TD_LOG_ONCE(TD_LOG_INFO, "no graph of a mode's kernels (%s); they are launched one by one",
                     cudaGetErrorName(error));
@@ -487,9 +489,10 @@ static bool run_captured(const work *w)
         is_ready(b, w->device) ? add_inner(b, w, w->call->p->stream) : cudaErrorNotSupported;
     const bool done = td_cuda_ok(error);
     td_capture_restore(mode);
-    b->is_captured_refused |= !done;
+    const bool is_refused = !done && error != is_left_out;
+    b->is_captured_refused |= is_refused;
     pthread_mutex_unlock(&b->lock);
-    if (!done)
+    if (is_refused)
         TD_LOG_ONCE(TD_LOG_INFO,
                     "no condition in a captured graph (%s); where data ask for binary64, Tandem's "
                     "own sums are taken",
@@ -504,9 +507,9 @@ bool td_branch_run(td_device *device, const td_problem *p, const td_condition *c
         .p = p, .condition = condition, .workspace = workspace, .workspace_bytes = workspace_bytes};
     const work w = {.device = device, .call = &call};
     if (entered) {
-        const bool done = td_cuda_ok(add_inner(entered, &w, entered->capture));
-        entered->is_inner_refused |= !done;
-        return done;
+        const cudaError_t error = add_inner(entered, &w, entered->capture);
+        entered->is_inner_refused |= error != cudaSuccess && error != is_left_out;
+        return td_cuda_ok(error);
     }
     return td_stream_is_capturing(p->stream) ? run_captured(&w)
                                              : td_branch_run_either(device, &call);

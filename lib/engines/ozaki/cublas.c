@@ -16,7 +16,8 @@ typedef struct td_cublas {
     unsigned forks;        /* of the process that made it */
     unsigned life;         /* of the device's context, that the handle belongs to and ends with */
     cublasHandle_t handle; /* as it was made: scalars on the host */
-    bool is_refused;
+    unsigned asked;        /* for a handle that is not there */
+    bool is_refused;       /* there is no cuBLAS */
 } context;
 
 typedef struct {
@@ -57,10 +58,19 @@ static void create_handle(context *c, const functions *f)
     leave(mode);
     if (status == CUBLAS_STATUS_SUCCESS) return;
     c->handle = NULL;
-    c->is_refused = true;
     (void)td_cuda_ok(cudaGetLastError());
-    TD_LOG_ONCE(TD_LOG_WARN, "cuBLAS makes no handle (status %d); products that need it run native",
+    TD_LOG_ONCE(TD_LOG_WARN,
+                "cuBLAS makes no handle (status %d); until it does, products that need it run "
+                "native",
                 (int)status);
+}
+
+/* What cuBLAS cannot make now, as where memory is short, it is asked for again at the 2nd, 4th, 8th
+ * ... time that there is need of it. */
+static bool is_due(context *c)
+{
+    const unsigned asked = ++c->asked;
+    return (asked & (asked - 1)) == 0;
 }
 
 /* Under the lock. While a capture holds up the legacy stream no handle is made: cuBLAS 13.10 works
@@ -74,7 +84,7 @@ static bool is_ready(context *c, functions *f)
                                  "that need it run native");
         return false;
     }
-    if (!c->handle && !td_stream_is_capturing(cudaStreamLegacy)) create_handle(c, f);
+    if (!c->handle && !td_stream_is_capturing(cudaStreamLegacy) && is_due(c)) create_handle(c, f);
     return c->handle != NULL;
 }
 
@@ -111,6 +121,7 @@ static context *lock_context(td_device *device)
     if (c->life != life) {
         c->life = life;
         c->handle = NULL;
+        c->asked = 0;
         c->is_refused = false;
     }
     return c;

@@ -231,10 +231,15 @@ static td_run_status run_probed(product *r)
     return run_mode(r);
 }
 
-/* An error that the program has not asked for yet stays as it is: then nobody knows. */
+/* An error that the program has not asked for yet stays as it is: then nobody knows. Captures of
+ * other streams forbid to ask. */
 static bool has_no_work(cudaStream_t stream)
 {
-    return cudaPeekAtLastError() == cudaSuccess && td_cuda_ok(cudaStreamQuery(stream));
+    if (cudaPeekAtLastError() != cudaSuccess) return false;
+    const td_capture_mode mode = td_capture_allow();
+    const bool has_none = td_cuda_ok(cudaStreamQuery(stream));
+    td_capture_restore(mode);
+    return has_none;
 }
 
 td_run_status td_probe_and_run(const td_engine *engine, const td_product *p, td_parameter parameter,

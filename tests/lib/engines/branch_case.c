@@ -5,7 +5,7 @@
 #include "tests/kernels/support/device.h"
 #include "tests/support/test.h"
 
-bool names_call, is_short, branches_in_graph;
+bool names_call, is_short, branches_in_graph, is_call_refused;
 uint64_t algorithm;
 
 placed place_problem(const product *of)
@@ -31,7 +31,8 @@ static bool enqueue_call(const void *call, cudaStream_t stream)
     td_problem p = *(const td_problem *)call;
     if (!workspace) CHECK_CUDA(cudaMalloc(&workspace, TD_CUBLAS_WORKSPACE));
     p.stream = stream;
-    return td_cublas_run(td_device_current(), &p, workspace, TD_CUBLAS_WORKSPACE);
+    return !is_call_refused &&
+           td_cublas_run(td_device_current(), &p, workspace, TD_CUBLAS_WORKSPACE);
 }
 
 td_run_status run_priced(const td_product *call, td_prices prices, size_t limit,

@@ -33,6 +33,9 @@ enum { TIMES_MADE = 4 };
 /* What the program says that its own call depends on, which then makes C; 0: it has none. */
 extern uint64_t algorithm;
 
+/* cuBLAS refuses the program's own call. */
+extern bool is_call_refused;
+
 /* Runs a product by ozaki2 at these prices, in so many bytes of workspace; 0: all. */
 td_run_status run_priced(const td_product *call, td_prices prices, size_t limit,
                          td_counters *counters);

@@ -100,6 +100,58 @@ TEST(captured_sums_are_ours)
     free_placed(&x);
 }
 
+/* The thread may capture another stream meanwhile, and another thread any: neither capture ends. */
+TEST(captures_of_other_streams_go_on)
+{
+    static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal,
+                                                       cudaStreamCaptureModeThreadLocal};
+    for (int i = 0; i < 4; i++) {
+        const product of = with_zeros(2);
+        placed x = place_problem(&of);
+        cudaGraph_t graph = NULL;
+        cudaStream_t captured, stream;
+        CHECK_CUDA(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking));
+        CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        x.call.stream = stream;
+        is_short = i >= 2;
+        CHECK_CUDA(cudaStreamBeginCapture(captured, modes[i % 2]));
+        CHECK(run_priced(&x.call, free_native, 0, NULL) == TD_RUN_DONE, "refused");
+        CHECK_CUDA(cudaStreamEndCapture(captured, &graph));
+        CHECK_CUDA(cudaGraphDestroy(graph));
+        CHECK_CUDA(cudaStreamSynchronize(stream));
+        test_matrix c = checked_result(&x.p, x.c);
+        expect_sums(&of, &c);
+        matrix_free(&c);
+        CHECK_CUDA(cudaStreamDestroy(stream));
+        CHECK_CUDA(cudaStreamDestroy(captured));
+        free_placed(&x);
+    }
+    is_short = false;
+}
+
+/* A call of the program's own that cuBLAS refuses is left to the mode, and is nothing to the calls
+ * that follow. */
+TEST(a_refused_call_is_no_other_one)
+{
+    for (int i = 0; i < 4; i++) {
+        const product of = with_zeros(2 * i);
+        placed x = place_problem(&of);
+        names_call = true;
+        algorithm = 1;
+        is_short = i >= 2;
+        is_call_refused = i % 2 == 0;
+        test_matrix c = run_whole(&x, free_native, 0);
+        if (is_call_refused)
+            expect_equal(&of, &c, by_fp64(&of), "fp64");
+        else
+            expect_native(&of, &c);
+        matrix_free(&c);
+        free_placed(&x);
+    }
+    names_call = is_short = is_call_refused = false;
+    algorithm = 0;
+}
+
 TEST(all_is_native)
 {
     for (int which = 0; which < (test_is_brief() ? 4 : 12); which++) {
