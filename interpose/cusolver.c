@@ -155,6 +155,16 @@ static bool is_taken(td_entry entry, const td_problem *p)
                                !is_brought(bufferOnHost, workspaceInBytesOnHost, on_host));        \
     }
 
+/* Has the parameters of a function without a workspace looked at by `other`_bufferSize, which has
+ * the same: those that are none any more are for cuSOLVER to refuse. */
+#define ASK_FOR_NOTHING(function, other, ...)                                                      \
+    if (params && is_taken(TD_ENTRY_##function, &p)) {                                             \
+        __typeof__(&(other##_bufferSize)) ask = TD_ORIGINAL(a.library, other##_bufferSize);        \
+        size_t on_device = 0, on_host = 0;                                                         \
+        a.is_refused = ask && ask(handle, params, __VA_ARGS__, &on_device, &on_host) !=            \
+                                  CUSOLVER_STATUS_SUCCESS;                                         \
+    }
+
 /* Runs the original function with these arguments: `status` is what it returns. */
 #define RUN_ORIGINAL(function, ...)                                                                \
     __typeof__(&(function)) original = TD_ORIGINAL(a.library, function);                           \
@@ -178,8 +188,8 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                     : TD_TYPE_COUNT;
 }
 
-/* The body of a wrapper of a function with types among its arguments, which asks for its workspace,
- * if it has one, by ASK. Calls with other types are cuSOLVER's, and not counted. */
+/* The body of a wrapper of a function with types among its arguments, which asks cuSOLVER about its
+ * workspace, or its parameters, by ASK. Calls with other types are cuSOLVER's, and not counted. */
 #define WRAP_TYPED(function, ASK, ...)                                                             \
     if (p.type == TD_TYPE_COUNT) {                                                                 \
         RUN_ORIGINAL(function, params, __VA_ARGS__);                                               \
@@ -273,7 +283,10 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         DESCRIBE(function, params, TD_LU_SOLVE, type_of(dataTypeA, dataTypeB),                     \
                  .op_a = (td_op)trans, RIGHT_SIDES, .pivots = (void *)ipiv,                        \
                  .has_wide_pivots = true, .info = info)                                            \
-        WRAP_TYPED(function, , trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb, info);  \
+        WRAP_TYPED(                                                                                \
+            function,                                                                              \
+            ASK_FOR_NOTHING(function, cusolverDnXgetrf, n, n, dataTypeA, A, lda, dataTypeA),       \
+            trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb, info);                     \
     }
 
 #define DEFINE_SOLVE_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)           \
@@ -294,7 +307,10 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
     {                                                                                              \
         DESCRIBE(function, params, TD_CHOLESKY_SOLVE, type_of(dataTypeA, dataTypeB),               \
                  .triangle = (td_triangle)uplo, RIGHT_SIDES, .info = info)                         \
-        WRAP_TYPED(function, , uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);         \
+        WRAP_TYPED(                                                                                \
+            function,                                                                              \
+            ASK_FOR_NOTHING(function, cusolverDnXpotrf, uplo, n, dataTypeA, A, lda, dataTypeA),    \
+            uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);                            \
     }
 
 #define DEFINE_INVERT_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \

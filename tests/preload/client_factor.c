@@ -18,8 +18,6 @@ typedef double complex number;
 /* ---- cuSOLVER ---- */
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreateParams)                                                                      \
-    X(cusolverDnDestroyParams)                                                                     \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnSgetrf)                                                                            \
     X(cusolverDnSgetrf_bufferSize)                                                                 \
@@ -256,14 +254,6 @@ static void run_single_precision(void)
                                                     CUDA_R_64F, work, 64, NULL, 0, info);
     printf("mixed: %d\n", mixed);
     for (void **p = (void *[]){a, work, pivots, info, NULL}; *p; p++) check(cudaFree(*p));
-}
-
-static cusolverDnParams_t destroyed_params(void)
-{
-    cusolverDnParams_t params = NULL;
-    if (solver.cusolverDnCreateParams_(&params)) fail("CreateParams");
-    if (solver.cusolverDnDestroyParams_(params)) fail("DestroyParams");
-    return params;
 }
 
 static void run_faults(void)

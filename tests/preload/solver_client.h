@@ -18,7 +18,10 @@
 #include "../support/random.h"
 
 #define ALL_FUNCTIONS(X)                                                                           \
-    X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) FUNCTIONS(X)
+    X(cusolverDnCreate)                                                                            \
+    X(cusolverDnDestroy)                                                                           \
+    X(cusolverDnSetStream)                                                                         \
+    X(cusolverDnCreateParams) X(cusolverDnDestroyParams) FUNCTIONS(X)
 
 /* Names may be macros. */
 #define JOIN(name, more)  name##more
@@ -133,6 +136,15 @@ static inline void close_solver(void)
 {
     if (solver.cusolverDnDestroy_(handle)) fail("Destroy");
     check(cudaStreamDestroy(stream));
+}
+
+/* Parameters that are none any more. */
+static inline cusolverDnParams_t destroyed_params(void)
+{
+    cusolverDnParams_t params = NULL;
+    if (solver.cusolverDnCreateParams_(&params)) fail("CreateParams");
+    if (solver.cusolverDnDestroyParams_(params)) fail("DestroyParams");
+    return params;
 }
 
 /* ---- numbers ---- */
