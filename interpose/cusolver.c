@@ -6,6 +6,7 @@
 
 #include "notes.h"
 #include "shapes.h"
+#include "unseen.h"
 #include "wrap.h"
 
 /* CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
@@ -13,22 +14,47 @@ enum { FP64_EMULATED = 4 };
 
 /* ---- parameters of the functions with 64-bit sizes ---- */
 
-/* The functions, as bits by cusolverDnFunction_t, that shall not use their default algorithm. */
+/* Functions as bits by cusolverDnFunction_t: those of which it is known whether they shall use
+ * their default algorithm, and of these the ones that shall not. */
 typedef struct {
     cusolverDnParams_t params;
-    unsigned others;
+    unsigned known, others;
 } wish;
 
 static td_notes wishes = {.size = sizeof(wish)};
 
-/* True if a factorisation of this kind shall not use its default algorithm; other kinds have
- * one. */
-static bool asks_for_other(cusolverDnParams_t params, td_kind kind)
+void td_unseen_wishes(void) { td_notes_forget_all(&wishes); }
+
+/* The function of a factorisation that has several algorithms; -1: other kinds have one. */
+static int function_of(td_kind kind)
 {
-    wish w;
-    if (!td_notes_find(&wishes, params, &w)) return false;
-    return (kind == TD_FACTOR_LU && (w.others >> CUSOLVERDN_GETRF & 1u)) ||
-           (kind == TD_FACTOR_CHOLESKY && (w.others >> CUSOLVERDN_POTRF & 1u));
+    return kind == TD_FACTOR_LU         ? (int)CUSOLVERDN_GETRF
+           : kind == TD_FACTOR_CHOLESKY ? (int)CUSOLVERDN_POTRF
+                                        : -1;
+}
+
+/* Why a call with these parameters is cuSOLVER's: it shall not use the default algorithm, or may
+ * not. NULL: it shall. */
+static const char *refusal(cusolverDnParams_t params, td_kind kind)
+{
+    const int function = function_of(kind);
+    wish w = {.params = params};
+    if (!params || function < 0) return NULL;
+    (void)td_notes_find(&wishes, params, &w);
+    return w.others >> function & 1u     ? td_reason_algorithm
+           : !(w.known >> function & 1u) ? td_reason_algorithms
+                                         : NULL;
+}
+
+TD_EXPORT cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *params)
+{
+    td_library *library = TD_LIBRARY_OF(NULL, cusolverDnCreateParams);
+    __typeof__(&cusolverDnCreateParams) original = TD_ORIGINAL(library, cusolverDnCreateParams);
+    if (!original) return CUSOLVER_STATUS_NOT_INITIALIZED;
+    const cusolverStatus_t status = original(params);
+    if (status != CUSOLVER_STATUS_SUCCESS) return status;
+    td_notes_set(&wishes, &(wish){.params = *params, .known = ~0u});
+    return status;
 }
 
 TD_EXPORT cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params,
@@ -45,10 +71,8 @@ TD_EXPORT cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params,
     (void)td_notes_find(&wishes, params, &w);
     const unsigned bit = 1u << function;
     w.others = algo == CUSOLVER_ALG_0 ? w.others & ~bit : w.others | bit;
-    if (w.others)
-        td_notes_set(&wishes, &w);
-    else
-        td_notes_forget(&wishes, params);
+    w.known |= bit;
+    td_notes_set(&wishes, &w);
     return status;
 }
 
@@ -98,10 +122,9 @@ static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
     const bool has_all =
         p->info && !a->is_refused && is_brought(p->lent.memory, p->lent.bytes, a->needed_bytes);
     if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
-    const char *reason = !query_handle(a->library, a->handle, p) ? td_reason_invalid
-                         : !has_all                              ? td_reason_invalid
-                         : asks_for_other(a->params, p->kind)    ? td_reason_algorithm
-                                                                 : NULL;
+    const char *reason = !query_handle(a->library, a->handle, p) || !has_all
+                             ? td_reason_invalid
+                             : refusal(a->params, p->kind);
     if (!reason) return td_wrap_begin_legacy(entry, true, p, call);
     td_wrap_begin_native(entry, p, reason, call);
     return true;
