@@ -181,6 +181,22 @@ TEST(auto_takes_factors_where_they_gain)
     assert_ptr_equal(decide_call(&o, &large, &fast).reason, td_reason_accuracy);
 }
 
+/* A mode by name, too, where it is to gain. */
+TEST(named_modes_take_no_factors_whose_time_nobody_knows)
+{
+    td_options o = options_of_auto();
+    const td_model slow = model_of(RTX4090), fast = model_of(H200);
+    const td_problem large = factors(TD_BINARY64, 16384, 16384),
+                     small = factors(TD_BINARY64, 64, 64);
+    set_option(&o, TD_OPTION_MODE, "ozaki2");
+    assert_non_null(decide_call(&o, &small, &fast).engine);
+    assert_non_null(decide_call(&o, &large, &slow).engine);
+    set_option(&o, TD_OPTION_STRATEGY, "performant");
+    assert_ptr_equal(decide_call(&o, &small, &fast).reason, td_reason_untimed);
+    assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_untimed);
+    assert_ptr_equal(decide_call(&o, &large, &fast).choice, td_choice_faster);
+}
+
 TEST(auto_takes_complex_factors_where_they_gain)
 {
     const td_options o = options_of_auto();
