@@ -25,6 +25,13 @@ static td_notes wishes = {.size = sizeof(wish)};
 
 void td_unseen_wishes(void) { td_notes_forget_all(&wishes); }
 
+/* True if they were made, and not destroyed since. */
+static bool are_noted(cusolverDnParams_t params)
+{
+    wish w;
+    return td_notes_find(&wishes, params, &w);
+}
+
 /* The function of a factorisation that has several algorithms; -1: other kinds have one. */
 static int function_of(td_kind kind)
 {
@@ -179,9 +186,9 @@ static bool is_taken(td_entry entry, const td_problem *p)
     }
 
 /* Has the parameters of a function without a workspace looked at by `other`_bufferSize, which has
- * the same: those that are none any more are for cuSOLVER to refuse. */
+ * the same, unless they are noted: those that are none any more are for cuSOLVER to refuse. */
 #define ASK_FOR_NOTHING(function, other, ...)                                                      \
-    if (params && is_taken(TD_ENTRY_##function, &p)) {                                             \
+    if (params && !are_noted(params) && is_taken(TD_ENTRY_##function, &p)) {                       \
         __typeof__(&(other##_bufferSize)) ask = TD_ORIGINAL(a.library, other##_bufferSize);        \
         size_t on_device = 0, on_host = 0;                                                         \
         a.is_refused = ask && ask(handle, params, __VA_ARGS__, &on_device, &on_host) !=            \
