@@ -301,6 +301,7 @@ static void forget_what_was_seen(void)
 {
     td_unseen_loans();
     td_unseen_selections();
+    td_unseen_wishes();
     td_unseen_stream();
 }
 

@@ -6,6 +6,7 @@
 
 #include "notes.h"
 #include "shapes.h"
+#include "unseen.h"
 #include "wrap.h"
 
 /* CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH, which older headers lack. */
@@ -13,22 +14,54 @@ enum { FP64_EMULATED = 4 };
 
 /* ---- parameters of the functions with 64-bit sizes ---- */
 
-/* The functions, as bits by cusolverDnFunction_t, that shall not use their default algorithm. */
+/* Functions as bits by cusolverDnFunction_t: those of which it is known whether they shall use
+ * their default algorithm, and of these the ones that shall not. */
 typedef struct {
     cusolverDnParams_t params;
-    unsigned others;
+    unsigned known, others;
 } wish;
 
 static td_notes wishes = {.size = sizeof(wish)};
 
-/* True if a factorisation of this kind shall not use its default algorithm; other kinds have
- * one. */
-static bool asks_for_other(cusolverDnParams_t params, td_kind kind)
+void td_unseen_wishes(void) { td_notes_forget_all(&wishes); }
+
+/* True if they were made, and not destroyed since. */
+static bool are_noted(cusolverDnParams_t params)
 {
     wish w;
-    if (!td_notes_find(&wishes, params, &w)) return false;
-    return (kind == TD_FACTOR_LU && (w.others >> CUSOLVERDN_GETRF & 1u)) ||
-           (kind == TD_FACTOR_CHOLESKY && (w.others >> CUSOLVERDN_POTRF & 1u));
+    return td_notes_find(&wishes, params, &w);
+}
+
+/* The function of a factorisation that has several algorithms; -1: other kinds have one. */
+static int function_of(td_kind kind)
+{
+    return kind == TD_FACTOR_LU         ? (int)CUSOLVERDN_GETRF
+           : kind == TD_FACTOR_CHOLESKY ? (int)CUSOLVERDN_POTRF
+                                        : -1;
+}
+
+/* Why a call with these parameters is cuSOLVER's: it shall not use the default algorithm, or may
+ * not. NULL: it shall. */
+static const char *refusal(cusolverDnParams_t params, td_kind kind)
+{
+    const int function = function_of(kind);
+    wish w = {.params = params};
+    if (!params || function < 0) return NULL;
+    (void)td_notes_find(&wishes, params, &w);
+    return w.others >> function & 1u     ? td_reason_algorithm
+           : !(w.known >> function & 1u) ? td_reason_algorithms
+                                         : NULL;
+}
+
+TD_EXPORT cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *params)
+{
+    td_library *library = TD_LIBRARY_OF(NULL, cusolverDnCreateParams);
+    __typeof__(&cusolverDnCreateParams) original = TD_ORIGINAL(library, cusolverDnCreateParams);
+    if (!original) return CUSOLVER_STATUS_NOT_INITIALIZED;
+    const cusolverStatus_t status = original(params);
+    if (status != CUSOLVER_STATUS_SUCCESS) return status;
+    td_notes_set(&wishes, &(wish){.params = *params, .known = ~0u});
+    return status;
 }
 
 TD_EXPORT cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params,
@@ -45,10 +78,8 @@ TD_EXPORT cusolverStatus_t cusolverDnSetAdvOptions(cusolverDnParams_t params,
     (void)td_notes_find(&wishes, params, &w);
     const unsigned bit = 1u << function;
     w.others = algo == CUSOLVER_ALG_0 ? w.others & ~bit : w.others | bit;
-    if (w.others)
-        td_notes_set(&wishes, &w);
-    else
-        td_notes_forget(&wishes, params);
+    w.known |= bit;
+    td_notes_set(&wishes, &w);
     return status;
 }
 
@@ -98,10 +129,9 @@ static bool begin(td_entry entry, const asked *a, td_problem *p, td_call *call)
     const bool has_all =
         p->info && !a->is_refused && is_brought(p->lent.memory, p->lent.bytes, a->needed_bytes);
     if (!td_wrap_is_seen(entry)) return td_wrap_pass(entry, call);
-    const char *reason = !query_handle(a->library, a->handle, p) ? td_reason_invalid
-                         : !has_all                              ? td_reason_invalid
-                         : asks_for_other(a->params, p->kind)    ? td_reason_algorithm
-                                                                 : NULL;
+    const char *reason = !query_handle(a->library, a->handle, p) || !has_all
+                             ? td_reason_invalid
+                             : refusal(a->params, p->kind);
     if (!reason) return td_wrap_begin_legacy(entry, true, p, call);
     td_wrap_begin_native(entry, p, reason, call);
     return true;
@@ -155,6 +185,16 @@ static bool is_taken(td_entry entry, const td_problem *p)
                                !is_brought(bufferOnHost, workspaceInBytesOnHost, on_host));        \
     }
 
+/* Has the parameters of a function without a workspace looked at by `other`_bufferSize, which has
+ * the same, unless they are noted: those that are none any more are for cuSOLVER to refuse. */
+#define ASK_FOR_NOTHING(function, other, ...)                                                      \
+    if (params && !are_noted(params) && is_taken(TD_ENTRY_##function, &p)) {                       \
+        __typeof__(&(other##_bufferSize)) ask = TD_ORIGINAL(a.library, other##_bufferSize);        \
+        size_t on_device = 0, on_host = 0;                                                         \
+        a.is_refused = ask && ask(handle, params, __VA_ARGS__, &on_device, &on_host) !=            \
+                                  CUSOLVER_STATUS_SUCCESS;                                         \
+    }
+
 /* Runs the original function with these arguments: `status` is what it returns. */
 #define RUN_ORIGINAL(function, ...)                                                                \
     __typeof__(&(function)) original = TD_ORIGINAL(a.library, function);                           \
@@ -178,8 +218,8 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
                                     : TD_TYPE_COUNT;
 }
 
-/* The body of a wrapper of a function with types among its arguments, which asks for its workspace,
- * if it has one, by ASK. Calls with other types are cuSOLVER's, and not counted. */
+/* The body of a wrapper of a function with types among its arguments, which asks cuSOLVER about its
+ * workspace, or its parameters, by ASK. Calls with other types are cuSOLVER's, and not counted. */
 #define WRAP_TYPED(function, ASK, ...)                                                             \
     if (p.type == TD_TYPE_COUNT) {                                                                 \
         RUN_ORIGINAL(function, params, __VA_ARGS__);                                               \
@@ -273,7 +313,10 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
         DESCRIBE(function, params, TD_LU_SOLVE, type_of(dataTypeA, dataTypeB),                     \
                  .op_a = (td_op)trans, RIGHT_SIDES, .pivots = (void *)ipiv,                        \
                  .has_wide_pivots = true, .info = info)                                            \
-        WRAP_TYPED(function, , trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb, info);  \
+        WRAP_TYPED(                                                                                \
+            function,                                                                              \
+            ASK_FOR_NOTHING(function, cusolverDnXgetrf, n, n, dataTypeA, A, lda, dataTypeA),       \
+            trans, n, nrhs, dataTypeA, A, lda, ipiv, dataTypeB, B, ldb, info);                     \
     }
 
 #define DEFINE_SOLVE_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)           \
@@ -294,7 +337,10 @@ static td_type type_of(cudaDataType matrices, cudaDataType computations)
     {                                                                                              \
         DESCRIBE(function, params, TD_CHOLESKY_SOLVE, type_of(dataTypeA, dataTypeB),               \
                  .triangle = (td_triangle)uplo, RIGHT_SIDES, .info = info)                         \
-        WRAP_TYPED(function, , uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);         \
+        WRAP_TYPED(                                                                                \
+            function,                                                                              \
+            ASK_FOR_NOTHING(function, cusolverDnXpotrf, uplo, n, dataTypeA, A, lda, dataTypeA),    \
+            uplo, n, nrhs, dataTypeA, A, lda, dataTypeB, B, ldb, info);                            \
     }
 
 #define DEFINE_INVERT_CHOLESKY(function, number, alpha_type, beta_type, type_, hermitian)          \

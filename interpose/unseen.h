@@ -10,6 +10,9 @@ void td_unseen_loans(void);
 /* The devices that handles of cublasXt were told to use (xt_handles.c). */
 void td_unseen_selections(void);
 
+/* The algorithms that parameters of cuSOLVER ask for (cusolver.c). */
+void td_unseen_wishes(void);
+
 /* The stream of cublas.h (legacy.c). */
 void td_unseen_stream(void);
 

@@ -103,6 +103,14 @@ static void keep_place(comparison *c, long line, const token *native, const toke
     snprintf(c->other, sizeof c->other, "%.*s", (int)other->length, other->start);
 }
 
+/* Of two numbers that are finite, and not both 0. Large ones are halved, because their difference
+ * may overflow; small ones not, because half of the least one is 0. */
+static double relative_difference(double a, double b)
+{
+    const double largest = fmax(fabs(a), fabs(b)), scale = largest > 1.0 ? 0.5 : 1.0;
+    return fabs(scale * a - scale * b) / largest / scale;
+}
+
 /* Two tokens at the same place that are not written alike; false if they are not numbers that can
  * be compared. */
 static bool compare_numbers(comparison *c, long line, const token *native, const token *other)
@@ -112,8 +120,7 @@ static bool compare_numbers(comparison *c, long line, const token *native, const
     const double a = value_of(native), b = value_of(other);
     if (a == b) return true;
     if (!isfinite(a) || !isfinite(b)) return false;
-    /* Halves, because the difference of two large numbers may overflow. */
-    const double difference = 2.0 * (fabs(a / 2.0 - b / 2.0) / fmax(fabs(a), fabs(b)));
+    const double difference = relative_difference(a, b);
     if (difference <= c->difference) return true;
     c->difference = difference;
     keep_place(c, line, native, other);

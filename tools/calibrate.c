@@ -360,7 +360,7 @@ static void print_summary(FILE *out, const work *w)
 
 static bool keep(FILE *out, const work *w)
 {
-    char path[TD_CALIBRATION_PATH];
+    char path[TD_PATH_BYTES];
     int driver = 0;
     (void)td_cuda_ok(cudaDriverGetVersion(&driver));
     if (!td_calibration_path(&w->model.card, driver, path))

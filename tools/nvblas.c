@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/options/file.h"
 #include "tools/placement.h"
 #include "tools/tandem.h"
 
@@ -35,54 +35,38 @@ static bool find_library(const char *const names[], char path[PATH_MAX])
     return false;
 }
 
-static bool make_folder(const char *path) { return mkdir(path, 0777) == 0 || errno == EEXIST; }
-
-/* The user's cache folder for Tandem, made if it is not there. */
-static bool find_folder(char path[PATH_MAX])
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache && cache[0] == '/')
-        snprintf(path, PATH_MAX, "%s", cache);
-    else if (home && home[0] == '/')
-        snprintf(path, PATH_MAX, "%s/.cache", home);
-    else
-        return false;
-    if (!make_folder(path) || strlen(path) + strlen("/tandem") >= PATH_MAX) return false;
-    strcat(path, "/tandem");
-    return make_folder(path);
-}
-
 /* A new file takes the old one's place in one step: other programs may read it. */
 static bool write_configuration(const char *path, const char *blas)
 {
-    char beside[PATH_MAX];
-    if (snprintf(beside, sizeof beside, "%s.%ld", path, (long)getpid()) >= (int)sizeof beside)
-        return false;
-    FILE *file = fopen(beside, "we");
-    if (!file) return false;
-    const bool is_written = fprintf(file,
-                                    "NVBLAS_CPU_BLAS_LIB %s\n"
-                                    "NVBLAS_GPU_LIST ALL\n"
-                                    "NVBLAS_TILE_DIM 2048\n"
-                                    "NVBLAS_AUTOPIN_MEM_ENABLED\n",
-                                    blas) > 0;
-    return fclose(file) == 0 && is_written && rename(beside, path) == 0;
+    char *text = NULL;
+    const int length = asprintf(&text,
+                                "NVBLAS_CPU_BLAS_LIB %s\n"
+                                "NVBLAS_GPU_LIST ALL\n"
+                                "NVBLAS_TILE_DIM 2048\n"
+                                "NVBLAS_AUTOPIN_MEM_ENABLED\n",
+                                blas);
+    const bool is_written = length > 0 && td_file_make_folders(path) &&
+                            td_file_replace(path, 0666, NULL, false, text, (size_t)length, NULL);
+    const int error = errno;
+    if (length > 0) free(text);
+    errno = error;
+    return is_written;
 }
 
 static bool configure(void)
 {
-    char path[PATH_MAX], blas[PATH_MAX];
+    char path[TD_PATH_BYTES], blas[PATH_MAX];
     if (getenv("NVBLAS_CONFIG_FILE") || access("nvblas.conf", R_OK) == 0) return true;
     if (!find_library(blas_names, blas))
         return complain(
             "--nvblas: the loader finds no BLAS of the CPU (%s), which NVBLAS wants behind it",
             blas_names[0]);
-    if (!find_folder(path) || strlen(path) + strlen("/nvblas.conf") >= sizeof path ||
+    if (!td_file_cache_folder(path) || strlen(path) + strlen("/nvblas.conf") >= sizeof path ||
         !write_configuration(strcat(path, "/nvblas.conf"), blas))
         return complain(
             "--nvblas: cannot write NVBLAS's configuration into $XDG_CACHE_HOME/tandem or "
             "~/.cache/tandem: %s",
-            strerror(errno));
+            td_file_reason(errno));
     return setenv("NVBLAS_CONFIG_FILE", path, 1) == 0;
 }
 

@@ -275,7 +275,7 @@ static td_decision weigh_mode(const td_options *o, const td_question *q, const t
     const td_way_forecast native =
                               q->method->predict_one(model, q, td_engines[0], (td_parameter){0}),
                           emulated = q->method->predict_one(model, q, d.engine, d.parameter);
-    if (emulated.seconds < 0.0) return d;
+    if (emulated.seconds < 0.0) return td_policy_native(td_reason_untimed);
     d.forecast = (td_forecast){.mode = d.text,
                                .native = native_seconds(q, native.seconds),
                                .emulated = emulated.seconds + copying_seconds(q)};

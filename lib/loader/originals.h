@@ -57,6 +57,7 @@
     X(cusolverDnSsyevd)                                                                            \
     X(cusolverDnSsyevd_bufferSize)                                                                 \
     X(cusolverDnGetMathMode)                                                                       \
+    X(cusolverDnCreateParams)                                                                      \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnDestroyParams)
 

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../options/environment.h"
-#include "../options/file.h"
 #include "../options/log.h"
 #include "../version.h"
 
@@ -25,21 +23,6 @@ enum { LINE_BYTES = 16 + TD_MODE_TEXT + 5 * TD_FACTORS };
 
 /* ---- where ---- */
 
-static bool join(char path[TD_CALIBRATION_PATH], const char *folder, const char *rest)
-{
-    return snprintf(path, TD_CALIBRATION_PATH, "%s%s", folder, rest) < TD_CALIBRATION_PATH;
-}
-
-/* Without its last slash. An XDG_CACHE_HOME that is not absolute does not count, as its
- * specification has it. */
-static bool find_folder(char path[TD_CALIBRATION_PATH])
-{
-    const char *cache = td_environment_value("XDG_CACHE_HOME"),
-               *home = td_environment_value("HOME");
-    if (cache && cache[0] == '/') return join(path, cache, "/tandem");
-    return home && home[0] == '/' && join(path, home, "/.cache/tandem");
-}
-
 /* A file name of letters, digits and dots, with a dash for all else. */
 static void plain(char *name)
 {
@@ -47,31 +30,17 @@ static void plain(char *name)
         if (!isalnum((unsigned char)*name) && *name != '.') *name = '-';
 }
 
-bool td_calibration_path(const td_card *card, int driver, char path[TD_CALIBRATION_PATH])
+bool td_calibration_path(const td_card *card, int driver, char path[TD_PATH_BYTES])
 {
-    char name[sizeof card->name + 64], folder[TD_CALIBRATION_PATH];
+    char name[sizeof card->name + 64], folder[TD_PATH_BYTES];
     snprintf(name, sizeof name, "%s-driver-%d.%d-tandem-%s", card->name, driver / 1000,
              driver % 1000 / 10, TD_VERSION);
     plain(name);
-    return find_folder(folder) &&
-           snprintf(path, TD_CALIBRATION_PATH, "%s/%s.txt", folder, name) < TD_CALIBRATION_PATH;
+    return td_file_cache_folder(folder) &&
+           snprintf(path, TD_PATH_BYTES, "%s/%s.txt", folder, name) < TD_PATH_BYTES;
 }
 
 /* ---- writing ---- */
-
-/* Makes the folders of a path, outermost first: this user's own, as the specification of
- * XDG_CACHE_HOME has it. */
-static bool make_folders(const char *path)
-{
-    char folder[TD_CALIBRATION_PATH];
-    if (!join(folder, path, "")) return false;
-    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
-        *slash = '/';
-    }
-    return true;
-}
 
 static void print(FILE *out, const td_calibration *c, const td_card *card, int driver)
 {
@@ -92,7 +61,7 @@ bool td_calibration_write(const td_calibration *calibration, const td_card *card
 {
     char *text = NULL;
     size_t length = 0;
-    if (!make_folders(path)) return false;
+    if (!td_file_make_folders(path)) return false;
     FILE *out = open_memstream(&text, &length);
     if (!out) return false;
     print(out, calibration, card, driver);
@@ -228,7 +197,7 @@ static void explain(td_calibration_status status, int line, char text[128])
 
 void td_calibration_use(td_model *model, int driver)
 {
-    char path[TD_CALIBRATION_PATH], wrong[128];
+    char path[TD_PATH_BYTES], wrong[128];
     int line;
     if (!td_calibration_path(&model->card, driver, path)) return;
     td_calibration *c = malloc(sizeof *c);

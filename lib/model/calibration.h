@@ -4,6 +4,7 @@
 #ifndef TD_CALIBRATION_H
 #define TD_CALIBRATION_H
 
+#include "../options/file.h"
 #include "model.h"
 
 /* The factors of each row; those without is_measured do not count. */
@@ -15,8 +16,7 @@ typedef struct {
 /* The name of the file: $XDG_CACHE_HOME/tandem or ~/.cache/tandem, and what the device is called.
  * driver: the CUDA version that it supports, as cudaDriverGetVersion has it. False if the
  * environment names no folder, or the name is too long. */
-enum { TD_CALIBRATION_PATH = 4096 };
-bool td_calibration_path(const td_card *card, int driver, char path[TD_CALIBRATION_PATH]);
+bool td_calibration_path(const td_card *card, int driver, char path[TD_PATH_BYTES]);
 
 /* Writes the file, with the folders that lead to it, in one step; false with errno set. */
 bool td_calibration_write(const td_calibration *calibration, const td_card *card, int driver,

@@ -67,7 +67,8 @@ double td_model_native_cholesky(const td_model *model, const td_problem *p)
     const td_figures_by_order *measured =
         is_upper ? FIND(upper_rows, model, p->type) : FIND(lower_rows, model, p->type);
     const double n = (double)p->n, of_a_term = p->type == TD_COMPLEX_BINARY64 ? 8.0 : 2.0;
-    if (measured) return 1e-3 * td_figure_at(measured, orders, ORDERS, n);
+    if (measured)
+        return td_factor_native(model, p, 1e-3 * td_figure_at(measured, orders, ORDERS, n));
     const td_figures_by_order *columns = FIND(native_column_rows, model, p->type);
     return of_a_term * n * n * n / 6.0 / model->rates.matrix64 +
            n * 1e-6 * columns->figures[is_upper];

@@ -108,11 +108,23 @@ double td_model_native_lu(const td_model *model, const td_problem *p)
     const td_figures_by_order *measured =
         td_find_figures(native_rows, COUNT(native_rows), model, p->type);
     const double order = (double)td_problem_order(p), side = td_factor_side(p);
-    if (measured) return 1e-3 * td_factor_figure(measured, side);
+    if (measured) return td_factor_native(model, p, 1e-3 * td_factor_figure(measured, side));
     const td_figures_by_order *columns =
         td_find_figures(native_column_rows, COUNT(native_column_rows), model, p->type);
     return td_operations(p) / model->rates.matrix64 +
            order * 1e-6 * td_factor_figure(columns, side);
+}
+
+/* Seconds of cuBLAS's products in the last block of columns that a square matrix does not have, of
+ * which each takes half of that block's rows squared. */
+static double seconds_beyond_square(const td_model *model, const td_problem *p)
+{
+    const td_lu_cut cut = td_lu_cut_of(p);
+    const double rows = (double)(td_problem_order(p) -
+                                 td_lu_block_at(p, &cut, td_lu_blocks(p, &cut) - 1)),
+                 real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0,
+                 columns = (double)td_larger(p->n - p->m, 0);
+    return real * rows * rows * columns / model->rates.matrix64;
 }
 
 /* A negative number if nobody can say. */
@@ -120,7 +132,7 @@ static double own_columns(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *r = td_find_figures(column_rows, COUNT(column_rows), model, p->type);
     const bool fits = td_factor_has_panels(model) && p->m <= TD_FACTOR_MOST_ROWS;
-    return r && fits ? td_factor_seconds_of_columns(r, p) : -1.0;
+    return r && fits ? td_factor_seconds_of_columns(r, p) + seconds_beyond_square(model, p) : -1.0;
 }
 
 /* Of a matrix that is large enough. */

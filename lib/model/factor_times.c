@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "../routine/operations.h"
 #include "../routine/real.h"
 #include "../routine/sizes.h"
 
@@ -12,6 +13,11 @@ static const double orders[] = {TD_FACTOR_ORDERS};
 double td_factor_figure(const td_figures_by_order *r, double order)
 {
     return td_figure_at(r, orders, sizeof orders / sizeof *orders, order);
+}
+
+double td_factor_native(const td_model *model, const td_problem *p, double by_figures)
+{
+    return fmax(by_figures, td_operations(p) / model->rates.matrix64);
 }
 
 /* ---- panels ---- */

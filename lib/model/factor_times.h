@@ -11,6 +11,10 @@
 /* The figure of an order between those of the row, or beyond them. */
 double td_factor_figure(const td_figures_by_order *r, double order);
 
+/* Seconds of a call in cuSOLVER by figures, which go on on straight lines beyond what was measured:
+ * no fewer than its operations take at the rate of cuBLAS's products. */
+double td_factor_native(const td_model *model, const td_problem *p, double by_figures);
+
 /* Seconds of all columns in panels, by microseconds a column by the rows from its diagonal on. */
 double td_factor_seconds_of_columns(const td_figures_by_order *r, const td_problem *p);
 

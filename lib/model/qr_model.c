@@ -98,7 +98,7 @@ double td_model_native_qr(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *measured = FIND(native_rows, model, p);
     const double side = p->kind == TD_FACTOR_QR ? td_factor_side(p) : side_of(p);
-    if (measured) return 1e-3 * td_factor_figure(measured, side);
+    if (measured) return td_factor_native(model, p, 1e-3 * td_factor_figure(measured, side));
     const td_figures_by_order *columns = FIND(native_column_rows, model, p);
     return td_operations(p) / model->rates.matrix64 +
            (double)td_problem_reflectors(p) * 1e-6 * td_factor_figure(columns, side);

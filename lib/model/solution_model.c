@@ -1,7 +1,5 @@
 #include "solution_model.h"
 
-#include <math.h>
-
 #include "../routine/sizes.h"
 #include "../routine/solution_steps.h"
 #include "factor_times.h"
@@ -58,15 +56,13 @@ static td_product product_of(const td_problem *p, int64_t number)
     return td_inverse_product(p, number, p->a.data, p->n);
 }
 
-/* Of an inverse, 2/3 n^3 operations, of complex matrices four times as many. The figures are those
- * of a card with much binary64: on others the operations alone may take longer. */
+/* The figures are those of a card with much binary64: on others the operations alone may take
+ * longer. */
 static double of_native_inverse(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *figures =
         td_find_figures(inverse_rows, sizeof inverse_rows / sizeof *inverse_rows, model, p->type);
-    const double n = (double)p->n, real = p->type == TD_COMPLEX_BINARY64 ? 4.0 : 1.0,
-                 operations = real * 2.0 / 3.0 * n * n * n;
-    return fmax(1e-3 * td_factor_figure(figures, n), operations / model->rates.matrix64);
+    return td_factor_native(model, p, 1e-3 * td_factor_figure(figures, (double)p->n));
 }
 
 /* Half of the unit matrix's vectors are taken to be solved for, as the others are 0. */

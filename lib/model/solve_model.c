@@ -29,7 +29,7 @@ static double timed(const td_model *model, const td_problem *p, td_timed real, t
 
 /* cuBLAS has kernels of their own for few vectors, if A is on the left: microseconds for so many of
  * them at most, by the rows of real numbers that A has, on an H200 (docs/results/
- * h200-2026-11-29-solvers). Other cards are taken to wait as long. */
+ * h200-2026-11-29-solvers). Other cards are taken to wait as long, or as A takes to be read. */
 static const double narrow_orders[] = {128, 512, 2048, 8192};
 enum { NARROW_ORDERS = sizeof narrow_orders / sizeof *narrow_orders };
 static const struct {
@@ -79,11 +79,21 @@ static double native_by_rates(const td_model *model, const td_problem *p)
            timed(model, p, TD_TIMED_native_dtrsm, TD_TIMED_native_ztrsm, td_solve_order(p));
 }
 
+/* The triangle is read once, and the operations are done, at the card's rates. */
+static double least_seconds(const td_model *model, const td_problem *p)
+{
+    const double order = (double)td_solve_order(p), vectors = (double)td_solve_vectors(p),
+                 bytes = (double)td_types[p->type].size * order * (order + 1.0) / 2.0;
+    return fmax(bytes / model->rates.bytes,
+                real_products(p) * order * order * vectors / model->rates.matrix64);
+}
+
 double td_model_native_solve(const td_model *model, const td_problem *p)
 {
     const td_figures_by_order *us = find_narrow(p);
     if (!us) return native_by_rates(model, p);
-    return 1e-6 * td_figure_at(us, narrow_orders, NARROW_ORDERS, real_rows(p));
+    return fmax(1e-6 * td_figure_at(us, narrow_orders, NARROW_ORDERS, real_rows(p)),
+                least_seconds(model, p));
 }
 
 /* ---- Tandem's ---- */

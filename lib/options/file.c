@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "launcher.h"
 
 enum { PATIENCE_MILLISECONDS = 5000 };
@@ -87,6 +88,34 @@ int td_file_open(const char *path, int flags, mode_t mode)
     const int descriptor = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode);
     td_file_leave_standard(&taken);
     return descriptor;
+}
+
+/* ---- folders ---- */
+
+static bool join(char path[TD_PATH_BYTES], const char *folder, const char *rest)
+{
+    return snprintf(path, TD_PATH_BYTES, "%s%s", folder, rest) < TD_PATH_BYTES ||
+           fail(ENAMETOOLONG);
+}
+
+bool td_file_cache_folder(char path[TD_PATH_BYTES])
+{
+    const char *cache = td_environment_value("XDG_CACHE_HOME"),
+               *home = td_environment_value("HOME");
+    if (cache && cache[0] == '/') return join(path, cache, "/tandem");
+    return home && home[0] == '/' ? join(path, home, "/.cache/tandem") : fail(ENOENT);
+}
+
+bool td_file_make_folders(const char *path)
+{
+    char folder[TD_PATH_BYTES];
+    if (!join(folder, path, "")) return false;
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
+        *slash = '/';
+    }
+    return true;
 }
 
 /* ---- writing ---- */

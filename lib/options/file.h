@@ -25,6 +25,14 @@ bool td_file_name_set(td_file_name *name, const char *pattern);
  * its own. */
 bool td_file_name_path(const td_file_name *name, char path[TD_PATH_BYTES]);
 
+/* The user's folder for what Tandem keeps, $XDG_CACHE_HOME/tandem or ~/.cache/tandem. It need not
+ * be there. An XDG_CACHE_HOME that is not absolute does not count, as its specification has it. */
+bool td_file_cache_folder(char path[TD_PATH_BYTES]);
+
+/* Makes the folders of a file's path that are not there, outermost first: this user's own, as the
+ * specification of XDG_CACHE_HOME has it. */
+bool td_file_make_folders(const char *path);
+
 /* Between the two, no file that the calling thread opens has the number of stdin, stdout or stderr,
  * as the first ones have in a program that was started without these: what the program prints would
  * go there. What stands in their places can be neither read nor written, as if they were closed. */

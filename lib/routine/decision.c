@@ -37,6 +37,7 @@ const char td_reason_refined[] = "residuals of the refined vectors are above nat
 const char td_reason_narrow[] = "it begins with cuSOLVER's bits";
 const char td_reason_untimed[] = "nobody knows its time on this device";
 const char td_reason_algorithm[] = "the call asks for another algorithm";
+const char td_reason_algorithms[] = "algorithm unknown";
 const char td_reason_lost[] = "the site's last call has not won";
 
 const char td_choice_fastest[] = "predicted fastest";

@@ -15,9 +15,9 @@ extern const char td_reason_mode[], td_reason_invalid[], td_reason_empty[], td_r
     td_reason_slower[], td_reason_worst[], td_reason_in_graph[], td_reason_accuracy[],
     td_reason_layout[], td_reason_members[], td_reason_invariance[], td_reason_rule[],
     td_reason_rules[], td_reason_lost[], td_reason_emulates[], td_reason_allows[],
-    td_reason_algorithm[], td_reason_untimed[], td_reason_panels[], td_reason_vectors[],
-    td_reason_refined[], td_reason_narrow[], td_reason_unaligned[], td_reason_waits[],
-    td_reason_devices[];
+    td_reason_algorithm[], td_reason_algorithms[], td_reason_untimed[], td_reason_panels[],
+    td_reason_vectors[], td_reason_refined[], td_reason_narrow[], td_reason_unaligned[],
+    td_reason_waits[], td_reason_devices[];
 
 /* Why an engine runs a call that another might have run. */
 extern const char td_choice_fastest[], td_choice_faster[], td_choice_emulated[],

@@ -278,11 +278,11 @@ def _verified(a: Any, of_a: View, b: Any, x: Any, d: Any, mode: str, stream: int
     if of_d.typestr != FLOAT64 or of_d.shape != (n,) or (n > 1 and of_d.strides != (1,)):
         raise ValueError(f"d has shape {of_d.shape} and type '{of_d.typestr}'; allowed: ({n},) of "
                          f"float64 in one piece")
-    # The columns of x must lie in one piece: where its rows do, a copy is made.
+    # The columns of x must lie in one piece: where its rows alone do, a copy is made.
     op_x, ldx = _layout(square["x"], "x")
-    columns = x if op_x == _T else _transposed(x, "x")
-    if op_x == _N:
-        ldx = max(1, n)
+    columns = x
+    if op_x == _N and n > 1:
+        columns, ldx = _transposed(x, "x", stream), n
     lower, upper = (ctypes.c_double * n)(), (ctypes.c_double * n)()
     cluster = (ctypes.c_int64 * n)()
     of_b = square.get("b")
@@ -294,8 +294,8 @@ def _verified(a: Any, of_a: View, b: Any, x: Any, d: Any, mode: str, stream: int
     return Eigenvalues(list(lower), list(upper), list(cluster), d, x)
 
 
-def _transposed(x: Any, name: str) -> Any:
-    """A copy of x whose rows are the columns of x, in one piece each."""
+def _transposed(x: Any, name: str, stream: int) -> Any:
+    """A copy of x, as the stream has it, whose rows are the columns of x, in one piece each."""
     library = _arrays.library_of(x)
     if library == "torch":
         return x.t().contiguous()
@@ -304,5 +304,6 @@ def _transposed(x: Any, name: str) -> Any:
     if library == "jax":
         return sys.modules["jax"].numpy.array(x.T, copy=True).block_until_ready()
     if isinstance(x, DeviceArray):
+        _memory.wait(stream)
         return to_device(x.to_host().T)
     raise ValueError(f"{name} has rows in one piece; allowed: columns in one piece")

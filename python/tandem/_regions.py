@@ -94,8 +94,9 @@ class Region(contextlib.ContextDecorator):
         kinds = (inspect.iscoroutinefunction, inspect.isgeneratorfunction,
                  inspect.isasyncgenfunction)
         if any(is_kind(function) for is_kind in kinds):
-            raise TypeError(f"{function.__qualname__} does its work after its call has returned; "
-                            f"allowed: other functions, or a with block in it")
+            name = getattr(function, "__qualname__", repr(function))
+            raise TypeError(f"{name} does its work after its call has returned; allowed: other "
+                            f"functions, or a with block in it")
         return super().__call__(function)
 
     def __enter__(self) -> None:

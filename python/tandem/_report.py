@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 from typing import Any, Callable
 
 from . import _library
@@ -81,7 +82,8 @@ class Report(dict[str, Any]):
                 f"<tbody>{''.join(line(row, 'td') for row in body)}</tbody></table>")
 
 
-_before: dict[tuple[Any, ...], dict[str, Any]] = {}
+_before: dict[tuple[Any, ...], dict[str, Any]] = {}  # what was counted at the last reset
+os.register_at_fork(after_in_child=_before.clear)  # a child counts for itself, from zero
 
 
 def _read() -> dict[str, Any]:

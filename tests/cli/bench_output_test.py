@@ -63,7 +63,9 @@ class Output(BenchCase):
                 ('1.5s', '3.0s', '5.0e-01'),
                 ('1.' + 80 * '5' + 'e-10', '1.' + 80 * '5' + 'e-9', '9.0e-01'),
                 ('a\0b 1.5', 'a\0b 3.0', '5.0e-01'),
-                ('1.7e308', '-1.7e308', '2.0e+00')]:
+                ('1.7e308', '-1.7e308', '2.0e+00'),
+                ('4.9e-324', '0.0', '1.0e+00'),
+                ('4.9e-324', '9.9e-324', '5.0e-01')]:
             self.assertEqual(self.compared(native, other), wanted, (native, other))
 
     def test_other_outputs(self):

@@ -56,6 +56,11 @@ with tempfile.TemporaryDirectory() as place:
     expect_right(said)
     assert other in said.stderr and not os.path.exists(written), said
 
+    # Folders are made, outermost first.
+    cache = os.path.join(place, "new", "cache")
+    expect_right(run(place, XDG_CACHE_HOME=cache))
+    assert os.listdir(os.path.join(cache, "tandem")) == ["nvblas.conf"]
+
     said = run(place, XDG_CACHE_HOME="", HOME="")
     assert said.returncode == 1 and "cannot write NVBLAS's configuration" in said.stderr, said
     said = run(place, libraries=())

@@ -18,8 +18,6 @@ typedef double complex number;
 /* ---- cuSOLVER ---- */
 
 #define FUNCTIONS(X)                                                                               \
-    X(cusolverDnCreateParams)                                                                      \
-    X(cusolverDnDestroyParams)                                                                     \
     X(cusolverDnSetAdvOptions)                                                                     \
     X(cusolverDnSgetrf)                                                                            \
     X(cusolverDnSgetrf_bufferSize)                                                                 \
@@ -224,11 +222,14 @@ static void run_cases(void)
         }
 }
 
-/* Another algorithm is asked for, and then the usual one again. */
+/* Another algorithm is asked for, and then the usual one again; also of parameters of which a
+ * program may have said anything before Tandem was attached. */
 static void run_algorithms(void)
 {
     const matrix_case c = {"legacy", 77, 77, 77, INT64, false};
     const matrix_case again = {"default", 78, 78, 78, INT64, false};
+    const matrix_case before = {"unseen", 76, 76, 76, INT64, false};
+    const matrix_case told = {"told", 75, 75, 75, INT64, false};
     cusolverDnParams_t params = NULL;
     if (solver.cusolverDnCreateParams_(&params)) fail("CreateParams");
     if (solver.cusolverDnSetAdvOptions_(params, CUSOLVERDN_GETRF, CUSOLVER_ALG_1)) fail("ALG_1");
@@ -236,6 +237,10 @@ static void run_algorithms(void)
     if (solver.cusolverDnSetAdvOptions_(params, CUSOLVERDN_GETRF, CUSOLVER_ALG_0)) fail("ALG_0");
     run_case(&again, true, params);
     if (solver.cusolverDnDestroyParams_(params)) fail("DestroyParams");
+    run_case(&before, true, early_params);
+    if (solver.cusolverDnSetAdvOptions_(early_params, CUSOLVERDN_GETRF, CUSOLVER_ALG_0))
+        fail("ALG_0");
+    run_case(&told, true, early_params);
 }
 
 /* ---- what stays cuSOLVER's ---- */
@@ -256,14 +261,6 @@ static void run_single_precision(void)
                                                     CUDA_R_64F, work, 64, NULL, 0, info);
     printf("mixed: %d\n", mixed);
     for (void **p = (void *[]){a, work, pivots, info, NULL}; *p; p++) check(cudaFree(*p));
-}
-
-static cusolverDnParams_t destroyed_params(void)
-{
-    cusolverDnParams_t params = NULL;
-    if (solver.cusolverDnCreateParams_(&params)) fail("CreateParams");
-    if (solver.cusolverDnDestroyParams_(params)) fail("DestroyParams");
-    return params;
 }
 
 static void run_faults(void)

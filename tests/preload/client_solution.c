@@ -318,6 +318,17 @@ static void run_cases(void)
 
 enum { LARGE = 2400 }; /* the order of an inverse that strategy adaptive may try */
 
+static void run_destroyed_params(double *a, double *b, int *info)
+{
+    const cusolverDnParams_t params = destroyed_params();
+    printf("destroyed params of getrs: %d\n",
+           (int)solver.cusolverDnXgetrs_(handle, params, CUBLAS_OP_N, 4, 1, CUDA_R_64F, a, 4, NULL,
+                                         CUDA_R_64F, b, 4, info));
+    printf("destroyed params of potrs: %d\n",
+           (int)solver.cusolverDnXpotrs_(handle, params, CUBLAS_FILL_MODE_LOWER, 4, 1, CUDA_R_64F,
+                                         a, 4, CUDA_R_64F, b, 4, info));
+}
+
 static void run_faults(void)
 {
     const cublasOperation_t as_is = CUBLAS_OP_N;
@@ -342,6 +353,7 @@ static void run_faults(void)
     check(cudaFree(large));
     printf("mixed: %d\n", (int)solver.cusolverDnXpotrs_(handle, NULL, lower, 2, 1, CUDA_R_32F, a, 2,
                                                         CUDA_R_64F, b, 2, info));
+    run_destroyed_params(a, b, info);
     check(cudaStreamSynchronize(stream));
     for (void **p = (void *[]){a, b, pivots, info, NULL}; *p; p++) check(cudaFree(*p));
 }

@@ -143,6 +143,9 @@ class PreloadedSolver(Preloaded):
             self.assertEqual(given[call][:2] + given[call][3:], wanted[:2] + wanted[3:], call)
             self.assertLess(float(given[call][2]), self.worst, call)
 
+    def check_attached(self, calls):
+        self.check_emulated(calls, "fp64")
+
     def check_emulated(self, calls, mode):
         native, emulated = collections.Counter(), 0
         for call in calls:
@@ -178,7 +181,7 @@ class PreloadedSolver(Preloaded):
         process = run_solver(preload, tandem=False, TANDEM_MODE="fp64", TANDEM_REPORT=path)
         self.assertEqual((process.returncode, process.stderr), (0, ""), process)
         self.compare(results(process))
-        self.check_emulated(self.calls("attached"), "fp64")
+        self.check_attached(self.calls("attached"))
 
     def test_native(self):
         calls = self.calls_of(TANDEM_MODE="native")

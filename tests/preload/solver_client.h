@@ -18,7 +18,10 @@
 #include "../support/random.h"
 
 #define ALL_FUNCTIONS(X)                                                                           \
-    X(cusolverDnCreate) X(cusolverDnDestroy) X(cusolverDnSetStream) FUNCTIONS(X)
+    X(cusolverDnCreate)                                                                            \
+    X(cusolverDnDestroy)                                                                           \
+    X(cusolverDnSetStream)                                                                         \
+    X(cusolverDnCreateParams) X(cusolverDnDestroyParams) FUNCTIONS(X)
 
 /* Names may be macros. */
 #define JOIN(name, more)  name##more
@@ -54,6 +57,22 @@ __attribute__((noinline)) static void take_functions(void)
     if (!solver.OWN(function)) fail(NAME_OF(function));
     ALL_FUNCTIONS(LOOK_UP)
 #endif
+}
+
+/* Parameters that are made before Tandem is attached, and ask for the usual algorithms. */
+static cusolverDnParams_t early_params;
+
+__attribute__((noinline)) static void make_early_params(void)
+{
+    __typeof__(&cusolverDnCreateParams) create = NULL;
+#ifdef LINKED
+    create = cusolverDnCreateParams;
+#else
+    void *library = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail(dlerror());
+    *(void **)&create = dlsym(library, "cusolverDnCreateParams");
+#endif
+    if (!create || create(&early_params)) fail("CreateParams");
 }
 
 static inline void attach(const char *path)
@@ -122,6 +141,7 @@ static inline void copy_numbers(size_t count, bool is_complex, double complex *h
  * that is attached first. */
 static inline void open_solver(int count, char **arguments)
 {
+    make_early_params();
     if (count > 1) attach(arguments[1]);
     take_functions();
     check(cudaStreamCreate(&stream));
@@ -131,8 +151,18 @@ static inline void open_solver(int count, char **arguments)
 
 static inline void close_solver(void)
 {
+    if (solver.cusolverDnDestroyParams_(early_params)) fail("DestroyParams");
     if (solver.cusolverDnDestroy_(handle)) fail("Destroy");
     check(cudaStreamDestroy(stream));
+}
+
+/* Parameters that are none any more. */
+static inline cusolverDnParams_t destroyed_params(void)
+{
+    cusolverDnParams_t params = NULL;
+    if (solver.cusolverDnCreateParams_(&params)) fail("CreateParams");
+    if (solver.cusolverDnDestroyParams_(params)) fail("DestroyParams");
+    return params;
 }
 
 /* ---- numbers ---- */

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import copy
 import ctypes
+import functools
 import io
 import json
 import multiprocessing
@@ -169,8 +170,9 @@ def check_blocks(_linked):
     def one_by_one():
         yield tandem.get()
 
-    for function in (later, one_by_one):
-        with raises(TypeError, f"{function.__name__} does its work after its call has returned"):
+    for function, name in ((later, "later"), (one_by_one, "one_by_one"),
+                           (functools.partial(one_by_one), "functools.partial(")):
+        with raises(TypeError, name):
             block(function)
     with raises(TypeError, "'colour' is no option"):
         tandem.mode("df", colour="red")
@@ -219,15 +221,22 @@ def check_errors(linked):
     expect_refusals(a, b)
 
 
-class At:
-    """An array that says that it lies elsewhere."""
+class With:
+    """An array whose interface has other members, too."""
 
-    def __init__(self, array, address):
-        self.array, self.address = array, address
+    def __init__(self, array, **members):
+        self.array, self.members = array, members
 
     @property
     def __cuda_array_interface__(self):
-        return {**self.array.__cuda_array_interface__, "data": (self.address, False)}
+        return {**self.array.__cuda_array_interface__, **self.members}
+
+
+class At(With):
+    """An array that says that it lies elsewhere."""
+
+    def __init__(self, array, address):
+        super().__init__(array, data=(address, False))
 
     def tandem_empty(self, shape, typestr):
         return self.array.tandem_empty(shape, typestr)
@@ -292,6 +301,9 @@ def expect_refusals(a, b):
         tandem.matmul(a, b, ["dd"], parts=True)
     with raises(TypeError, "a is type; allowed: an array"):
         tandem.matmul(tandem.DeviceArray, b)
+    for typestr in ("<M8[ns]", "|O"):
+        with raises(TypeError, f"a has elements of type '{typestr}'; allowed: float64"):
+            tandem.matmul(With(a, typestr=typestr), b)
 
 
 class Tensor:
@@ -465,17 +477,6 @@ def check_matmul(_):
         assert is_same(part.to_host(), want)
 
 
-class With:
-    """An array whose interface has other members, too."""
-
-    def __init__(self, array, **members):
-        self.array, self.members = array, members
-
-    @property
-    def __cuda_array_interface__(self):
-        return {**self.array.__cuda_array_interface__, **self.members}
-
-
 def check_streams(_):
     """A product comes after what its arrays' streams have, and before what they are given then."""
     import tandem
@@ -559,6 +560,25 @@ def check_eigenvalues(_):
                              d=tandem.to_device(d))
     with raises(TypeError, "x and d must be given"):
         tandem.verified_eigh(tandem.to_device(s))
+    one = With(tandem.to_device([[1.0]]))  # its only column lies in one piece
+    expect(tandem.verified_eigh(one, x=one, d=tandem.to_device([1.0])).cluster, [0])
+
+
+def check_copied_vectors(_):
+    """Vectors that are copied are those which the stream has made."""
+    import tandem
+    from tandem import _memory
+    s, d = tandem.to_device(numpy.diag([1.0, 2.0])), tandem.to_device([1.0, 2.0])
+    stream, wait, waited = ctypes.c_void_p(), _memory.wait, []
+    expect(_memory._runtime().cudaStreamCreateWithFlags(ctypes.byref(stream), 1), 0)
+
+    def note(which):
+        waited.append(which)
+        wait(which)
+
+    _memory.wait = note
+    tandem.verified_eigh(s, x=tandem.to_device(numpy.eye(2)), d=d, stream=stream.value)
+    expect(waited[0], stream.value)
 
 
 def check_solvers(_):
@@ -642,16 +662,30 @@ def child(queue, path):
                is_same(native, by_name("df"))))
 
 
+def in_child(is_right):
+    """True if that is so in a child of this process."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if is_right() else 1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
 def check_processes(linked):
     import tandem
     linked.multiply()
     tandem.enable("ts")
+    linked.multiply()
+    linked.multiply()
+    tandem.reset()
+
+    def counts_from_zero():
+        linked.multiply()
+        return [call["count"] for call in tandem.report()["calls"]] == [1]
+
+    expect(in_child(counts_from_zero), True)
+    expect(tandem.report()["calls"], [])
     with tandem.mode("df"):
-        # The host device's threads do not survive a fork, nor does a GPU's context.
-        pid = os.fork()
-        if pid == 0:
-            os._exit(0 if tandem.get() == "df" and tandem.report()["calls"] == [] else 1)
-        expect(os.waitpid(pid, 0)[1], 0)
+        expect(in_child(lambda: tandem.get() == "df" and tandem.report()["calls"] == []), True)
     spawn = multiprocessing.get_context("spawn")
     queue = spawn.Queue()
     process = spawn.Process(target=child, args=(queue, sys.argv[2]))

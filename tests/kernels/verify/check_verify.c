@@ -429,6 +429,29 @@ TEST(memory_is_limited)
     drop(&at);
 }
 
+/* A capture of another stream goes on, though the host waits. */
+TEST(captures_of_others_go_on)
+{
+    static eigen_case c;
+    cudaStream_t captured, stream;
+    bounds found = {.status = TANDEM_OK};
+    make_exact(&c);
+    on_device at = put(&c);
+    CHECK_CUDA(cudaStreamCreateWithFlags(&captured, cudaStreamNonBlocking));
+    CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK_CUDA(cudaStreamBeginCapture(captured, cudaStreamCaptureModeGlobal));
+    for (int native = 0; native < 2; native++) {
+        found.status =
+            tandem_verify_symmetric(native ? "native" : "faithful", c.n, at.a, c.n, NULL, 1, at.x,
+                                    c.n, at.d, found.lower, found.upper, found.cluster, stream);
+        CHECK(found.status == TANDEM_OK, "%s", tandem_last_message());
+    }
+    CHECK_CUDA(cudaGraphExecDestroy(device_end_capture(captured)));
+    CHECK_CUDA(cudaStreamDestroy(captured));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    drop(&at);
+}
+
 /* ---- layout ---- */
 
 /* Leading dimensions that differ, and NaN between the columns. */

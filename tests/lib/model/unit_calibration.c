@@ -16,7 +16,7 @@ enum { DRIVER = 13000, DSYRK = TD_MOST_WAYS + TD_TIMED_native_dsyrk };
 /* Two ways of products, and a routine. */
 static const int rows[] = {0, 1, DSYRK};
 
-static char folder[256], path[TD_CALIBRATION_PATH];
+static char folder[256], path[TD_PATH_BYTES];
 static td_card card;
 static td_calibration written;
 
@@ -50,7 +50,7 @@ static int tear_down(void **state)
 
 TEST(the_file_is_the_users_and_the_devices)
 {
-    char other[TD_CALIBRATION_PATH];
+    char other[TD_PATH_BYTES];
     assert_memory_equal(path, folder, strlen(folder));
     assert_string_equal(path + strlen(folder),
                         "/tandem/NVIDIA-H200-driver-13.0-tandem-" TD_VERSION ".txt");

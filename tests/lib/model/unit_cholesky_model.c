@@ -6,6 +6,7 @@
 #include "lib/model/cholesky_model.h"
 #include "lib/model/factor_times.h"
 #include "lib/routine/cholesky_steps.h"
+#include "lib/routine/operations.h"
 #include "lib/routine/sizes.h"
 #include "tests/lib/support/predicted.h"
 
@@ -150,6 +151,21 @@ TEST(elements_meet_all_terms_once)
         if (number > 0) assert_int_equal(td_cholesky_most_terms(cut, p.n), most_terms);
         check_largest(cut, &p);
     }
+}
+
+/* Beyond what was measured, too. */
+TEST(native_times_are_not_below_those_of_operations)
+{
+    for (const td_card *card = td_cards; card->name[0]; card++)
+        for (int64_t n = 1; n < 200000; n = n * 4 / 3 + 1)
+            for (int kind = 0; kind < 4; kind++) {
+                td_model model;
+                td_model_make(&model, card);
+                const td_problem p = factors(kind & 1 ? TD_COMPLEX_BINARY64 : TD_BINARY64, n,
+                                             kind & 2 ? TD_UPPER : TD_LOWER);
+                assert_true(td_model_native_cholesky(&model, &p) >=
+                            td_operations(&p) / model.rates.matrix64);
+            }
 }
 
 /* Times grow with the order. */

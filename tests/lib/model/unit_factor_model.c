@@ -5,6 +5,7 @@
 #include "tests/lib/support/asked.h"
 #include "kernels/factor/lu_cluster.h"
 #include "lib/model/factor_model.h"
+#include "lib/routine/operations.h"
 #include "tests/lib/support/predicted.h"
 
 static int info;
@@ -51,6 +52,40 @@ TEST(native_times_follow_from_operations)
         assert_true(is_near(td_model_native_lu(&models[i], &wide), seconds));
         assert_true(seconds > td_model_native_lu(&models[i], &square));
         assert_true(seconds < td_model_native_lu(&models[i], &large));
+    }
+}
+
+/* Beyond what was measured, too. */
+TEST(native_times_are_not_below_those_of_operations)
+{
+    for (const td_card *card = td_cards; card->name[0]; card++)
+        for (int64_t m = 1; m < 200000; m = 3 * m + 100)
+            for (int64_t n = 1; n < 200000; n = 3 * n + 100) {
+                td_model model;
+                td_model_make(&model, card);
+                const td_problem p = factors((m ^ n) & 1 ? TD_BINARY64 : TD_COMPLEX_BINARY64, m, n);
+                assert_true(td_model_native_lu(&model, &p) >=
+                            td_operations(&p) / model.rates.matrix64);
+            }
+}
+
+/* Milliseconds of panels with cuBLAS's products, on an H200 (docs/results/h200-2026-12-01-compared,
+ * factor.csv). */
+TEST(wide_matrices_take_as_long_as_was_measured)
+{
+    static const struct {
+        td_type type;
+        int64_t m, n;
+        double ms;
+    } measured[] = {
+        {TD_BINARY64, 2764, 5966, 4.905},        {TD_BINARY64, 1199, 3682, 1.703},
+        {TD_BINARY64, 380, 6551, 0.551},         {TD_COMPLEX_BINARY64, 1338, 8109, 3.734},
+        {TD_COMPLEX_BINARY64, 317, 6544, 0.640}, {TD_COMPLEX_BINARY64, 128, 6258, 0.258}};
+    const td_model model = model_of(H200);
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        const td_problem p = factors(measured[i].type, measured[i].m, measured[i].n);
+        const double share = 1e3 * td_model_lu_by_native_products(&model, &p) / measured[i].ms;
+        assert_true(share > 0.8 && share < 1.2);
     }
 }
 
@@ -144,6 +179,22 @@ TEST(auto_takes_factors_where_they_gain)
     assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_untimed);
     set_option(&o, TD_OPTION_ACCURACY, "52");
     assert_ptr_equal(decide_call(&o, &large, &fast).reason, td_reason_accuracy);
+}
+
+/* A mode by name, too, where it is to gain. */
+TEST(named_modes_take_no_factors_whose_time_nobody_knows)
+{
+    td_options o = options_of_auto();
+    const td_model slow = model_of(RTX4090), fast = model_of(H200);
+    const td_problem large = factors(TD_BINARY64, 16384, 16384),
+                     small = factors(TD_BINARY64, 64, 64);
+    set_option(&o, TD_OPTION_MODE, "ozaki2");
+    assert_non_null(decide_call(&o, &small, &fast).engine);
+    assert_non_null(decide_call(&o, &large, &slow).engine);
+    set_option(&o, TD_OPTION_STRATEGY, "performant");
+    assert_ptr_equal(decide_call(&o, &small, &fast).reason, td_reason_untimed);
+    assert_ptr_equal(decide_call(&o, &large, &slow).reason, td_reason_untimed);
+    assert_ptr_equal(decide_call(&o, &large, &fast).choice, td_choice_faster);
 }
 
 TEST(auto_takes_complex_factors_where_they_gain)

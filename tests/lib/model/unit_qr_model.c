@@ -4,6 +4,7 @@
 #include "tests/support/test.h"
 #include "tests/lib/support/asked.h"
 #include "lib/model/qr_model.h"
+#include "lib/routine/operations.h"
 #include "tests/lib/support/predicted.h"
 
 static int info;
@@ -51,6 +52,22 @@ TEST(native_times_grow_with_the_order)
                 before = seconds;
             }
         }
+}
+
+/* Beyond what was measured, and of matrices that are not square, too. */
+TEST(native_times_are_not_below_those_of_operations)
+{
+    for (int k = 0; k < 2 * KINDS; k++)
+        for (const td_card *card = td_cards; card->name[0]; card++)
+            for (int64_t order = 1; order < 100000; order = 3 * order + 70)
+                for (int share = 1; share <= 8; share *= 2) {
+                    td_model model;
+                    td_model_make(&model, card);
+                    td_problem p = any_square(k, order);
+                    p.n = p.k = (order + share - 1) / share;
+                    assert_true(td_model_native_qr(&model, &p) >=
+                                td_operations(&p) / model.rates.matrix64);
+                }
 }
 
 /* Ways have a time where panels have one, which grows with the matrix. */

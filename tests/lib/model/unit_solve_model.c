@@ -38,6 +38,22 @@ TEST(native_solves_are_near_what_was_measured)
     }
 }
 
+/* Few vectors, for which the figures are an H200's, take no less than A takes to be read. */
+TEST(native_solves_take_no_less_than_reading)
+{
+    for (const td_card *card = td_cards; card->name[0]; card++)
+        for (int64_t order = 1; order < 200000; order = 3 * order + 70)
+            for (int64_t vectors = 1; vectors <= 8; vectors++) {
+                td_model model;
+                td_model_make(&model, card);
+                const td_problem p =
+                    solve(vectors & 1 ? TD_BINARY64 : TD_COMPLEX_BINARY64, order, vectors);
+                const double elements = (double)order * (double)order / 2.0,
+                             bytes = (double)td_types[p.type].size * elements;
+                assert_true(td_model_native_solve(&model, &p) >= bytes / model.rates.bytes);
+            }
+}
+
 /* No way takes longer than mode fp64 alone, and the more products a way makes the earlier it
  * begins. */
 TEST(solves_take_what_is_faster)
