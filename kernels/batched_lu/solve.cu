@@ -165,11 +165,12 @@ static cudaError_t launch_shared(const td_lu_vectors *p, int together, cudaStrea
     int most = 0;
     const cudaError_t error = td_block_shared_bytes(&most);
     if (error != cudaSuccess) return error;
-    together = min(min(together, most_threads<lanes>() / lanes), (p->vectors + 31) / 32 * 32);
+    together = min(together, most_threads<lanes>() / lanes);
+    if (p->vectors < together) together = min(together, (p->vectors + 31) / 32 * 32);
     while (together > 32 && vectors_bytes<number>(p->n, together, LEAST_DEPTH) > most)
         together -= 32;
     const int depth = depth_for<number>(p->n, together, most);
-    const int64_t blocks = (int64_t)((p->vectors + together - 1) / together) * p->batch;
+    const int64_t blocks = ((int64_t)p->vectors + together - 1) / together * p->batch;
     if (blocks > INT_MAX) return cudaErrorInvalidConfiguration;
     return TD_LAUNCH((solve_kernel<number, lanes>), (unsigned)blocks, (unsigned)(together * lanes),
                      (size_t)vectors_bytes<number>(p->n, together, depth), stream, *p, depth);
