@@ -10,7 +10,8 @@
 /* What a context has, from its first call under this strategy on. */
 struct td_sites {
     atomic_uint life;           /* of the context, that all of this belongs to */
-    bool is_refused;            /* there is no memory that the device can reach */
+    atomic_bool is_refused;     /* there is no memory that the device can reach */
+    atomic_uint asked;          /* since then */
     unsigned long long *words;  /* TD_SITE_SLOTS, in host memory; stay */
     unsigned long long *mapped; /* the same as kernels see them */
     td_site_table *table;       /* stays */
@@ -19,19 +20,33 @@ struct td_sites {
 
 /* ---- sites of a context ---- */
 
-/* Under the lock. */
+/* Under the lock. What others look at without it is set last. */
 static void begin_life(struct td_sites *sites, unsigned life)
 {
     const size_t bytes = TD_SITE_SLOTS * sizeof *sites->words;
     sites->mapped = td_device_map((void **)&sites->words, bytes);
     if (sites->mapped && !sites->table) sites->table = td_site_table_make(sites->words);
-    sites->is_refused = !sites->mapped || !sites->table;
-    if (sites->is_refused)
-        TD_LOG_ONCE(TD_LOG_WARN, "no memory for what strategy adaptive knows of calls; it decides "
-                                 "like performant");
+    const bool is_refused = !sites->mapped || !sites->table;
+    if (is_refused)
+        TD_LOG_ONCE(TD_LOG_WARN, "no memory for what strategy adaptive knows of calls; until there "
+                                 "is, it decides like performant");
     else
         td_site_table_clear(sites->table);
-    atomic_store(&sites->life, life); /* last: others look at it without the lock */
+    if (atomic_load(&sites->life) != life) atomic_store(&sites->asked, 0);
+    atomic_store(&sites->is_refused, is_refused);
+    atomic_store(&sites->life, life);
+}
+
+/* Without the lock. */
+static bool is_to_be_tried(struct td_sites *sites)
+{
+    return atomic_load(&sites->is_refused) &&
+           td_is_worth_a_try(atomic_fetch_add(&sites->asked, 1) + 1);
+}
+
+static bool lacks_life(struct td_sites *sites, unsigned life)
+{
+    return atomic_load(&sites->life) != life || atomic_load(&sites->is_refused);
 }
 
 /* NULL without memory. */
@@ -39,11 +54,11 @@ static struct td_sites *sites_of(td_device *device)
 {
     const unsigned life = atomic_load(&device->life);
     struct td_sites *sites = atomic_load(&device->sites);
-    if (!sites || atomic_load(&sites->life) != life) {
+    if (!sites || atomic_load(&sites->life) != life || is_to_be_tried(sites)) {
         pthread_mutex_lock(&td_devices_lock);
         sites = atomic_load(&device->sites);
         if (!sites) sites = calloc(1, sizeof *sites);
-        if (sites && atomic_load(&sites->life) != life) begin_life(sites, life);
+        if (sites && lacks_life(sites, life)) begin_life(sites, life);
         atomic_store(&device->sites, sites);
         pthread_mutex_unlock(&td_devices_lock);
     }

@@ -41,4 +41,8 @@ void td_capture_restore(td_capture_mode mode);
 /* For fork() alone (../call/process.c). */
 extern pthread_mutex_t td_contexts_lock;
 
+/* True if what could not be made for want of memory is worth another try, once so many would have
+ * had it since: the 1st, 2nd, 4th, 8th ... of them. So it costs little where no memory comes. */
+static inline bool td_is_worth_a_try(unsigned asked) { return (asked & (asked - 1)) == 0; }
+
 #endif

@@ -244,13 +244,11 @@ static void try_again(td_device *d)
     td_capture_restore(mode);
 }
 
-/* Without the lock: a device that lacks memory is looked at again at its 1st, 2nd, 4th, 8th ... use
- * from then on, so that it costs little where none comes. */
+/* Without the lock. */
 static bool is_to_be_tried(td_device *d)
 {
-    if (!atomic_load_explicit(&d->lacks_memory, memory_order_relaxed)) return false;
-    const unsigned uses = atomic_fetch_add_explicit(&d->uses, 1, memory_order_relaxed) + 1;
-    return (uses & (uses - 1)) == 0;
+    return atomic_load_explicit(&d->lacks_memory, memory_order_relaxed) &&
+           td_is_worth_a_try(atomic_fetch_add_explicit(&d->uses, 1, memory_order_relaxed) + 1);
 }
 
 static td_device *find(const td_context *context)

@@ -65,14 +65,6 @@ static void create_handle(context *c, const functions *f)
                 (int)status);
 }
 
-/* What cuBLAS cannot make now, as where memory is short, it is asked for again at the 2nd, 4th, 8th
- * ... time that there is need of it. */
-static bool is_due(context *c)
-{
-    const unsigned asked = ++c->asked;
-    return (asked & (asked - 1)) == 0;
-}
-
 /* Under the lock. While a capture holds up the legacy stream no handle is made: cuBLAS 13.10 works
  * in that stream to make one, which ends the capture. */
 static bool is_ready(context *c, functions *f)
@@ -84,7 +76,8 @@ static bool is_ready(context *c, functions *f)
                                  "that need it run native");
         return false;
     }
-    if (!c->handle && !td_stream_is_capturing(cudaStreamLegacy) && is_due(c)) create_handle(c, f);
+    if (!c->handle && !td_stream_is_capturing(cudaStreamLegacy) && td_is_worth_a_try(++c->asked))
+        create_handle(c, f);
     return c->handle != NULL;
 }
 

@@ -6,7 +6,10 @@
 
 #include <dlfcn.h>
 
+#include "lib/call/adaptive.h"
 #include "lib/cuda/device.h"
+#include "lib/engines/engine.h"
+#include "lib/engines/methods.h"
 #include "lib/engines/ozaki/cublas.h"
 #include "tests/kernels/support/device.h"
 
@@ -97,6 +100,35 @@ TEST(a_handle_is_made_once_there_is_memory)
     CHECK(failures(ALLOCATION) == 1, "nothing has failed");
     fail_at(ALLOCATION, 0, 0);
     CHECK(td_cublas_ready(device), "refused for good");
+}
+
+/* A risky call is native where nothing can be known of its site, and tried where nothing is. */
+TEST(sites_are_known_once_there_is_memory)
+{
+    enum { SIDE = 64 };
+    static double x[SIDE * SIDE];
+    const td_matrix matrix = {.data = x, .ld = SIDE};
+    const td_problem p = {.kind = TD_PRODUCT,
+                          .type = TD_BINARY64,
+                          .m = SIDE,
+                          .n = SIDE,
+                          .k = SIDE,
+                          .a = matrix,
+                          .b = matrix,
+                          .c = matrix,
+                          .batch = 1};
+    const td_decision risky = {
+        .engine = &td_engine_fp64, .text = "fp64", .heeds_site = true, .is_risky = true};
+    td_question q;
+    CHECK_CUDA(cudaDeviceReset());
+    CHECK_CUDA(cudaFree(NULL));
+    td_device *device = td_device_current();
+    CHECK(device, "refused");
+    td_ask(TD_ENTRY_cublasDgemm_v2, &p, &q);
+    fail_at(ALLOCATION, 1, 1);
+    CHECK(!td_adaptive_weigh(&q, &risky, device).engine, "tried without memory");
+    fail_at(ALLOCATION, 0, 0);
+    CHECK(td_adaptive_weigh(&q, &risky, device).engine, "not tried with memory");
 }
 
 int main(void)
