@@ -35,8 +35,8 @@ class Arguments(BenchCase):
             self.assert_refused(self.bench(f'--repeat={bad}', 'env'), 2, f"--repeat is '{bad}'",
                                 '1 to 1000')
         for option, bad, allowed in (('warmup', '-1', '0 to 1000'), ('warmup', '1001', '0 to 1000'),
-                                     ('timeout', '0', '1 to 2592000'),
-                                     ('timeout', '1.5', '1 to 2592000')):
+                                     ('timeout', '0', '1 to 2592000 seconds'),
+                                     ('timeout', '1.5', '1 to 2592000 seconds')):
             self.assert_refused(self.bench(f'--{option}={bad}', 'env'), 2, f"--{option} is '{bad}'",
                                 allowed)
         self.assert_refused(self.bench('env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE')
