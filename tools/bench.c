@@ -58,15 +58,17 @@ static bool parse_counts(const command_line *line, bench *b)
     enum { MOST_SECONDS = 30 * 86400 };
     /* Options that are whole numbers, and what they are if they are not given. */
     const struct {
-        int option, fallback, least, most, *value;
-    } counts[] = {{REPEAT, 1, 1, BENCH_MOST_REPEATS, &b->repeat},
-                  {WARM_UP, 1, 0, BENCH_MOST_REPEATS, &b->warm_ups},
-                  {TIMEOUT, 0, 1, MOST_SECONDS, &b->program.timeout}};
+        int option, fallback;
+        command_range range;
+        int *value;
+    } counts[] = {{REPEAT, 1, {1, BENCH_MOST_REPEATS, ""}, &b->repeat},
+                  {WARM_UP, 1, {0, BENCH_MOST_REPEATS, ""}, &b->warm_ups},
+                  {TIMEOUT, 0, {1, MOST_SECONDS, "seconds"}, &b->program.timeout}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const int option = counts[i].option;
         long value = counts[i].fallback;
         if (!command_number(line->command->options[option].name, line->values[option],
-                            counts[i].least, counts[i].most, &value))
+                            &counts[i].range, &value))
             return false;
         *counts[i].value = (int)value;
     }

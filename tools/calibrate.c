@@ -398,8 +398,9 @@ bool calibrate_device(FILE *out, int device, long seconds)
 static int run(const command_line *line)
 {
     long seconds = USUAL_SECONDS, device = 0;
-    if (!command_number("seconds", line->values[SECONDS], 1, MOST_SECONDS, &seconds) ||
-        !command_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
+    const command_range times = {1, MOST_SECONDS, ""}, devices = {0, TD_MAX_DEVICES - 1, ""};
+    if (!command_number("seconds", line->values[SECONDS], &times, &seconds) ||
+        !command_number("device", line->values[DEVICE], &devices, &device))
         return EXIT_USAGE;
     if (!calibrate_measure((int)device, seconds)) return 1;
     if (is_host(&calibrated.model.card))

@@ -49,13 +49,14 @@ int command_describe(const command *c)
     return 0;
 }
 
-bool command_number(const char *option, const char *text, long least, long most, long *value)
+bool command_number(const char *option, const char *text, const command_range *range, long *value)
 {
     char *end;
     if (!text) return true;
     *value = strtol(text, &end, 10);
-    if (end != text && *end == '\0' && *value >= least && *value <= most) return true;
-    return complain("--%s is '%s'; allowed: %ld to %ld", option, text, least, most);
+    if (end != text && *end == '\0' && *value >= range->least && *value <= range->most) return true;
+    return complain("--%s is '%s'; allowed: %ld to %ld%s%s", option, text, range->least,
+                    range->most, range->unit[0] ? " " : "", range->unit);
 }
 
 /* The word that holds what getopt_long returned last: it stays before a word of one dash until it

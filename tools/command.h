@@ -58,9 +58,15 @@ void command_refuse(const char *name);
 /* Describes a command on stdout; returns 0. */
 int command_describe(const command *c);
 
+/* What a whole number may be; the unit, "seconds", is "" where the option's name says it. */
+typedef struct {
+    long least, most;
+    const char *unit;
+} command_range;
+
 /* The whole number that an option was given, within what is allowed; *value stays where `text` is
  * NULL. False, after a line that names the option, if it is no such number. */
-bool command_number(const char *option, const char *text, long least, long most, long *value);
+bool command_number(const char *option, const char *text, const command_range *range, long *value);
 
 /* Parses argv from the command's own name on and runs it; returns the exit status. */
 int command_execute(const command *c, int argc, char **argv);

@@ -38,7 +38,7 @@ static bool add_file(merged *m, const char *name)
 {
     char why[REPORT_WHY_BYTES];
     if (merged_add(m, name, why)) return true;
-    if (errno == EEXIST) return complain("'%s' is not counted (%s)", name, why);
+    if (errno == EEXIST) return complain("'%s' is not counted (%s)", m->left_out, why);
     return complain("cannot read '%s' (%s)", name, why);
 }
 
@@ -181,9 +181,11 @@ static int run(const command_line *line)
         return EXIT_USAGE;
     const bool has_before = !is_difference || add_file(&before, line->values[AGAINST]);
     bool is_good = add_files(&now, line->arguments, (size_t)line->count) && has_before;
+    const bool has_memory = merged_sum_up(&now) && merged_sum_up(&before);
+    if (!has_memory) is_good = complain("out of memory");
     merged_sort(&now, order);
     merged_sort(&before, order);
-    if (now.report_count > 0 && has_before)
+    if (now.report_count > 0 && has_before && has_memory)
         is_good = show(&before, &now, results, is_difference) && is_good;
     merged_free(&now);
     merged_free(&before);
@@ -197,9 +199,9 @@ const command command_report = {
     .summary = "merge reports, and show what took how long, and how exact it was",
     .details =
         "Reports of several processes, such as the ranks of a program (TANDEM_REPORT=r-%r.json), "
-        "become one. A file that is no report, or a second one of the same process, is named, and "
-        "the others are shown; the exit status is 1 then. `-` in the place of a file of a result "
-        "is stdout, without the table.",
+        "become one. A file that is no report, or not the latest of its process, is named, and the "
+        "others are shown; the exit status is 1 then. `-` in the place of a file of a result is "
+        "stdout, without the table.",
     .options = {[SORT] = {"sort", "ORDER",
                           "the largest first: time (if it is not given), calls, gain, error"},
                 [AGAINST] = {"against", "FILE",

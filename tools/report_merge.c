@@ -82,38 +82,68 @@ static bool take_report(merged *m, const report *r)
     return is_taken;
 }
 
-/* The file that has a report of the same process: the same one, or one that was written at another
- * time. NULL if none has, or the report is of a version that does not tell processes apart. */
-static const char *find_same_process(const merged *m, const report *r)
+/* The place of the report of the same process: the same one, or one that was written at another
+ * time. -1 if there is none, or the report is of a version that does not tell processes apart. */
+static int find_same_process(const merged *m, const report *r)
 {
     for (int i = 0; i < m->report_count && r->head.process[0]; i++)
         if (strcmp(m->reports[i].head.process, r->head.process) == 0 &&
             strcmp(m->reports[i].head.host, r->head.host) == 0)
-            return m->paths[i];
-    return NULL;
+            return i;
+    return -1;
+}
+
+/* True if the process wrote a after b. Its counts only grow; its clock may have been set. */
+static bool is_later(const td_report_head *a, const td_report_head *b)
+{
+    if (a->totals.intercepted != b->totals.intercepted)
+        return a->totals.intercepted > b->totals.intercepted;
+    if (a->is_complete != b->is_complete) return a->is_complete;
+    return strcmp(a->written, b->written) > 0;
+}
+
+/* Leaves one of two reports of a process: the later one, or else the one that was there. */
+static void keep_later(merged *m, int at, report *r, const char *path)
+{
+    m->left_out = path;
+    if (is_later(&r->head, &m->reports[at].head)) {
+        const report earlier = m->reports[at];
+        m->left_out = m->paths[at];
+        m->paths[at] = path;
+        m->reports[at] = *r;
+        *r = earlier;
+    }
+    report_free(r);
 }
 
 bool merged_add(merged *m, const char *path, char why[REPORT_WHY_BYTES])
 {
     report r;
     if (!report_read(path, &r, why)) return false;
-    const char *other = find_same_process(m, &r);
-    if (other) {
-        report_free(&r);
+    const int same = find_same_process(m, &r);
+    if (same >= 0) {
+        keep_later(m, same, &r, path);
         errno = EEXIST;
-        snprintf(why, REPORT_WHY_BYTES, "it is of the same process as '%s'", other);
+        snprintf(why, REPORT_WHY_BYTES, "it is of the same process as '%s'", m->paths[same]);
         return false;
     }
     if (grow(m)) {
         m->paths[m->report_count] = path;
         m->reports[m->report_count++] = r;
-        if (take_report(m, &r)) return true;
-    } else {
-        report_free(&r);
+        return true;
     }
+    report_free(&r);
     errno = ENOMEM;
     snprintf(why, REPORT_WHY_BYTES, "%s", strerror(errno));
     return false;
+}
+
+bool merged_sum_up(merged *m)
+{
+    bool are_taken = true;
+    for (int i = 0; are_taken && i < m->report_count; i++)
+        are_taken = take_report(m, &m->reports[i]);
+    return are_taken;
 }
 
 static void do_nothing(void *line) { (void)line; }

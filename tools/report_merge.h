@@ -14,7 +14,8 @@ typedef struct {
     int number;        /* in the order of first calls */
 } merged_line;
 
-/* Start with {0}, or with has_any_mode alone; merged_free frees what it holds. */
+/* Start with {0}, or with has_any_mode alone, add reports, and sum them up; merged_free frees what
+ * it holds. */
 typedef struct {
     bool has_any_mode; /* calls of several modes are one kind; its mode is "several" then */
     merged_line **lines;
@@ -22,15 +23,20 @@ typedef struct {
     report *reports;
     const char **paths; /* of the reports' files */
     int report_count;
-    int incomplete; /* reports of processes that had not ended */
+    const char *left_out; /* the file of the last report that merged_add has left out */
+    int incomplete;       /* reports of processes that had not ended */
     td_report_totals totals;
     bool is_host_device; /* one of the reports is of the host device */
     void *tree;          /* the lines by kind, for tsearch(3) */
 } merged;
 
-/* Adds the report in a file, whose name must stay; false with a reason as report_read gives it, or
- * with EEXIST if a report of the same process was added before. */
+/* Adds the report in a file, whose name must stay; false with a reason as report_read gives it. Of
+ * two reports of one process the later stays: false with EEXIST, the other's file in `left_out`,
+ * and a reason for that one. */
 bool merged_add(merged *m, const char *path, char why[REPORT_WHY_BYTES]);
+
+/* Makes lines and totals of all reports, once; false without memory. */
+bool merged_sum_up(merged *m);
 
 void merged_free(merged *m);
 

@@ -106,8 +106,8 @@ static int run(const command_line *line)
     command_line named = *line;
     selftest t = {0};
     long device = 0;
-    if (!command_number("device", line->values[DEVICE], 0, TD_MAX_DEVICES - 1, &device))
-        return EXIT_USAGE;
+    const command_range devices = {0, TD_MAX_DEVICES - 1, ""};
+    if (!command_number("device", line->values[DEVICE], &devices, &device)) return EXIT_USAGE;
     t.device = (int)device;
     if (!named.values[OUTPUT]) named.values[OUTPUT] = usual_output;
     result_file file = {.option = OUTPUT, .print = print_report};

@@ -3,9 +3,11 @@ shell scripts that know their mode from the environment.
 
 usage: bench_test.py LAUNCHER VERSION COMPILER...
 """
+import contextlib
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +15,7 @@ import time
 import unittest
 
 from bench_case import BenchCase
-from launcher_case import STARTS_SYSTEM_PROGRAMS
+from launcher_case import PATIENCE_SECONDS, STARTS_SYSTEM_PROGRAMS, wait_until
 
 
 class Arguments(BenchCase):
@@ -33,8 +35,8 @@ class Arguments(BenchCase):
             self.assert_refused(self.bench(f'--repeat={bad}', 'env'), 2, f"--repeat is '{bad}'",
                                 '1 to 1000')
         for option, bad, allowed in (('warmup', '-1', '0 to 1000'), ('warmup', '1001', '0 to 1000'),
-                                     ('timeout', '0', '1 to 2592000'),
-                                     ('timeout', '1.5', '1 to 2592000')):
+                                     ('timeout', '0', '1 to 2592000 seconds'),
+                                     ('timeout', '1.5', '1 to 2592000 seconds')):
             self.assert_refused(self.bench(f'--{option}={bad}', 'env'), 2, f"--{option} is '{bad}'",
                                 allowed)
         self.assert_refused(self.bench('env', TANDEM_WORKSPACE='1Q'), 2, 'TANDEM_WORKSPACE')
@@ -80,6 +82,9 @@ class Arguments(BenchCase):
         self.assertFalse((self.folder / 'mark').exists())
 
 
+LONGEST_SECONDS = 5  # of a run, so that a busy machine ends in time what does not wait
+
+
 class Runs(BenchCase):
     def test_modes_and_repetitions(self):
         program = self.script(f'echo "$TANDEM_MODE" >>{self.folder}/modes')
@@ -110,9 +115,11 @@ class Runs(BenchCase):
             f'echo >>{self.folder}/count; [ "$(wc -l <{self.folder}/count)" != 1 ] || sleep 1\n'
             f'echo 1.5 "$(wc -l <{self.folder}/count).25 s"')
         result = self.bench('--modes', 'df', '--keep', 'kept', '--json', 'out.json', program)
-        self.assertIn('tandem: bench: native, warm-up 1 of 1: 1.', result.stderr)
+        warm_up, native = re.findall(r'(?m)^tandem: bench: native, .* 1 of 1: (\S+) s,',
+                                     result.stderr)
+        self.assertGreaterEqual(float(warm_up), 1)
         rows = self.rows(result)
-        self.assertLess(float(rows['native']['wall s']), 1)
+        self.assertEqual(rows['native']['wall s'], native)
         self.assertEqual((rows['native']['runs'], rows['df']['difference']), ('1', '0'))
         self.assertTrue((self.folder / 'kept/warmup-1.out').exists())
         self.assertEqual(json.loads((self.folder / 'out.json').read_text())['warm_ups'], 1)
@@ -124,9 +131,11 @@ class Runs(BenchCase):
             f'echo >>{self.folder}/count; [ "$(wc -l <{self.folder}/count)" != 4 ] || sleep 1')
         result = self.bench('--modes', 'df', '--repeat', 2, '--csv', 'out.csv', program)
         rows = self.rows(result)
-        self.assertLess(float(rows['native']['min']), 1)
+        for mode in rows:
+            seconds = sorted(re.findall(rf'(?m)^tandem: bench: {mode}, run . of 2: (\S+) s,',
+                                        result.stderr), key=float)
+            self.assertEqual([rows[mode]['min'], rows[mode]['max']], seconds)
         self.assertGreaterEqual(float(rows['native']['max']), 1)
-        self.assertLess(float(rows['df']['max']), 1)
         with open(self.folder / 'out.csv', newline='') as file:
             self.assertGreaterEqual(float(next(csv.DictReader(file))['wall_seconds_max']), 1)
         self.assertNotIn('max', self.rows(self.bench(program))['native'])
@@ -135,7 +144,7 @@ class Runs(BenchCase):
     def test_timeout(self):
         """It ends with all that it has started; another run is not in its way."""
         program = self.script('[ $TANDEM_MODE != df ] || { sleep 1000 & sleep 1000; }; echo 1.5')
-        result = self.bench('--modes', 'df,ts', '--timeout', 1, program)
+        result = self.bench('--modes', 'df,ts', '--timeout', LONGEST_SECONDS, program)
         rows = self.rows(result)
         self.assertEqual(result.returncode, 1)
         self.assertEqual([rows[mode]['exit'] for mode in rows], ['0', 'timeout', '0'])
@@ -146,20 +155,29 @@ class Runs(BenchCase):
     @STARTS_SYSTEM_PROGRAMS
     def test_a_program_that_ignores_the_end_of_its_time(self):
         program = self.script("trap '' TERM; echo started >&2; while :; do sleep 1; done")
-        result = self.bench('--timeout', 1, program)
+        result = self.bench('--timeout', LONGEST_SECONDS, program)
         self.assertEqual((result.returncode, result.stdout), (1, ''))
         self.assertIn('fails without emulation (timeout), and says: started; only', result.stderr)
 
     @STARTS_SYSTEM_PROGRAMS
     def test_processes_that_are_left_behind(self):
         """They would be in later runs' way, and what they compute is not counted."""
-        program = self.script('[ $TANDEM_MODE = native ] || sleep 4 & echo 1.5')
+        program = self.script(
+            f'[ $TANDEM_MODE = native ] || {{ sleep 1000 & echo $! >{self.folder}/left; }}\n'
+            'echo 1.5')
         result = self.bench('--modes', 'df', program)
+        os.kill(int((self.folder / 'left').read_text()), signal.SIGKILL)
         self.assertEqual(result.returncode, 0)
         self.assertIn('df: 1 of 1 runs left processes behind', result.stdout)
         self.assertNotIn('native: 1 of', result.stdout)
-        result = self.bench('--modes', 'df', self.script('sleep 0.2 & echo 1.5'))
-        self.assertNotIn('left processes', result.stdout)
+
+    @STARTS_SYSTEM_PROGRAMS
+    def test_processes_that_end_after_the_program(self):
+        """They have a second; a busy machine may now and then keep one from ending for that
+        long."""
+        program = self.script('sleep 0.2 & echo 1.5')
+        self.assertTrue(any('left processes' not in self.bench('--modes', 'df', program).stdout
+                            for _ in range(3)))
 
     def test_rules_leave_native_alone(self):
         (self.folder / 'rules').write_text('-> ts\n')
@@ -367,13 +385,28 @@ class Interrupted(BenchCase):
             preexec_fn=heed_signals)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        while not self.mark.exists():
-            self.assertIsNone(process.poll())
-            time.sleep(0.01)
+        self.addCleanup(self.end, process)
+        wait_until(lambda: self.mark.exists() or process.poll() is not None, 'the program in df')
+        self.assertIsNone(process.poll())
         return process
 
+    def end(self, process):
+        """Of a test that has failed: the program ends at the second signal at the latest."""
+
+        def has_ended():
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+            return process.poll() is not None
+
+        wait_until(has_ended, 'the end of tandem bench')
+
+    def end_of(self, process):
+        """Its stdout and stderr once it has ended."""
+        return process.communicate(timeout=PATIENCE_SECONDS)
+
     def assert_kept(self, process):
-        out, err = process.communicate()
+        out, err = self.end_of(process)
         self.assertEqual(process.returncode, 1)
         self.assertIn('df, run 1 of 1: interrupted\n', err)
         self.assertNotIn('ts, run', err)
@@ -394,11 +427,13 @@ class Interrupted(BenchCase):
             self.mark.unlink()
             process.send_signal(number)
             self.assert_kept(process)
-            # A background process of a shell without job control ignores these.
+            # A background process of a shell without job control ignores these, but for the moment
+            # in which it begins.
             if number in (signal.SIGINT, signal.SIGQUIT):
-                os.kill(sleeper, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(sleeper, signal.SIGKILL)
             else:
-                self.assert_ends(sleeper)
+                wait_until(lambda: self.state(sleeper) in 'Z-', "the end of the program's process")
 
     def test_a_reader_that_is_gone(self):
         """Nothing is left behind, and nothing is started of which nobody would hear."""
@@ -421,34 +456,32 @@ class Interrupted(BenchCase):
 
     def test_a_halt(self):
         """Ctrl-Z halts what runs, too, and its time. The program starts no process while it waits:
-        a shell whose child is halted between vfork and exec is not halted itself."""
+        a shell whose child is halted between vfork and exec waits for it, and is not halted
+        itself."""
         start = time.monotonic()
         process = self.start(self.script('[ $TANDEM_MODE != df ] || { '
                                          'echo $$ >mark.new; mv mark.new mark; '
                                          'while [ ! -e go ]; do :; done; }'))
         pid = int(self.mark.read_text())
         process.send_signal(signal.SIGTSTP)
-        while self.state(pid) != 'T' or self.state(process.pid) != 'T':
-            time.sleep(0.01)
+        wait_until(lambda: self.state(pid) == self.state(process.pid) == 'T',
+                   'state T of tandem bench and its program')
         (self.folder / 'go').touch()
         time.sleep(1.0)
         process.send_signal(signal.SIGCONT)
-        process.communicate()
+        self.end_of(process)
         self.assertEqual(process.returncode, 0)
         with open(self.folder / 'out.csv', newline='') as file:
             walls = [float(row['wall_seconds']) for row in csv.DictReader(file)]
         self.assertLess(sum(walls), time.monotonic() - start - 1.0)
 
     def state(self, pid):
-        with open(f'/proc/{pid}/stat') as file:
-            return file.read().rsplit(')', 1)[1].split()[0]
-
-    def assert_ends(self, pid):
-        """It may still be a zombie that nobody waits for."""
-        while os.path.exists(f'/proc/{pid}/stat'):
-            if self.state(pid) == 'Z':
-                return
-            time.sleep(0.01)
+        """The letter of proc(5), Z of one that nobody waits for; - where there is no process."""
+        try:
+            with open(f'/proc/{pid}/stat') as file:
+                return file.read().rsplit(')', 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return '-'
 
     def test_a_program_that_ignores_it(self):
         process = self.start(
@@ -456,9 +489,12 @@ class Interrupted(BenchCase):
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         self.assertIsNone(process.poll())
-        while process.poll() is None:  # two that come at once are one
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.05)
+
+        def has_ended():
+            process.send_signal(signal.SIGINT)  # two that come at once are one
+            return process.poll() is not None
+
+        wait_until(has_ended, 'the end of a program that ignores SIGINT')
         self.assert_kept(process)
 
 

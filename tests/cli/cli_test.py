@@ -525,7 +525,11 @@ class Commands(Case):
         refused = lambda *arguments: self.tandem('plan', *arguments)
         self.assert_refused(refused(), 2, 'M is missing')
         self.assert_refused(refused(1, 2), 2, 'K is missing')
-        self.assert_refused(refused(1, 2, 3, 4), 2, "'4'", 'M N K')
+        self.assert_refused(refused(1, 2, 3, 4), 2,
+                            "'4' is one size too many for dgemm, which takes M N K")
+        for sizes in ((4, 4, 4), (4, 4, 4, 4)):
+            self.assert_refused(refused('--routine', 'dgetrs', *sizes), 2,
+                                "'4' is one size too many for dgetrs, which takes N K")
         for bad in ('0', '-1', 'x', '1x', '2147483648', ''):
             self.assert_refused(refused('--', 1, bad, 3), 2, f"N is '{bad}'", '1 to 2147483647')
             self.assert_refused(refused(f'--batch={bad}', 1, 2, 3), 2, f"--batch is '{bad}'")

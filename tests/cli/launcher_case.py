@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 LAUNCHER, VERSION, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
@@ -88,6 +89,18 @@ def compile_c(folder, name, source, *arguments):
 def library(folder, name, source='', *arguments):
     return compile_c(folder, name, source, '-shared', '-fPIC',
                      f'-Wl,-soname,{pathlib.Path(name).name}', *arguments)
+
+
+PATIENCE_SECONDS = 60  # a hang, and no busy machine, takes longer
+
+
+def wait_until(is_there, what):
+    """Calls is_there until it returns true; an AssertionError names what has not come."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not is_there():
+        if time.monotonic() > end:
+            raise AssertionError(f'waited {PATIENCE_SECONDS} s for {what}')
+        time.sleep(0.01)
 
 
 class Case(unittest.TestCase):

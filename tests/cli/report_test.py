@@ -7,6 +7,7 @@ usage: report_test.py TANDEM
 import csv
 import html.parser
 import io
+import itertools
 import json
 import os
 import re
@@ -244,8 +245,8 @@ class Report(unittest.TestCase):
         """A copy of its report, or one of before; another machine may have the same process."""
         whole = report([call(count=9)], process="7-1")
         first, copy = self.write("a", whole), self.write("b", whole)
-        before = self.write("c", report([call()], process="7-1", written="2026-11-28T09:00:01Z",
-                                        is_complete=False))
+        before = self.write("c", report([call(count=5)], process="7-1", is_complete=False,
+                                        written="2026-11-28T09:00:01Z"))
         others = [self.write("d", report([call()], process="7-1", host="node2")),
                   self.write("e", report([call()], process="7-2")),
                   self.write("f", report([call()])), self.write("g", report([call()]))]
@@ -256,6 +257,25 @@ class Report(unittest.TestCase):
             f"tandem: error: '{name}' is not counted (it is of the same process as '{first}')"
             for name in (copy, before)])
         self.assertEqual(self.tandem("--against", first, copy).stderr, "")
+
+    def test_the_latest_report_of_a_process_counts(self):
+        """Whatever the order: the one of most calls, of the end, or of the latest time."""
+        made = [report([call(count=count)], process="7-1", is_complete=count == 9 and end,
+                       written=f"2026-11-28T09:00:0{second}Z")
+                for count, end, second in ((1, False, 3), (9, False, 1), (9, False, 2),
+                                           (9, True, 1))]
+        for order in itertools.permutations(range(4)):
+            paths = [self.write(f"{i}", made[i]) for i in order]
+            process = self.tandem(*paths, status=1)
+            self.assertTrue(process.stdout.startswith("1 report of "), process.stdout)
+            self.assertIn(": 9 calls, ", process.stdout.splitlines()[0])
+            self.assertNotIn("INCOMPLETE", process.stdout)
+            left_out = [line.split("'")[1] for line in process.stderr.splitlines()]
+            self.assertEqual(set(left_out), {self.path(f"{i}") for i in range(3)})
+            self.assertEqual(len(left_out), 3)
+        process = self.tandem(self.path("1"), self.path("2"), status=1)
+        self.assertEqual(process.stderr, f"tandem: error: '{self.path('1')}' is not counted (it is "
+                                         f"of the same process as '{self.path('2')}')\n")
 
     def test_arguments(self):
         for arguments, said in (([], "no report given"), (["--sort", "tme",

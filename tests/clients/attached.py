@@ -392,7 +392,7 @@ def start(check, names, folder):
     if check.startswith("run:"):
         command = ["tandem", "run", "--mode", check.removeprefix("run:"), "--", *command]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True,
-                          text=True, check=False, timeout=60)
+                          text=True, check=False, timeout=300)
     if done.returncode == SKIPPED:
         raise Skipped(done.stdout.strip().removeprefix("skipped: "))
     if done.returncode != 0:

@@ -8,6 +8,7 @@ void fuzz_one(const uint8_t *data, size_t bytes)
     merged m = {.has_any_mode = bytes % 2};
     const char *path = fuzz_file(data, bytes);
     if (merged_add(&m, path, why)) (void)merged_add(&m, path, why);
+    (void)merged_sum_up(&m);
     for (int i = 0; i < m.count; i++) (void)merged_rate(m.lines[i]);
     merged_sort(&m, ORDER_TIME);
     merged_free(&m);

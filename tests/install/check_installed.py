@@ -73,8 +73,7 @@ class Installed(unittest.TestCase):
 
     def setup(self, *options):
         """Meson's answer where the packages of tests are not installed."""
-        packages = self.folder / "packages"
-        packages.mkdir()
+        packages = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         for place in output("pkg-config", "--variable", "pc_path", "pkg-config").strip().split(":"):
             for file in pathlib.Path(place).glob("*.pc"):
                 if file.stem not in ("cmocka", "mpfr"):
@@ -98,6 +97,14 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done)
         self.assertRegex(done.stdout, "ERROR: .*no (cmocka|mpfr), which the tests need: .*"
                          "-Dtests=false")
+
+    def test_architectures_that_are_none(self):
+        """As `scripts/package --archs none` takes; nvcc would refuse them at the first kernel."""
+        for given, bad in (("none", "none"), ("80,sm_90", "sm_90")):
+            done = self.setup(f"-Darchs={given}")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stdout, f"ERROR: .*archs has '{bad}'; allowed: 80,90a and .*; "
+                             "-Dcuda=disabled leaves GPUs out")
 
 
 if __name__ == "__main__":
