@@ -16,7 +16,7 @@
  * line if all of them found the same. With `faults`, one of these of three functions for each
  * allocation and each launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong
  * result; with `copies` for each copy from or to the host, after a line for each call that has not
- * waited for all others.
+ * waited for all others. A brief test has every seventh fail.
  *
  * XT_DEVICES has the numbers of the devices, with commas between them; all without it. XT_FULL is
  * the number of a device that has no memory left. With XT_PINS cublasXt may pin memory. */
@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "../support/hash.h"
+#include "../support/test.h"
 #include "require.h"
 #include "xt_calls.h"
 #include "xt_copies.h"
@@ -328,6 +329,9 @@ static bool is_for_faults(const routine *r)
     return !r->is_complex && (r->kind == SYMM || r->kind == SYRK || r->kind == TRSM);
 }
 
+/* From an allocation, a launch or a copy that fails to the next one that does. */
+static int step_of_faults(void) { return test_is_brief() ? 7 : 1; }
+
 /* Runs a call in which one of these fails; false if it has fewer. */
 static bool run_with_fault(const call *x, const result *want, int kind, unsigned long long number)
 {
@@ -354,7 +358,7 @@ static void fail_everywhere(const routine *r)
     REQUIRE(run(&x, PAGEABLE, true, &want));
     for (int kind = 0; kind < KINDS; kind++) {
         unsigned long long number = 1;
-        while (run_with_fault(&x, &want, kind, number)) number++;
+        while (run_with_fault(&x, &want, kind, number)) number += (unsigned)step_of_faults();
         printf("cublasXt%s ; %s ; %llu\n", r->name, kind_names[kind], number - 1);
     }
     free_result(&want);
@@ -381,7 +385,7 @@ static void fail_each_copy(const routine *r)
     result want;
     int number = 1;
     REQUIRE(run(&x, PINNED, true, &want));
-    while (run_with_failing_copy(&x, &want, number)) number++;
+    while (run_with_failing_copy(&x, &want, number)) number += step_of_faults();
     printf("cublasXt%s ; copies ; %d\n", r->name, number - 1);
     free_result(&want);
 }
