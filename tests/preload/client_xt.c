@@ -16,10 +16,10 @@
  * line if all of them found the same. With `faults`, one of these of three functions for each
  * allocation and each launch, which fails: `FUNCTION ; WHAT ; COUNT`, after a line for each wrong
  * result; with `copies` for each copy from or to the host, after a line for each call that has not
- * waited for all others. `in_place` has triangular products in place of B: `FUNCTION ; COUNT`, of
- * copies of results that wrote what others had still to read. `far` has matrices on the host whose
- * columns are more than 2^31 bytes apart: `FUNCTION ; status N ; same`, if they become what they do
- * where columns follow one another.
+ * waited for all others. A brief test has every seventh fail. `in_place` has triangular products in
+ * place of B: `FUNCTION ; COUNT`, of copies of results that wrote what others had still to read.
+ * `far` has matrices on the host whose columns are more than 2^31 bytes apart: `FUNCTION ; status N
+ * ; same`, if they become what they do where columns follow one another.
  *
  * XT_DEVICES has the numbers of the devices, with commas between them; all without it. XT_FULL is
  * the number of a device that has no memory left. With XT_PINS cublasXt may pin memory. */
@@ -35,6 +35,7 @@
 #include <sys/mman.h>
 
 #include "../support/hash.h"
+#include "../support/test.h"
 #include "require.h"
 #include "xt_calls.h"
 #include "xt_copies.h"
@@ -332,6 +333,9 @@ static bool is_for_faults(const routine *r)
     return !r->is_complex && (r->kind == SYMM || r->kind == SYRK || r->kind == TRSM);
 }
 
+/* From an allocation, a launch or a copy that fails to the next one that does. */
+static int step_of_faults(void) { return test_is_brief() ? 7 : 1; }
+
 /* Runs a call in which one of these fails; false if it has fewer. */
 static bool run_with_fault(const call *x, const result *want, int kind, unsigned long long number)
 {
@@ -358,7 +362,7 @@ static void fail_everywhere(const routine *r)
     REQUIRE(run(&x, PAGEABLE, true, &want));
     for (int kind = 0; kind < KINDS; kind++) {
         unsigned long long number = 1;
-        while (run_with_fault(&x, &want, kind, number)) number++;
+        while (run_with_fault(&x, &want, kind, number)) number += (unsigned)step_of_faults();
         printf("cublasXt%s ; %s ; %llu\n", r->name, kind_names[kind], number - 1);
     }
     free_result(&want);
@@ -385,7 +389,7 @@ static void fail_each_copy(const routine *r)
     result want;
     int number = 1;
     REQUIRE(run(&x, PINNED, true, &want));
-    while (run_with_failing_copy(&x, &want, number)) number++;
+    while (run_with_failing_copy(&x, &want, number)) number += step_of_faults();
     printf("cublasXt%s ; copies ; %d\n", r->name, number - 1);
     free_result(&want);
 }

@@ -154,6 +154,10 @@ static void make_data(const call *x)
     fill(before, reads_c ? x->m : 0, x->n, x->ldc, 5);
     number *const target[] = {NULL, host_a, host_b, before};
     if (x->where) target[x->where][1].y = x->special;
+}
+
+static void copy_data(void)
+{
     REQUIRE(cudaMemcpy(a, host_a, sizeof host_a, cudaMemcpyHostToDevice));
     REQUIRE(cudaMemcpy(b, host_b, sizeof host_b, cudaMemcpyHostToDevice));
     REQUIRE(cudaMemcpy(c, before, sizeof before, cudaMemcpyHostToDevice));
@@ -203,6 +207,29 @@ static sum expected(const call *x, int member, int i, int j)
     return result;
 }
 
+/* What elements of C are to be, at their places in `before`, in a case's calls of all forms. */
+static sum wanted[MEMBERS * SIZE];
+
+/* Element e of C's storage, padding included. */
+typedef struct {
+    int member, i, j;
+} place;
+
+static place place_of(const call *x, int e)
+{
+    return (place){e / SIZE, e % SIZE % x->ldc, e % SIZE / x->ldc};
+}
+
+static bool is_inside(const call *x, place at) { return at.i < x->m && at.j < x->n; }
+
+static void make_wanted(const call *x)
+{
+    for (int e = 0; e < MEMBERS * SIZE; e++) {
+        const place at = place_of(x, e);
+        if (is_inside(x, at)) wanted[e] = expected(x, at.member, at.i, at.j);
+    }
+}
+
 static char kind_of(long double x) { return isnan(x) ? 'n' : !isinf(x) ? 'f' : x > 0 ? '+' : '-'; }
 
 typedef struct {
@@ -226,13 +253,11 @@ static outcome look(const call *x, const form *f, cublasStatus_t status)
 {
     outcome o = {0.0, 0, 0};
     for (int e = 0; e < MEMBERS * SIZE; e++) {
-        const int member = e / SIZE, i = e % SIZE % x->ldc, j = e % SIZE / x->ldc;
-        if (!status && member < f->members && i < x->m && j < x->n) {
-            const sum want = expected(x, member, i, j);
-            compare(x, &o, &want, after[e]);
-        } else {
+        const place at = place_of(x, e);
+        if (!status && at.member < f->members && is_inside(x, at))
+            compare(x, &o, &wanted[e], after[e]);
+        else
             o.touched += memcmp(&before[e], &after[e], sizeof *after) != 0;
-        }
     }
     return o;
 }
@@ -243,7 +268,7 @@ static void run(const form *f, const call *x, const number *device_scalars)
 {
     const number scalars[] = {x->alpha, x->beta};
     const bool on_device = device_scalars;
-    make_data(x);
+    copy_data();
     alpha = on_device ? device_scalars : &scalars[0];
     beta = on_device ? device_scalars + 1 : &scalars[1];
     if (on_device)
@@ -363,11 +388,15 @@ int main(int argc, char **argv)
     add_operations_and_scalars();
     add_sizes_and_specials();
     add_bad_cases();
-    for (int f = 0; f < FORM_COUNT; f++)
-        for (int i = 0; i < case_count && (argc < 2 || !strcmp(argv[1], forms[f].name)); i++) {
+    for (int i = 0; i < case_count; i++) {
+        make_data(&cases[i]);
+        make_wanted(&cases[i]);
+        for (int f = 0; f < FORM_COUNT; f++) {
+            if (argc > 1 && strcmp(argv[1], forms[f].name) != 0) continue;
             run(&forms[f], &cases[i], NULL);
             if (forms[f].has_handle && i % 2) run(&forms[f], &cases[i], device_scalars);
         }
+    }
     REQUIRE(cublasDestroy_v2(handle));
     return 0;
 }

@@ -87,7 +87,7 @@ TEST(fixed_numbers_are_exact)
     test_random r = random_start(test_seed());
     mpfr_t sum, inner, term;
     mpfr_inits2(BITS, sum, inner, term, (mpfr_ptr)0);
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < test_cases(3000); round++) {
         const double factor = any_double(&r), again = any_double(&r);
         double last[2] = {0.0, 0.0};
         fixed x = {.end = 0}, y = {.end = 0};
@@ -190,7 +190,7 @@ TEST(errors_equal_those_of_mpfr)
     static const int spreads[] = {0, 1, 10, 60, 120}, scales[] = {0, 380, -380};
     static const double bounds[REF_FORMATS] = {0x1p-43, 0x1.001p-53, 0x1.001p-53, 0x1.001p-53};
     double worst[REF_FORMATS] = {0.0}, worst_ieee = 0.0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < test_cases(ROUNDS); round++) {
         const uint64_t seed = test_seed();
         test_random r = random_start(seed);
         problem p;
@@ -256,7 +256,7 @@ static const double typed_bounds[REF_FORMATS] = {0x1p-43, 0x1p-66, 0x1p-99, 0x1p
 TEST(typed_errors_equal_those_of_mpfr)
 {
     double worst[REF_FORMATS] = {0.0};
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < test_cases(ROUNDS); round++) {
         test_random r = random_start(test_seed());
         problem p;
         make(&p, random_int(&r, 1, MAX_K), &r, round % 10, 0);
@@ -469,7 +469,7 @@ static void check_faithful(problem *p, int special_row, int special_col, uint64_
 TEST(faithful_is_the_exact_product_rounded)
 {
     static const int spreads[] = {0, 5, 60, 400}, scales[] = {0, 250, -500};
-    for (int round = 0; round < 24; round++) {
+    for (int round = 0; round < 24; round += test_is_brief() ? 5 : 1) {
         const uint64_t seed = test_seed();
         test_random r = random_start(seed);
         problem p;

@@ -118,7 +118,7 @@ static void check_random_blocks(terms *t, kind which, test_random *r)
 {
     const int lengths[] = {1, 2, 4, 8, 16, 32}, block = t->f->block;
     double worst = 0.0;
-    for (int round = 0; round < 3000; round++) {
+    for (int round = 0; round < test_cases(3000); round++) {
         const int length = lengths[round % 6];
         fill(t, length, which, r);
         const double error = error_of(t, length, sum_block(t, 0, length));
@@ -133,7 +133,7 @@ static void check_random_blocks(terms *t, kind which, test_random *r)
 static void check_random_superblocks(terms *t, kind which, test_random *r)
 {
     double worst = 0.0;
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < test_cases(100); round++) {
         const int count = 16 << round % 6;
         fill(t, count, which, r);
         const number sum = sum_superblock(t, 0, count);
@@ -176,7 +176,7 @@ TEST(constants_keep_their_bounds)
         test_random r = random_start(test_seed());
         double worst_block = 0.0, worst = 0.0;
         terms_start(&all, which);
-        for (int round = 0; round < KNOWN + ROUNDS; round++) {
+        for (int round = 0; round < KNOWN + test_cases(ROUNDS); round++) {
             const int is_known = round < KNOWN;
             const double x = is_known ? known[round][0] : 1.0 + random_uniform(&r);
             const double y = is_known ? known[round][1] : 1.0 + random_uniform(&r);
@@ -203,7 +203,7 @@ TEST(constants_keep_their_bounds)
 TEST(starts_equal_accumulation_from_zero)
 {
     test_random r = random_start(test_seed());
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < test_cases(300000); i++) {
         const arithmetic *const f = &arithmetics[i % ARITHMETICS];
         number a, b;
         random_number(&r, f->format, -40, 40, a.part);
@@ -242,7 +242,7 @@ TEST(renormalising_keeps_values)
         const int parts = formats[format].parts;
         test_random r = random_start(test_seed());
         terms_start(&all, &arithmetics[f]);
-        for (int i = 0; i < 60000; i++) {
+        for (int i = 0; i < test_cases(60000); i++) {
             number s = {{round_part(format, 0, random_uniform(&r) + 0.5)}};
             for (int p = 1; p < parts; p++)
                 s.part[p] = round_part(format, p, random_scaled(&r, -40 * p, -1));
@@ -306,19 +306,20 @@ static double search_block(terms *t, int start, int steps, test_random *r)
     return worst;
 }
 
-/* Four searches; more where these find no such block, as they do for one of some ten seeds. */
+/* Four searches; more where these find no such block, as they do for one of some ten seeds. A
+ * brief test has steps for neither. */
 TEST(no_search_breaks_the_bounds)
 {
-    enum { MOST = 40 };
+    const int most = test_is_brief() ? 4 : 40;
     for (int f = 0; f < ARITHMETICS; f++) {
         test_random r = random_start(test_seed());
         double worst = 0.0;
         terms_start(&all, &arithmetics[f]);
-        for (int start = 0; start < 4 || (worst <= bounds[f].found && start < MOST); start++)
-            worst = fmax(worst, search_block(&all, start, 6000, &r));
+        for (int start = 0; start < 4 || (worst <= bounds[f].found && start < most); start++)
+            worst = fmax(worst, search_block(&all, start, test_cases(6000), &r));
         test_note("%s: worst block found: %.2f = %s; the bound is %g", all.f->name, worst,
                   test_power(worst * all.f->unit), block_bound(&all, all.f->block));
-        CHECK(worst > bounds[f].found, "the search finds nothing");
+        CHECK(worst > bounds[f].found || test_is_brief(), "the search finds nothing");
         terms_stop(&all);
     }
 }

@@ -237,17 +237,18 @@ static void check_finish(state *s, census *n)
 
 TEST(certified_results_are_correctly_rounded)
 {
+    const int finishes = test_cases(FINISHES), few = test_cases(200);
     census n = {0};
     state *s = state_start();
     mpfr_set_prec(s->error, 600);
     mpfr_set_prec(s->end, 7000);
-    for (int i = 0; i < FINISHES; i++) check_finish(s, &n);
+    for (int i = 0; i < finishes; i++) check_finish(s, &n);
     test_note("finishes: %ld certified, %ld open, %ld refused without need", n.certified, n.open,
               n.refused);
     test_note("and: %ld zero, %ld subnormal, %ld infinite, %ld halfway", s->zero, s->subnormal,
               s->infinite, s->halfway);
-    CHECK(n.certified > FINISHES / 4 && n.open > FINISHES / 16 && s->subnormal > 200 &&
-              s->infinite > 200 && s->halfway > 200,
+    CHECK(n.certified > finishes / 4 && n.open > finishes / 16 && s->subnormal > few &&
+              s->infinite > few && s->halfway > few,
           "too few cases");
     state_stop(s);
 }

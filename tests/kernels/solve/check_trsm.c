@@ -411,7 +411,8 @@ static double native_error(int which)
  * above cuBLAS's mean, and the largest, which one sum of many decides, one rounding above cuBLAS's
  * largest of all triangles, whether they are this mode's turn or not. OpenBLAS, which the host
  * device has, takes the order that suits the processor: its own largest errors differ by three
- * fifths among them, so that the mean may be a quarter above. */
+ * fifths among them, so that the mean may be a quarter above. A brief test has too few triangles to
+ * be held against cuBLAS's. */
 TEST(hard_triangles)
 {
     double worst = 0.0, of_native = 0.0, sum = 0.0, allowed = 0.0;
@@ -433,7 +434,7 @@ TEST(hard_triangles)
     }
     test_note("%s, %s: backward error %s, native %s", tested->name, td_types[type].name,
               test_power(worst), test_power(of_native));
-    if (tested->format && !tested->rounds_sum) return;
+    if (test_is_brief() || (tested->format && !tested->rounds_sum)) return;
     CHECK_AT_MOST(sum, allowed, "%s is worse than native in the mean", tested->name);
     CHECK_AT_MOST(worst, of_native + 0x1p-53, "%s is worse than native", tested->name);
 }

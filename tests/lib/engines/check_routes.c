@@ -219,8 +219,8 @@ static void check_product(const routed *r)
          * with every second product, or under sanitizers with every fourth; or with the first that
          * can take them, as some have few. */
         const int turn = row + (int)(r - products);
-        if (own->stage != TD_STAGE_SLICES && forced[row] > 0 && !test_takes(turn, 2)) continue;
-        if (test_is_brief() && turn % 4) continue;
+        const bool is_turn = test_is_brief() ? turn % 4 == 0 : test_takes(turn, 2);
+        if (own->stage != TD_STAGE_SLICES && forced[row] > 0 && !is_turn) continue;
         const td_route route = route_of(&s, without);
         if (route.of[own->stage] != own->value) continue; /* it does not serve */
         forced[row]++;
