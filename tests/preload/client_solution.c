@@ -320,7 +320,7 @@ enum { LARGE = 2400 }; /* the order of an inverse that strategy adaptive may try
 
 static void run_destroyed_params(double *a, double *b, int *info)
 {
-    const cusolverDnParams_t params = destroyed_params();
+    cusolverDnParams_t params = destroyed_params();
     printf("destroyed params of getrs: %d\n",
            (int)solver.cusolverDnXgetrs_(handle, params, CUBLAS_OP_N, 4, 1, CUDA_R_64F, a, 4, NULL,
                                          CUDA_R_64F, b, 4, info));
