@@ -12,6 +12,7 @@
 #include "lib/routine/lower.h"
 #include "tests/kernels/select/probed_lines.h"
 #include "tests/kernels/support/device.h"
+#include "tests/lib/engines/branch_case.h"
 #include "tests/support/random.h"
 
 /* A tenth of the tiles costs 240 for exact sums, half of them 1200; the estimate and residues cost
@@ -124,7 +125,8 @@ static td_counters run(const operands *x, const char *name, td_prices own)
     parameter.prices = own;
     parameter.native = &x->call;
     counters = device_copy(&counted, sizeof counted);
-    const bool is_kept = own.binary64 && (x->f->batch > 1 || !own.has_late_branch);
+    const bool is_kept =
+        own.binary64 && (x->f->batch > 1 || !own.has_late_branch) && memory_comes_back();
     const int least = own.binary64 ? 3 : 1;
     int times = 0;
     do {

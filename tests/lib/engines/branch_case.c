@@ -8,6 +8,17 @@
 bool names_call, is_short, branches_in_graph, is_call_refused;
 uint64_t algorithm;
 
+bool memory_comes_back(void)
+{
+    void *first, *second;
+    CHECK_CUDA(cudaMallocFromPoolAsync(&first, 1 << 20, td_device_current()->pool, NULL));
+    CHECK_CUDA(cudaFreeAsync(first, NULL));
+    CHECK_CUDA(cudaMallocFromPoolAsync(&second, 1 << 20, td_device_current()->pool, NULL));
+    CHECK_CUDA(cudaFreeAsync(second, NULL));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    return first == second;
+}
+
 placed place_problem(const product *of)
 {
     placed x = {.p = problem_make(of)};

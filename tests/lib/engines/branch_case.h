@@ -17,6 +17,10 @@ typedef struct {
     td_product call;
 } placed;
 
+/* True if memory that was given back is had again, mostly, as a graph needs that is launched again.
+ * Under AddressSanitizer the host device's is not. */
+bool memory_comes_back(void);
+
 placed place_problem(const product *of);
 void free_placed(placed *x);
 

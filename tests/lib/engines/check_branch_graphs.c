@@ -7,19 +7,6 @@
 #include "lib/engines/ozaki/branch.h"
 #include "tests/kernels/support/device.h"
 
-/* True if memory that was given back is had again, mostly, as a graph needs that is launched again.
- * Under AddressSanitizer the host device's is not. */
-static bool memory_comes_back(void)
-{
-    void *first, *second;
-    CHECK_CUDA(cudaMallocFromPoolAsync(&first, 1 << 20, td_device_current()->pool, NULL));
-    CHECK_CUDA(cudaFreeAsync(first, NULL));
-    CHECK_CUDA(cudaMallocFromPoolAsync(&second, 1 << 20, td_device_current()->pool, NULL));
-    CHECK_CUDA(cudaFreeAsync(second, NULL));
-    CHECK_CUDA(cudaDeviceSynchronize());
-    return first == second;
-}
-
 /* Makes a call until its graph is launched again, which the first time must not be. */
 static void repeat(const placed *x, td_prices prices)
 {
