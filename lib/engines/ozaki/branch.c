@@ -111,24 +111,23 @@ static bool is_ready(branches *b, td_device *device)
 /* What the calling thread captures a mode's kernels for, whose lock it has; NULL: nothing. */
 static _Thread_local branches *entered;
 
-bool td_branch_ready(td_device *device)
+/* True if the device has what a condition takes, in a graph that the program captures or in one of
+ * Tandem's own. */
+static bool has_conditions(td_device *device, bool is_captured)
 {
-    if (entered) return !entered->is_inner_refused;
     branches *b = lock_branches(device);
     if (!b) return false;
-    const bool ready = is_ready(b, device);
+    const bool ready = is_ready(b, device) && !(is_captured && b->is_captured_refused);
     pthread_mutex_unlock(&b->lock);
     return ready && td_cublas_ready(device);
 }
 
-bool td_branch_captures(td_device *device)
+bool td_branch_ready(td_device *device)
 {
-    branches *b = lock_branches(device);
-    if (!b) return false;
-    const bool captures = is_ready(b, device) && !b->is_captured_refused;
-    pthread_mutex_unlock(&b->lock);
-    return captures && td_cublas_ready(device);
+    return entered ? !entered->is_inner_refused : has_conditions(device, false);
 }
+
+bool td_branch_captures(td_device *device) { return has_conditions(device, true); }
 
 /* ---- graphs ---- */
 
