@@ -6,11 +6,8 @@
 #include "lib/engines/ozaki/branch.h"
 #include "tests/kernels/support/device.h"
 
-static const enum cudaStreamCaptureMode modes[] = {
-    cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed};
-
-/* Captures calls one after the other in a stream of their own, which is to be destroyed with the
- * executable. */
+/* Captures calls one after the other, in each mode of capturing in turn, in a stream of their own,
+ * which is to be destroyed with the executable. */
 typedef struct {
     cudaStream_t stream;
     cudaGraphExec_t executable;
@@ -19,10 +16,14 @@ typedef struct {
 static captured capture(placed *const *of, int count, td_prices prices, size_t limit,
                         td_counters *counters)
 {
+    static const enum cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeGlobal,
+                                                       cudaStreamCaptureModeThreadLocal,
+                                                       cudaStreamCaptureModeRelaxed};
+    static int turn;
     captured g;
     CHECK(td_branch_captures(td_device_current()), "no condition in a captured graph");
     CHECK_CUDA(cudaStreamCreateWithFlags(&g.stream, cudaStreamNonBlocking));
-    CHECK_CUDA(cudaStreamBeginCapture(g.stream, modes[count % 3]));
+    CHECK_CUDA(cudaStreamBeginCapture(g.stream, modes[turn++ % 3]));
     branches_in_graph = true;
     for (int i = 0; i < count; i++) {
         of[i]->call.stream = g.stream;
