@@ -222,15 +222,17 @@ def wanted_rows(arguments, kinds):
     return [(i, row) for i, row in enumerate(rows) if re.search(arguments.only, row.name)]
 
 
-def check_rows(arguments):
-    """Ends the process with a line that says why, if there is nothing to measure."""
+def checked_rows(arguments):
+    """The rows by their numbers. Ends the process with a line that says why, if there are none."""
     import sweep_kinds
     known = [*sweep_kinds.KINDS, *sweep_kinds.real_kinds.PLAIN]
     for kind in arguments.kinds:
         if kind not in known:
             sys.exit(f"never_slower: no kind '{kind}'; allowed: {', '.join(known)}")
-    if not wanted_rows(arguments, sweep_kinds):
+    rows = dict(wanted_rows(arguments, sweep_kinds))
+    if not rows:
         sys.exit(f"never_slower: no row fits '{arguments.only}'")
+    return rows
 
 
 def measure(arguments):
@@ -281,9 +283,7 @@ def reported(path, mode):
             for call in report["calls"]}
 
 
-def join(arguments):
-    import sweep_kinds
-    rows = dict(wanted_rows(arguments, sweep_kinds))
+def join(arguments, rows):
     lines = {mode: reported(report_path(arguments.out, mode), mode) for mode in arguments.modes}
     with open(arguments.out / "timed.csv", encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
@@ -499,13 +499,13 @@ def main():
     started = time.monotonic()
     if arguments.random and not arguments.seed:
         arguments.seed = 1 + secrets.randbelow(10 ** 6)
-    check_rows(arguments)
+    rows = checked_rows(arguments)
     ended = subprocess.run([sys.executable, __file__, *sys.argv[1:], "--measure", "--library",
                             arguments.library, "--seed", str(arguments.seed or 1)],
                            env=measuring_environment(), check=False)
     if ended.returncode not in (0, SOME_FAILED):
         sys.exit(f"never_slower: measuring failed: status {ended.returncode}")
-    found = join(arguments)
+    found = join(arguments, rows)
     print_tables(arguments, found)
     for mode in arguments.modes if not arguments.random else []:
         draw(arguments, mode, [line for line in found if line["mode"] == mode])
